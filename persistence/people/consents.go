@@ -179,6 +179,11 @@ type selecter interface {
 	SelectContext(ctx context.Context, dest any, text string, args ...any) error
 }
 
+// statesSQL reads the states of n hashes.
+func statesSQL(n int) string {
+	return "SELECT " + stateColumns + " FROM consent_states WHERE hash IN " + columns.Marks(n)
+}
+
 func readStates(ctx context.Context, from selecter, hashes []people.Hash) ([]stateRow, error) {
 	var all []stateRow
 	for part := range slices.Chunk(hashes, columns.KeysPerList) {
@@ -187,7 +192,7 @@ func readStates(ctx context.Context, from selecter, hashes []people.Hash) ([]sta
 			args[i] = part[i][:]
 		}
 		var rows []stateRow
-		if err := from.SelectContext(ctx, &rows, "SELECT "+stateColumns+" FROM consent_states WHERE hash IN "+columns.Marks(len(part)), args...); err != nil {
+		if err := from.SelectContext(ctx, &rows, statesSQL(len(part)), args...); err != nil {
 			return nil, err
 		}
 		all = append(all, rows...)

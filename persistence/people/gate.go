@@ -180,7 +180,7 @@ func (g *Gate) earlier(t *commit.Tx, now *purposes, claims []*weir.Contact, addr
 			Purpose string `db:"purpose"`
 			Text    int64  `db:"text"`
 		}
-		err := t.SelectContext(t.Ctx, &rows, "SELECT hash, claimed_at, channel_id, contact_id, purpose, text FROM person_contacts WHERE hash IN "+columns.Marks(len(part))+" AND claimed_at > ?",
+		err := t.SelectContext(t.Ctx, &rows, earlierSQL(len(part)),
 			append(slices.Clone(part), since)...)
 		if err != nil {
 			return nil, err
@@ -198,6 +198,11 @@ func (g *Gate) earlier(t *commit.Tx, now *purposes, claims []*weir.Contact, addr
 		}
 	}
 	return out, nil
+}
+
+// earlierSQL reads the entries of n hashes since an instant.
+func earlierSQL(n int) string {
+	return "SELECT hash, claimed_at, channel_id, contact_id, purpose, text FROM person_contacts WHERE hash IN " + columns.Marks(n) + " AND claimed_at > ?"
 }
 
 // Claimed implements [contacts.Gate].
@@ -288,7 +293,7 @@ func (s *Store) PurgeHistory(ctx context.Context, now time.Time, limit int) (int
 	before := columns.Micros(now.Add(-max(s.purposes.Load().window, minHistory)))
 	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
 		var last int64
-		err := tx.GetContext(ctx, &last, "SELECT COALESCE(MAX(claimed_at), 0) FROM (SELECT claimed_at FROM person_contacts WHERE claimed_at < ? ORDER BY claimed_at LIMIT ?) AS oldest", before, limit)
+		err := tx.GetContext(ctx, &last, oldestEntriesSQL, before, limit)
 		if err != nil || last == 0 {
 			return err
 		}
@@ -301,6 +306,8 @@ func (s *Store) PurgeHistory(ctx context.Context, now time.Time, limit int) (int
 	})
 	return int(n), s.Failure("purge when people were contacted", err)
 }
+
+const oldestEntriesSQL = "SELECT COALESCE(MAX(claimed_at), 0) FROM (SELECT claimed_at FROM person_contacts WHERE claimed_at < ? ORDER BY claimed_at LIMIT ?) AS part"
 
 // minHistory is how long it is kept at least, so that a rule that is made longer finds it.
 const minHistory = 31 * 24 * time.Hour

@@ -199,7 +199,7 @@ func (g *Gate) readUsage(t *commit.Tx, now *limits, l *limit) error {
 		Hash []byte `db:"hash"`
 		At   int64  `db:"claimed_at"`
 	}
-	err = t.SelectContext(t.Ctx, &found, "SELECT hash, claimed_at FROM person_contacts WHERE claimed_at > ? AND channel_id IN "+columns.Marks(len(ids))+" ORDER BY claimed_at",
+	err = t.SelectContext(t.Ctx, &found, newPeopleSQL(len(ids)),
 		append([]any{columns.Micros(t.Now.Add(-24 * time.Hour))}, ids...)...)
 	if err != nil {
 		l.read = false
@@ -209,6 +209,11 @@ func (g *Gate) readUsage(t *commit.Tx, now *limits, l *limit) error {
 		l.usage.Contacted(people.Hash(f.Hash), columns.Instant(f.At))
 	}
 	return nil
+}
+
+// newPeopleSQL reads whom n channels have contacted since an instant.
+func newPeopleSQL(n int) string {
+	return "SELECT hash, claimed_at FROM person_contacts WHERE claimed_at > ? AND channel_id IN " + columns.Marks(n) + " ORDER BY claimed_at"
 }
 
 // hold asks the limits of a channel for room, and takes it. It returns a verdict if one has

@@ -34,13 +34,7 @@ func prepare(t *testing.T, url string, open func(context.Context, string, *slog.
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, address, _ := strings.Cut(url, "://")
-	db, err := open(t.Context(), address, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	pool := db.Pools().Write
+	pool := openPool(t, url, open)
 	begin := time.Now()
 	contacts(t, pool, c.ID, weir.Queued, 0, many)
 	contacts(t, pool, c.ID, weir.Done, many, many)
@@ -53,6 +47,18 @@ func prepare(t *testing.T, url string, open func(context.Context, string, *slog.
 	contacts(t, pool, ended.ID, weir.Done, 4*many, 10_000)
 	t.Logf("filled in %v", time.Since(begin).Round(time.Second))
 	return s, pool, c.ID
+}
+
+// openPool opens the database of a store for statements of the test.
+func openPool(t *testing.T, url string, open func(context.Context, string, *slog.Logger) (dialect.Database, error)) *sql.DB {
+	t.Helper()
+	_, address, _ := strings.Cut(url, "://")
+	db, err := open(t.Context(), address, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db.Pools().Write
 }
 
 // contacts inserts count contacts of a state, with numbers from first on.

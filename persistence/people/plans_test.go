@@ -1,0 +1,26 @@
+package people_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"weir/persistence/people"
+	"weir/persistence/plantest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// statements lists the statements of claims.
+func statements() []plantest.Statement {
+	some := []any{[]byte("0000000000000007"), []byte("0000000000020000"), []byte("none of them has")}
+	return []plantest.Statement{
+		{Name: "states", Text: people.StatesSQL(3), Args: some},
+		{Name: "earlier contacts", Text: people.EarlierSQL(3), Args: append(some[:3:3], int64(100))},
+		{Name: "new people", Text: people.NewPeopleSQL(2), Args: []any{int64(plantest.People - 50), int64(1), int64(2)}},
+		{Name: "oldest entries", Text: people.OldestEntriesSQL, Args: []any{int64(10_000), 10}},
+	}
+}
+
+func TestPlans_UseIndexesOnSQLite(t *testing.T) { plantest.PeopleSQLite(t, statements()) }
+func TestPlans_UseIndexesOnMySQL(t *testing.T)  { plantest.PeopleMySQL(t, statements()) }

@@ -1,0 +1,69 @@
+package plantest
+
+import (
+	"database/sql"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"weir/persistence"
+	"weir/persistence/fill"
+	"weir/persistence/mysql"
+	"weir/persistence/sqlite"
+	"weir/persistence/storetest"
+	"weir/persistence/testmysql"
+)
+
+// People is how many people have a state and an entry each, at the instant of their number.
+const People = 40_000
+
+// fillPeople fills the tables of people. hash is the expression of the hash of person n.
+func fillPeople(t *testing.T, db *sql.DB, hash string) {
+	t.Helper()
+	key := fill.Column{Name: "hash", Value: hash}
+	rows(t, db, "consent_states", 0, People, []fill.Column{
+		key, {Name: "purpose", Value: "'all'"}, {Name: "status", Value: "'refused'"}, {Name: "source", Value: "'word'"}, {Name: "said_at", Value: "1"}, {Name: "version", Value: "n"},
+	})
+	rows(t, db, "person_contacts", 0, People, []fill.Column{
+		key, {Name: "claimed_at", Value: "n"}, {Name: "channel_id", Value: "1"}, {Name: "contact_id", Value: "n"}, {Name: "number", Value: "1"}, {Name: "purpose", Value: "'p'"}, {Name: "text", Value: "0"},
+	})
+}
+
+// PeopleSQLite requires that every statement of claims searches an index.
+func PeopleSQLite(t *testing.T, list []Statement) {
+	t.Helper()
+	url := "sqlite://" + filepath.Join(t.TempDir(), "weir.db")
+	storetest.Open(t, url, persistence.Options{})
+	db := openPool(t, url, sqlite.Open)
+	fillPeople(t, db, "CAST(printf('%016d', n) AS BLOB)")
+	for _, q := range list {
+		plan := sqlitePlan(t, db, q)
+		t.Logf("%s:\n\t%s", q.Name, strings.Join(plan, "\n\t"))
+		for _, line := range plan {
+			if strings.HasPrefix(line, "SCAN") && line != "SCAN part" || strings.Contains(line, "TEMP B-TREE") {
+				t.Errorf("%s: %s", q.Name, line)
+			}
+		}
+	}
+}
+
+// PeopleMySQL runs every statement of claims and counts the rows that the server touched.
+func PeopleMySQL(t *testing.T, list []Statement) {
+	t.Helper()
+	url := testmysql.URL(t)
+	storetest.Open(t, url, persistence.Options{})
+	db := openPool(t, url, mysql.Open)
+	fillPeople(t, db, "LPAD(n, 16, '0')")
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	for _, q := range list {
+		returned, touched := run(t, conn, q)
+		t.Logf("%s: %d rows returned, %d touched", q.Name, returned, touched)
+		if most := 2*returned + 40; touched > most {
+			t.Errorf("%s touched %d rows, want %d at most; plan:\n%s", q.Name, touched, most, mysqlPlan(t, conn, q))
+		}
+	}
+}
