@@ -51,6 +51,10 @@ func storeJobs(c config.Config, store *persistence.Store) []job {
 			n, err := store.PurgeMinutes(ctx, time.Now().Add(-minutesRetention), purgeBatch)
 			return n > 0, err
 		}},
+		{name: "purge when people were contacted", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
+			n, err := store.PurgeHistory(ctx, time.Now(), purgeBatch)
+			return n > 0, err
+		}},
 		{name: "count dead letters", every: countEvery, step: func(ctx context.Context) (bool, error) {
 			return false, store.GaugeDead(ctx)
 		}},
