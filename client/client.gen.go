@@ -526,6 +526,21 @@ type ConsentBody struct {
 	Words string `json:"words,omitempty,omitzero"`
 }
 
+// ConsentEraseBody The address of a person.
+type ConsentEraseBody struct {
+	// To phone number with its country code, or another address
+	To string `json:"to"`
+}
+
+// ConsentList A page of the consents of everybody.
+type ConsentList struct {
+	// Consents in the order in which they were recorded
+	Consents []ListedConsent `json:"consents"`
+
+	// NextCursor absent on the last page
+	NextCursor string `json:"next_cursor,omitempty,omitzero"`
+}
+
 // ConsentSearchBody The address of a person.
 type ConsentSearchBody struct {
 	// Limit most consents of the history
@@ -883,6 +898,12 @@ type DeliveryView struct {
 
 	// Type type of the event
 	Type string `json:"type"`
+}
+
+// ErasedView What an erasure has changed.
+type ErasedView struct {
+	// Erased consents from which the address was removed; 0: there were none, or it was done before
+	Erased int `json:"erased"`
 }
 
 // EventList A page of events.
@@ -1262,6 +1283,38 @@ type LimitView struct {
 
 	// Title for people
 	Title string `json:"title,omitempty,omitzero"`
+}
+
+// ListedConsent A consent in a list of everybody's.
+type ListedConsent struct {
+	// At when it was said
+	At time.Time `json:"at"`
+
+	// By who recorded it: the id of a token, or the name of a channel
+	By string `json:"by,omitempty,omitzero"`
+
+	// ID grows with time
+	ID string `json:"id"`
+
+	// Key idempotency key; absent: none
+	Key string `json:"key,omitempty,omitzero"`
+
+	// Purpose all: of every purpose
+	//
+	// Examples: all
+	Purpose string `json:"purpose"`
+
+	// Source where it comes from
+	Source string `json:"source"`
+
+	// Status what was said
+	Status string `json:"status"`
+
+	// To phone number, or another address; absent: it was erased
+	To string `json:"to,omitempty,omitzero"`
+
+	// Words what was said
+	Words string `json:"words,omitempty,omitzero"`
 }
 
 // Match A condition on an attribute: one of some values, or a number within bounds.
@@ -2487,6 +2540,15 @@ type GetMinutesParams struct {
 	Step string `form:"step,omitempty" json:"step,omitempty,omitzero"`
 }
 
+// ListConsentsParams defines parameters for ListConsents.
+type ListConsentsParams struct {
+	// Limit most entries of a page
+	Limit int `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+
+	// Cursor next_cursor of the page before
+	Cursor string `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
+}
+
 // ListContactsParams defines parameters for ListContacts.
 type ListContactsParams struct {
 	// Channel name of the channel
@@ -2956,6 +3018,19 @@ func (c *Client) GetMinutes(ctx context.Context, channel string, params GetMinut
 	return call[MinutesView](ctx, c, r)
 }
 
+// ListConsents List the consents of everybody.
+//
+// In the order in which they were recorded, as for an export. Without pii:read addresses are masked, and what was said is left out. An erased one has no address.
+//
+// GET /v1/consents
+func (c *Client) ListConsents(ctx context.Context, params ListConsentsParams) (*ConsentList, error) {
+	r := Request{Method: "GET", Path: "/v1/consents"}
+	r.Query = url.Values{}
+	setQuery(r.Query, "limit", params.Limit)
+	setQuery(r.Query, "cursor", params.Cursor)
+	return call[ConsentList](ctx, c, r)
+}
+
 // PostConsents Record refusals and consents.
 //
 // 1 to 1000, all or none. They are durable before the response, and a contact whose claim begins after it is not dispatched to an address that has refused: it ends as suppressed, also if it waited already. A refusal that a person sent as a message, or that a provider reports, can be taken back only by the person. The state is kept by a keyed hash of the address.
@@ -2964,6 +3039,16 @@ func (c *Client) GetMinutes(ctx context.Context, channel string, params GetMinut
 func (c *Client) PostConsents(ctx context.Context, body ConsentsBody) (*StateList, error) {
 	r := Request{Method: "POST", Path: "/v1/consents", Body: body, Idempotent: idempotent(body)}
 	return call[StateList](ctx, c, r)
+}
+
+// EraseConsents Erase a person's consents.
+//
+// The address, what was said and the keys are removed from the history. The state stays, by a keyed hash: the person is not contacted, also if the address is imported again, and nobody can read it back. Contacts and respondents keep the address until they are deleted.
+//
+// POST /v1/consents:erase
+func (c *Client) EraseConsents(ctx context.Context, body ConsentEraseBody) (*ErasedView, error) {
+	r := Request{Method: "POST", Path: "/v1/consents:erase", Body: body, Idempotent: true}
+	return call[ErasedView](ctx, c, r)
 }
 
 // SearchConsents Find what a person has said.

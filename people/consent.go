@@ -141,6 +141,12 @@ type Store interface {
 	RecordConsents(ctx context.Context, list []Consent) ([]State, error)
 	// Consents returns the states of an address, and its consents, newest first.
 	Consents(ctx context.Context, address string, limit int) ([]State, []Consent, error)
+	// AllConsents returns consents of everybody, in order, behind an id.
+	AllConsents(ctx context.Context, after int64, limit int) ([]Consent, error)
+	// Erase removes an address, what was said and the keys from its history, and returns how many
+	// consents have changed. The states stay: the address remains refused, and nobody can read it
+	// back without the key.
+	Erase(ctx context.Context, address string) (int, error)
 }
 
 // Purposes keeps purposes.

@@ -65,6 +65,8 @@ func rights() map[string]string {
 		"DELETE /v1/limits/{name}":   "channels:admin",
 		"PUT /v1/purposes/{name}":    "people:admin",
 		"DELETE /v1/purposes/{name}": "people:admin",
+		"GET /v1/consents":           "people:admin",
+		"POST /v1/consents:erase":    "people:admin",
 		"POST /v1/consents":          "people:admin",
 		"POST /v1/consents:search":   "people:admin+pii:read contacts:read+pii:read",
 

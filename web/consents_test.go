@@ -25,6 +25,30 @@ type consents struct {
 	limits   map[string]*consent.Limit
 }
 
+func (c *consents) AllConsents(_ context.Context, after int64, limit int) ([]consent.Consent, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []consent.Consent
+	for _, one := range c.list {
+		if one.ID > after && len(out) < limit {
+			out = append(out, one)
+		}
+	}
+	return out, c.err
+}
+
+func (c *consents) Erase(_ context.Context, address string) (n int, _ error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.list {
+		if c.list[i].Address == address {
+			c.list[i].Address, c.list[i].Words, c.list[i].Key = "", "", ""
+			n++
+		}
+	}
+	return n, c.err
+}
+
 func (c *consents) Limits() map[string]*consent.Limit {
 	c.mu.Lock()
 	defer c.mu.Unlock()

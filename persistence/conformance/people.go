@@ -20,6 +20,7 @@ func peopleTopics() []topic {
 		{"what follows a claim that was refused", testRefusedClaimBehindIt},
 		{"consents", testConsents},
 		{"keys of people", testPeopleKeys},
+		{"erasure of people", testErasure},
 		{"refusals beside claims", testRefusalsRace},
 		{"opt-outs that a provider reports", testProviderOptOuts},
 	}
@@ -265,5 +266,38 @@ func testProviderOptOuts(t *testing.T, backend Backend) {
 	b.says(list[0].To, people.Given)
 	if c := b.claimed(byA, b.accept(a, sms("4"))[0]); c.State != weir.Sending {
 		t.Errorf("after the person's word: %+v", c.Progress)
+	}
+}
+
+// testErasure: of an erased person the history has no address, words and keys; the person stays
+// refused, also when the address comes again.
+func testErasure(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	id, lease := b.owned("a")
+	const theirs, other = "tel:+15550001", "tel:+15550002"
+	for _, address := range []string{theirs, other} {
+		must[[]people.State](t)(b.RecordConsents(b.ctx, []people.Consent{{
+			Key: "import:" + address, Address: address, Purpose: people.AllPurposes, Status: people.Refused, Source: people.FromImport, At: now(), Words: "never again", By: "t1",
+		}}))
+	}
+	if n := must[int](t)(b.Erase(b.ctx, theirs)); n != 1 {
+		t.Errorf("%d consents were erased", n)
+	}
+	if n := must[int](t)(b.Erase(b.ctx, theirs)); n != 0 {
+		t.Errorf("%d consents were erased again", n)
+	}
+	all := must[[]people.Consent](t)(b.AllConsents(b.ctx, 0, 10))
+	if len(all) != 2 || all[0].Address+all[0].Words+all[0].Key != "" || all[1].Address != other || all[1].Words == "" {
+		t.Errorf("the history is %+v", all)
+	}
+	if rest := must[[]people.Consent](t)(b.AllConsents(b.ctx, all[0].ID, 10)); len(rest) != 1 || rest[0].ID != all[1].ID {
+		t.Errorf("behind the first one: %+v", rest)
+	}
+	again := must[[]people.State](t)(b.RecordConsents(b.ctx, []people.Consent{{Key: "import:" + theirs, Address: theirs, Purpose: people.AllPurposes, Status: people.Refused, Source: people.FromImport, At: all[0].At}}))
+	if again[0].Status != people.Refused {
+		t.Errorf("the state after an import: %+v", again)
+	}
+	if c := b.claimed(lease, b.accept(id, sms("1"))[0]); c.Outcome != weir.Suppressed {
+		t.Errorf("a contact to whoever was erased: %+v", c.Progress)
 	}
 }

@@ -210,39 +210,24 @@ func (s *Store) states(t *commit.Tx, hashes []people.Hash) (map[stateKey]people.
 	return out, err
 }
 
-// Consents implements [people.Store].
-func (s *Store) Consents(ctx context.Context, address string, limit int) ([]people.State, []people.Consent, error) {
-	hashes := s.hashes(address)
-	rows, err := readStates(ctx, s.Read, hashes)
-	if err != nil {
-		return nil, nil, s.Failure("read the states of a person", err)
-	}
-	var states []people.State
-	for i := range rows {
-		states = append(states, rows[i].state())
-	}
-	args := make([]any, 0, len(hashes)+1)
-	for i := range hashes {
-		args = append(args, hashes[i][:])
-	}
-	var found []struct {
-		ID      int64   `db:"id"`
-		Key     *string `db:"ckey"`
-		Address string  `db:"addr"`
-		Purpose string  `db:"purpose"`
-		Status  string  `db:"status"`
-		Source  string  `db:"source"`
-		SaidAt  int64   `db:"said_at"`
-		Words   string  `db:"words"`
-		Actor   string  `db:"actor"`
-	}
-	err = s.Read.SelectContext(ctx, &found, "SELECT id, ckey, addr, purpose, status, source, said_at, words, actor FROM consents WHERE hash IN "+columns.Marks(len(hashes))+
-		" ORDER BY id DESC LIMIT ?", append(args, limit)...)
-	if err != nil {
-		return nil, nil, s.Failure("read the consents of a person", err)
-	}
-	list := make([]people.Consent, len(found))
-	for i, r := range found {
+// consentRow is a row of consents, without its hash.
+type consentRow struct {
+	ID      int64   `db:"id"`
+	Key     *string `db:"ckey"`
+	Address string  `db:"addr"`
+	Purpose string  `db:"purpose"`
+	Status  string  `db:"status"`
+	Source  string  `db:"source"`
+	SaidAt  int64   `db:"said_at"`
+	Words   string  `db:"words"`
+	Actor   string  `db:"actor"`
+}
+
+const readConsents = "SELECT id, ckey, addr, purpose, status, source, said_at, words, actor FROM consents WHERE "
+
+func consentsOf(rows []consentRow) []people.Consent {
+	list := make([]people.Consent, len(rows))
+	for i, r := range rows {
 		list[i] = people.Consent{
 			ID: r.ID, Address: r.Address, Purpose: r.Purpose, Status: people.Status(r.Status), Source: people.Source(r.Source),
 			At: columns.Instant(r.SaidAt), Words: r.Words, By: r.Actor,
@@ -251,5 +236,71 @@ func (s *Store) Consents(ctx context.Context, address string, limit int) ([]peop
 			list[i].Key = *r.Key
 		}
 	}
-	return states, list, nil
+	return list
+}
+
+// hashArguments returns the hashes of an address under every key, for a statement.
+func (s *Store) hashArguments(address string) []any {
+	hashes := s.hashes(address)
+	args := make([]any, len(hashes), len(hashes)+1)
+	for i := range hashes {
+		args[i] = hashes[i][:]
+	}
+	return args
+}
+
+// Consents implements [people.Store].
+func (s *Store) Consents(ctx context.Context, address string, limit int) ([]people.State, []people.Consent, error) {
+	rows, err := readStates(ctx, s.Read, s.hashes(address))
+	if err != nil {
+		return nil, nil, s.Failure("read the states of a person", err)
+	}
+	var states []people.State
+	for i := range rows {
+		states = append(states, rows[i].state())
+	}
+	args := s.hashArguments(address)
+	var found []consentRow
+	err = s.Read.SelectContext(ctx, &found, readConsents+"hash IN "+columns.Marks(len(args))+" ORDER BY id DESC LIMIT ?", append(args, limit)...)
+	if err != nil {
+		return nil, nil, s.Failure("read the consents of a person", err)
+	}
+	return states, consentsOf(found), nil
+}
+
+// AllConsents implements [people.Store].
+func (s *Store) AllConsents(ctx context.Context, after int64, limit int) ([]people.Consent, error) {
+	var found []consentRow
+	if err := s.Read.SelectContext(ctx, &found, readConsents+"id > ? ORDER BY id LIMIT ?", after, limit); err != nil {
+		return nil, s.Failure("read consents", err)
+	}
+	return consentsOf(found), nil
+}
+
+// Erase implements [people.Store].
+func (s *Store) Erase(ctx context.Context, address string) (int, error) {
+	w := &erasure{s: s, address: address}
+	call, err := s.NewCall(ctx, &commit.Request{Work: w, Rows: 1, Bytes: 100})
+	if err != nil {
+		return 0, err
+	}
+	call.Submit(nil)
+	if err := call.Wait(); err != nil {
+		return 0, err
+	}
+	return int(w.erased), nil
+}
+
+// erasure is the work of [Store.Erase].
+type erasure struct {
+	s       *Store
+	address string
+	erased  int64
+}
+
+// Write implements [commit.Work].
+func (w *erasure) Write(t *commit.Tx, _ *commit.Request) (err error) {
+	args := w.s.hashArguments(w.address)
+	w.erased, err = t.Exec("UPDATE consents SET addr = '', words = '', ckey = NULL WHERE hash IN "+columns.Marks(len(args))+" AND addr <> ''", args...)
+	return err
 }

@@ -73,6 +73,28 @@ type ConsentSearchBody struct {
 	Limit int    `json:"limit,omitempty" minimum:"1" maximum:"1000" default:"100" doc:"most consents of the history"`
 }
 
+// ConsentEraseBody names an address.
+type ConsentEraseBody struct {
+	To string `json:"to" minLength:"1" maxLength:"255" doc:"phone number with its country code, or another address"`
+}
+
+// ErasedView is the result of an erasure.
+type ErasedView struct {
+	Erased int `json:"erased" doc:"consents from which the address was removed; 0: there were none, or it was done before"`
+}
+
+// ListedConsent is a consent in a list of everybody's.
+type ListedConsent struct {
+	To string `json:"to,omitempty" doc:"phone number, or another address; absent: it was erased"`
+	ConsentView
+}
+
+// ConsentList is a page of consents.
+type ConsentList struct {
+	Consents   []ListedConsent `json:"consents" nullable:"false" doc:"in the order in which they were recorded"`
+	NextCursor string          `json:"next_cursor,omitempty" doc:"absent on the last page"`
+}
+
 // ConsentView is an entry of the history of an address.
 type ConsentView struct {
 	ID      string    `json:"id" doc:"grows with time"`
@@ -102,6 +124,19 @@ func Routes(o Options) []*route.Route {
 				"A refusal that a person sent as a message, or that a provider reports, can be taken back only by the person. The state is kept by a keyed hash of the address.",
 			Body: route.TypeOf[ConsentsBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBatchBody, Handle: r.record,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "what counts of each address now, in the order of the request", Body: route.TypeOf[StateList]()}},
+		},
+		{
+			Method: "GET", Path: "/v1/consents", ID: "list-consents", Tag: "people", Summary: "List the consents of everybody",
+			Description: "In the order in which they were recorded, as for an export. Without pii:read addresses are masked, and what was said is left out. An erased one has no address.",
+			Query:       route.Paging(1000, 1000), Handle: r.everything,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[ConsentList]()}},
+		},
+		{
+			Method: "POST", Path: "/v1/consents:erase", ID: "erase-consents", Tag: "people", Summary: "Erase a person's consents",
+			Description: "The address, what was said and the keys are removed from the history. The state stays, by a keyed hash: the person is not contacted, also if the address is imported again, and nobody can read it back. " +
+				"Contacts and respondents keep the address until they are deleted.",
+			Body: route.TypeOf[ConsentEraseBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.erase, Repeatable: true,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "erased", Body: route.TypeOf[ErasedView]()}},
 		},
 		{
 			Method: "POST", Path: "/v1/consents:search", ID: "search-consents", Tag: "people", Summary: "Find what a person has said",
@@ -180,13 +215,61 @@ func (r *routes) search(c *route.Call) (route.Reply, error) {
 	}
 	out := PersonConsents{States: stateViews(states), Consents: make([]ConsentView, len(list))}
 	out.Refused, _ = people.Decide(states, people.AllPurposes)
-	for i, x := range list {
-		out.Consents[i] = ConsentView{
-			ID: strconv.FormatInt(x.ID, 10), Key: strings.TrimPrefix(x.Key, "client:"), Purpose: x.Purpose, Status: string(x.Status), Source: string(x.Source),
-			At: x.At, Words: x.Words, By: x.By,
-		}
+	for i := range list {
+		out.Consents[i] = consentView(&list[i])
 	}
 	return route.Reply{Status: http.StatusOK, Body: out, Changes: []operators.FieldChange{{Field: "to", After: auth.MaskNumber(to)}}}, nil
+}
+
+func consentView(x *people.Consent) ConsentView {
+	return ConsentView{
+		ID: strconv.FormatInt(x.ID, 10), Key: strings.TrimPrefix(x.Key, "client:"), Purpose: x.Purpose, Status: string(x.Status), Source: string(x.Source),
+		At: x.At, Words: x.Words, By: x.By,
+	}
+}
+
+// everything lists the consents of everybody.
+func (r *routes) everything(c *route.Call) (route.Reply, error) {
+	var after int64
+	if cursor := c.Query.Text("cursor"); cursor != "" {
+		var err error
+		if after, err = strconv.ParseInt(cursor, 10, 64); err != nil || after < 1 {
+			c.Errors.Add("cursor", "format", "must be the next_cursor of the page before")
+		}
+	}
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
+	}
+	limit := c.Query.Int("limit")
+	list, err := r.Store.AllConsents(c, after, limit)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	out := ConsentList{Consents: make([]ListedConsent, len(list))}
+	for i := range list {
+		one := ListedConsent{strings.TrimPrefix(strings.TrimPrefix(list[i].Address, "tel:"), "other:"), consentView(&list[i])}
+		if !c.PII() {
+			one.To, one.Words, one.Key = auth.MaskNumber(one.To), "", ""
+		}
+		out.Consents[i] = one
+	}
+	if len(list) == limit {
+		out.NextCursor = strconv.FormatInt(list[limit-1].ID, 10)
+	}
+	return route.Reply{Status: http.StatusOK, Body: out}, nil
+}
+
+// erase erases the consents of a person.
+func (r *routes) erase(c *route.Call) (route.Reply, error) {
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
+	}
+	to := text(c.Body, "to")
+	n, err := r.Store.Erase(c, people.Canonical(to))
+	if err != nil {
+		return route.Reply{}, err
+	}
+	return route.Reply{Status: http.StatusOK, Body: ErasedView{n}, Changes: []operators.FieldChange{{Field: "to", After: auth.MaskNumber(to)}, {Field: "erased", After: strconv.Itoa(n)}}}, nil
 }
 
 func stateViews(states []people.State) []StateView {
