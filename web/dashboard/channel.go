@@ -17,8 +17,8 @@ import (
 // channelData is the data of a channel's page.
 type channelData struct {
 	channelCard
-	WhyView      *whyView // why no contacts are dispatched; nil: they are
-	Settings     []fact   // not the secrets
+	WhyView      *whyView    // why no contacts are dispatched; nil: they are
+	Settings     []fact      // not the secrets
 	Limits       []limitView // that it shares with other channels
 	Charts       *charts
 	Period       period

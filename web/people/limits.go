@@ -2,6 +2,7 @@ package people
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -9,7 +10,6 @@ import (
 	"strings"
 
 	"weir"
-	"weir/internal/validation"
 	"weir/operators"
 	"weir/people"
 	"weir/web/httpjson"
@@ -94,12 +94,12 @@ func (r *routes) putLimit(c *route.Call) (route.Reply, error) {
 		return route.Reply{}, err
 	}
 	_ = json.Unmarshal(text, &given) // it skips values of a wrong type, which the schema reports
-	wrong := given.Compile()
 	unknown, err := r.unknownChannels(c, given.Channels)
 	if err != nil {
 		return route.Reply{}, err
 	}
-	wrong.Append(without(unknown, wrong)...)
+	wrong := []weir.FieldError(given.Compile())
+	wrong = append(wrong, without(unknown, wrong)...)
 	if slices.ContainsFunc(c.Errors, func(e weir.FieldError) bool { return slices.Contains(limitPointers(), e.Pointer) }) {
 		// A number is there, but wrong.
 		wrong = without(wrong, []weir.FieldError{{Pointer: ""}})
@@ -125,12 +125,12 @@ func (r *routes) putLimit(c *route.Call) (route.Reply, error) {
 func limitPointers() []string { return []string{"/in_flight", "/per_second", "/new_people_per_day"} }
 
 // unknownChannels returns the mistakes about channels that do not exist.
-func (r *routes) unknownChannels(c *route.Call, channels []string) (m validation.Errors, err error) {
+func (r *routes) unknownChannels(c *route.Call, channels []string) (m []weir.FieldError, err error) {
 	for i, channel := range channels[:min(len(channels), people.MaxLimitChannels)] {
 		_, err := r.Channels.Channel(c, channel)
 		switch {
 		case weir.CodeOf(err) == weir.CodeNotFound:
-			m.Add("/channels/"+strconv.Itoa(i), "unknown", "channel %q does not exist", channel)
+			m = append(m, weir.FieldError{Pointer: "/channels/" + strconv.Itoa(i), Code: "unknown", Detail: fmt.Sprintf("channel %q does not exist", channel)})
 		case err != nil:
 			return nil, err
 		}
