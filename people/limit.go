@@ -26,8 +26,11 @@ type Limit struct {
 	NewPeoplePerDay int      `json:"new_people_per_day,omitempty" minimum:"1" maximum:"1000000" doc:"most people in any 24 hours whom none of the channels contacted in the 24 hours before; absent: no limit"`
 }
 
-// MaxLimits bounds the number of limits.
-const MaxLimits = 200
+// Bounds of limits.
+const (
+	MaxLimits        = 200
+	MaxLimitChannels = 100 // of one limit; its schema has the same
+)
 
 // Compile checks a limit. Pointers are relative to it.
 func (l *Limit) Compile() (m validation.Errors) {

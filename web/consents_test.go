@@ -208,6 +208,29 @@ func TestConsents_StopWordsAreRecordedBeforeTheAnswer(t *testing.T) {
 	}
 }
 
+// What is wrong with a limit is reported together, once for each field.
+func TestLimits_EveryMistakeAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for body, pointers := range map[string][]string{
+		`{"title":7,"channels":["none",8,"none"],"in_flight":0,"per_second":"many"}`: {"/name", "/title", "/channels/0", "/channels/1", "/channels/2", "/in_flight", "/per_second"},
+		`{"title":"a"}`: {"/name", "/channels", ""},
+	} {
+		g := r.do("PUT", "/v1/limits/No!", body)
+		if g.status != 422 {
+			t.Fatalf("%d %s", g.status, g.body)
+		}
+		for _, pointer := range pointers {
+			if n := strings.Count(g.body, `"pointer":"`+pointer+`"`); n != 1 {
+				t.Errorf("%q is named %d times: %s", pointer, n, g.body)
+			}
+		}
+		if n := strings.Count(g.body, `"pointer"`); n != len(pointers) || len(r.consents.limits) > 0 {
+			t.Errorf("%d mistakes: %s", n, g.body)
+		}
+	}
+}
+
 // What the schema finds and what the rules contradict is reported together, once for each field.
 func TestPurposes_EveryMistakeAtOnce(t *testing.T) {
 	t.Parallel()

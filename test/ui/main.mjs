@@ -12,6 +12,7 @@ import { channels } from "./checks/channels.mjs";
 import { dead } from "./checks/dead.mjs";
 import { keyboard } from "./checks/keyboard.mjs";
 import { live } from "./checks/live.mjs";
+import { limits } from "./checks/limits.mjs";
 import { look } from "./checks/look.mjs";
 import { people } from "./checks/people.mjs";
 import { plain } from "./checks/plain.mjs";
@@ -24,7 +25,7 @@ import { session } from "./checks/session.mjs";
 import { survey } from "./checks/survey.mjs";
 import { webhooks } from "./checks/webhooks.mjs";
 
-const parts = { alarm, look, session, rights, channels, dead, people, purposes, webhooks, survey, routing, live, keyboard, plain, audit, prefix, quiet };
+const parts = { alarm, look, session, rights, channels, dead, people, purposes, limits, webhooks, survey, routing, live, keyboard, plain, audit, prefix, quiet };
 
 const limit = 10 * 60_000; // ends a run that hangs
 

@@ -6,6 +6,7 @@ export function pages(known) {
     contacts: "/contacts", "contacts, filtered": "/contacts?channel=held&state=queued", "waiting contact": `/contacts/${known.waiting}`, "dead contact": `/contacts/${known.dead}`, "contact with a receipt": `/contacts/${known.ruled}`, "contact that waits for a rule": `/contacts/${known.capped}`,
     "dead letters": "/dead-letters", "list of dead letters": "/dead-letters/list",
     people: "/people", purposes: "/purposes", purpose: "/purposes/research", "default purpose": "/purposes/default", "new purpose": "/purposes/_new", "edit a purpose": "/purposes/research/edit",
+    "shared limits": "/limits", "shared limit": "/limits/portfolio", "new limit": "/limits/_new", "edit a limit": "/limits/portfolio/edit",
     surveys: "/surveys", "running survey": "/surveys/vaccines", "draft survey": "/surveys/water", "survey without respondents": "/surveys/empty", "finished survey": "/surveys/quick",
     respondents: "/surveys/vaccines/respondents", respondent: `/surveys/vaccines/respondents/${known.respondent}`, "survey log": "/surveys/vaccines/log",
     router: "/router", workers: "/router/workers", worker: "/router/workers/ana", queues: "/router/queues", queue: "/router/queues/billing",
@@ -18,6 +19,6 @@ export function pages(known) {
 export function questions(known) {
   return {
     "pause a channel": "/channels/texts/pause", "capacity of a channel": "/channels/texts/capacity", "delete a channel": "/channels/goner/delete",
-    "cancel a contact": `/contacts/${known.waiting}/cancel`, "requeue dead letters": "/dead-letters/requeue", "launch a survey": "/surveys/water/launch", "cancel a job": "/router/jobs/klingon/cancel", "delete a purpose": "/purposes/research/delete", "replay events": `/webhooks/${known.webhook}/replay`,
+    "cancel a contact": `/contacts/${known.waiting}/cancel`, "requeue dead letters": "/dead-letters/requeue", "launch a survey": "/surveys/water/launch", "cancel a job": "/router/jobs/klingon/cancel", "delete a purpose": "/purposes/research/delete", "delete a limit": "/limits/portfolio/delete", "replay events": `/webhooks/${known.webhook}/replay`,
   };
 }

@@ -78,6 +78,8 @@ export async function fill(weir, at, secrets, waiting = 5400) {
   await weir.api("PUT", "/v1/purposes/research", research);
   await weir.api("PUT", "/v1/purposes/visits", { caps: [{ max: 3, within: "7d" }, { max: 1, within: "1d", kind: "calendar" }] });
   await weir.api("PUT", "/v1/channels/people", channelsOf(at, secrets).people);
+  // It is far above what the channels do.
+  await weir.api("PUT", "/v1/limits/portfolio", { title: "Account of the texts", channels: ["texts", "held", "spare"], in_flight: 5000, per_second: 900, new_people_per_day: 100000 });
   const queue = async (channel, contacts) => {
     for (let from = 0; from < contacts.length; from += 900) await weir.api("POST", `/v1/channels/${channel}/contacts`, { contacts: contacts.slice(from, from + 900) });
   };

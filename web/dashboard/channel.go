@@ -17,8 +17,9 @@ import (
 // channelData is the data of a channel's page.
 type channelData struct {
 	channelCard
-	WhyView      *whyView // why no contacts are dispatched; nil: they are
-	Settings     []fact   // not the secrets
+	WhyView      *whyView    // why no contacts are dispatched; nil: they are
+	Settings     []fact      // not the secrets
+	Limits       []limitView // that it shares with other channels
 	Charts       *charts
 	Period       period
 	Periods      []period
@@ -41,6 +42,9 @@ func loadChannel(v *visit) (*content, error) {
 	d := &channelData{channelCard: channelCardOf(ch, v.Now()), Settings: factsOf(ch.Settings, display.SettingText), Periods: periods(), Period: periodOf(v.r.URL.Query().Get("hours"))}
 	d.WhyView = channelWhy(&ch, v.Now())
 	if d.Charts, err = readCharts(v.caller, v.d.chartCache, ch.Channel, d.Period); err != nil {
+		return nil, err
+	}
+	if d.Limits, err = readLimitsOf(v.caller, ch.Channel); err != nil {
 		return nil, err
 	}
 	d.NoContacts = !v.May(operators.ScopeContactsRead)

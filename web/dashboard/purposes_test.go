@@ -53,7 +53,7 @@ func filledIn(page answer) url.Values {
 	for _, in := range regexp.MustCompile(`<input [^>]*>`).FindAllString(page.body, -1) {
 		name, value := attribute(in, "name"), attribute(in, "value")
 		if name != "" && attribute(in, "type") != "hidden" && (attribute(in, "type") != "checkbox" || strings.Contains(in, " checked")) {
-			form.Set(name, value)
+			form.Add(name, value) // checkboxes may share a name
 		}
 	}
 	for _, s := range regexp.MustCompile(`(?s)<select [^>]*name="([^"]+)".*?</select>`).FindAllStringSubmatch(page.body, -1) {

@@ -41,7 +41,7 @@ func New(o Options) (*Dashboard, error) {
 func pages() []*page {
 	return slices.Concat(
 		[]*page{{name: "overview", path: "/", nav: "Overview", load: loadOverview, live: []string{"summary", "channels", "surveys", "wallboard", "processes"}}, channelPage()},
-		contactPages(), peoplePages(), purposePages(), surveyPages(), routerPages(), webhookPages(),
+		contactPages(), peoplePages(), purposePages(), limitPages(), surveyPages(), routerPages(), webhookPages(),
 		[]*page{{name: "audit", path: "/audit", nav: "Audit", scopes: []operators.Scope{operators.ScopeChannelsAdmin}, load: loadAudit, live: []string{"entries"}}},
 	)
 }
@@ -50,7 +50,7 @@ func channelPage() *page {
 	const one = "/channels/{name}"
 	admins := []operators.Scope{operators.ScopeChannelsAdmin}
 	return &page{
-		name: "channel", path: one, scopes: readers(), load: loadChannel, live: []string{"state", "figures", "charts", "contacts"},
+		name: "channel", path: one, scopes: readers(), load: loadChannel, live: []string{"state", "figures", "limits", "charts", "contacts"},
 		actions: []action{
 			{path: one + "/pause", scopes: admins, run: pauseChannel(true), ask: askChannel(question{
 				Button: "Pause", Text: "No new contacts are dispatched until the channel is resumed. Contacts in flight continue, and contacts can still be queued.",
@@ -113,6 +113,22 @@ func purposePages() []*page {
 			actions: []action{{path: one + "/delete", scopes: admins, ask: askDeletePurpose, run: deletePurpose}},
 		},
 		{name: "purpose_form", path: one + "/edit", scopes: admins, load: editPurpose, posted: changePurpose},
+	}
+}
+
+// limitPages returns the pages of shared limits. They are not in the navigation: the overview and
+// the pages of channels link to them.
+func limitPages() []*page {
+	const one = limitsPath + "/{name}"
+	admins := []operators.Scope{operators.ScopeChannelsAdmin}
+	return []*page{
+		{name: "limits", path: limitsPath, scopes: readers(), load: loadLimits, live: []string{"list"}},
+		{name: "limit_form", path: newLimitPath, scopes: admins, load: newLimit, posted: createLimit},
+		{
+			name: "limit", path: one, scopes: readers(), load: loadLimit, live: []string{"use"},
+			actions: []action{{path: one + "/delete", scopes: admins, ask: askDeleteLimit, run: deleteLimit}},
+		},
+		{name: "limit_form", path: one + "/edit", scopes: admins, load: editLimit, posted: changeLimit},
 	}
 }
 

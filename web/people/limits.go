@@ -2,6 +2,7 @@ package people
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -87,27 +88,23 @@ func (r *routes) putLimit(c *route.Call) (route.Reply, error) {
 	if !people.ValidPurposeName(name) {
 		c.Errors.Add("/name", "format", "must be 1 to 63 characters of a-z, 0-9, underscore and hyphen, begin with a letter or digit, and not be %s", people.AllPurposes)
 	}
-	if err := c.Invalid(); err != nil {
-		return route.Reply{}, err
-	}
 	var given people.Limit
 	text, err := json.Marshal(c.Body)
-	if err == nil {
-		err = json.Unmarshal(text, &given) // the schema has checked it
-	}
 	if err != nil {
 		return route.Reply{}, err
 	}
-	c.Errors.Append(given.Compile()...)
-	for i, channel := range given.Channels {
-		_, err := r.Channels.Channel(c, channel)
-		switch {
-		case weir.CodeOf(err) == weir.CodeNotFound:
-			c.Errors.Add("/channels/"+strconv.Itoa(i), "unknown", "channel %q does not exist", channel)
-		case err != nil:
-			return route.Reply{}, err
-		}
+	_ = json.Unmarshal(text, &given) // it skips values of a wrong type, which the schema reports
+	unknown, err := r.unknownChannels(c, given.Channels)
+	if err != nil {
+		return route.Reply{}, err
 	}
+	wrong := []weir.FieldError(given.Compile())
+	wrong = append(wrong, without(unknown, wrong)...)
+	if slices.ContainsFunc(c.Errors, func(e weir.FieldError) bool { return slices.Contains(limitPointers(), e.Pointer) }) {
+		// A number is there, but wrong.
+		wrong = without(wrong, []weir.FieldError{{Pointer: ""}})
+	}
+	c.Errors.Append(without(wrong, c.Errors)...)
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
@@ -122,6 +119,23 @@ func (r *routes) putLimit(c *route.Call) (route.Reply, error) {
 		out.Changes[0].Before = limitText(before)
 	}
 	return out, nil
+}
+
+// limitPointers returns the pointers of the fields of which a limit needs one.
+func limitPointers() []string { return []string{"/in_flight", "/per_second", "/new_people_per_day"} }
+
+// unknownChannels returns the mistakes about channels that do not exist.
+func (r *routes) unknownChannels(c *route.Call, channels []string) (m []weir.FieldError, err error) {
+	for i, channel := range channels[:min(len(channels), people.MaxLimitChannels)] {
+		_, err := r.Channels.Channel(c, channel)
+		switch {
+		case weir.CodeOf(err) == weir.CodeNotFound:
+			m = append(m, weir.FieldError{Pointer: "/channels/" + strconv.Itoa(i), Code: "unknown", Detail: fmt.Sprintf("channel %q does not exist", channel)})
+		case err != nil:
+			return nil, err
+		}
+	}
+	return m, nil
 }
 
 // limitText returns a limit as the audit log has it.

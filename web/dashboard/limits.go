@@ -1,0 +1,309 @@
+package dashboard
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/people"
+	"weir/web/dashboard/display"
+	peopleapi "weir/web/people"
+)
+
+const (
+	limitsPath = "/limits"
+	// newLimitPath is the path of no limit: their names begin with a letter or a digit.
+	newLimitPath = limitsPath + "/_new"
+)
+
+// limitView is a limit that channels share, as the pages show it.
+type limitView struct{ peopleapi.LimitView }
+
+// Flight returns how many of the contacts in flight are used.
+func (l limitView) Flight() string { return ofMax(l.InFlightNow, l.InFlight) }
+
+// Rate returns the dispatches a second.
+func (l limitView) Rate() string {
+	if l.PerSecond == 0 {
+		return noLimit
+	}
+	return display.Number(l.PerSecond)
+}
+
+// People returns how many of the new people a day are used.
+func (l limitView) People() string { return ofMax(l.NewPeople, l.NewPeoplePerDay) }
+
+// Use returns what is limited, and how much of it is used, in words.
+func (l limitView) Use() (list []string) {
+	if l.InFlight > 0 {
+		list = append(list, l.Flight()+" in flight")
+	}
+	if l.PerSecond > 0 {
+		list = append(list, l.Rate()+" a second")
+	}
+	if l.NewPeoplePerDay > 0 {
+		list = append(list, l.People()+" new people in 24 hours")
+	}
+	return list
+}
+
+// noLimit stands where a limit does not limit something.
+const noLimit = "–"
+
+func ofMax(n, limit int) string {
+	if limit == 0 {
+		return noLimit
+	}
+	return display.Number(n) + " of " + display.Number(limit)
+}
+
+func limitLink(name string) string { return limitsPath + "/" + url.PathEscape(name) }
+
+// limitCrumbs returns the crumbs of a page of a limit.
+func limitCrumbs(name string, more ...crumb) []crumb {
+	return append([]crumb{{Text: "Shared limits", Link: limitsPath}, {Text: name, Link: limitLink(name)}}, more...)
+}
+
+func readLimits(c *caller) ([]limitView, error) {
+	var all peopleapi.LimitList
+	err := c.get("/v1/limits", nil, &all)
+	list := make([]limitView, 0, len(all.Limits))
+	for i := range all.Limits {
+		list = append(list, limitView{all.Limits[i]})
+	}
+	return list, err
+}
+
+// readLimitsOf reads the limits that a channel shares.
+func readLimitsOf(c *caller, channel string) ([]limitView, error) {
+	all, err := readLimits(c)
+	return slices.DeleteFunc(all, func(l limitView) bool { return !slices.Contains(l.Channels, channel) }), err
+}
+
+func readLimit(c *caller, name string) (l limitView, err error) {
+	err = c.get(apiPath("v1", "limits", name), nil, &l.LimitView)
+	return l, err
+}
+
+func loadLimits(v *visit) (*content, error) {
+	list, err := readLimits(v.caller)
+	if err != nil {
+		return nil, err
+	}
+	return &content{title: "Shared limits", crumbs: []crumb{{Text: "Shared limits"}}, data: list}, nil
+}
+
+func loadLimit(v *visit) (*content, error) {
+	l, err := readLimit(v.caller, v.r.PathValue("name"))
+	if err != nil {
+		return nil, err
+	}
+	return &content{title: "Limit " + l.Name, crumbs: limitCrumbs(l.Name), data: l}, nil
+}
+
+// limitForm is the form that sets a limit, as it was filled in. The names of its fields are those
+// of the API.
+type limitForm struct {
+	New                                  bool // with a name to fill in
+	Name, Title                          string
+	InFlight, PerSecond, NewPeoplePerDay string
+	Channels                             []string // that are checked
+	Choices                              []limitChannel
+	More                                 bool              // there are more channels than choices
+	Mistakes                             map[string]string // by field
+	Problem                              *problem          // an error of the API that is about no field
+}
+
+// limitChannel is a channel that can be checked.
+type limitChannel struct {
+	Name, Title   string
+	Checked, Gone bool // Gone: it was deleted
+}
+
+// Back returns the page to return to.
+func (f *limitForm) Back() string {
+	if f.New {
+		return limitsPath
+	}
+	return limitLink(f.Name)
+}
+
+// addChoices reads the channels to choose from. Those that are checked are always among them.
+func (f *limitForm) addChoices(c *caller) error {
+	list, more, err := readChannels(c)
+	if err != nil {
+		return err
+	}
+	rest := slices.Clone(f.Channels)
+	for i := range list {
+		name := list[i].Channel
+		f.Choices = append(f.Choices, limitChannel{Name: name, Title: list[i].Name, Checked: slices.Contains(f.Channels, name)})
+		rest = slices.DeleteFunc(rest, func(s string) bool { return s == name })
+	}
+	for _, name := range slices.Compact(rest) {
+		f.Choices = append(f.Choices, limitChannel{Name: name, Checked: true, Gone: !more})
+	}
+	f.More = more
+	return nil
+}
+
+func limitFormOf(l *peopleapi.LimitView) *limitForm {
+	number := func(n int) string {
+		if n == 0 {
+			return ""
+		}
+		return strconv.Itoa(n)
+	}
+	return &limitForm{Name: l.Name, Title: l.Title, Channels: l.Channels, InFlight: number(l.InFlight), PerSecond: number(l.PerSecond), NewPeoplePerDay: number(l.NewPeoplePerDay)}
+}
+
+func readLimitForm(form url.Values) *limitForm {
+	field := func(name string) string { return strings.TrimSpace(form.Get(name)) }
+	return &limitForm{
+		Name: field("name"), Title: field("title"), Channels: form["channels"],
+		InFlight: field("in_flight"), PerSecond: field("per_second"), NewPeoplePerDay: field("new_people_per_day"), Mistakes: map[string]string{},
+	}
+}
+
+// body returns the limit for the API, which reports what is missing.
+func (f *limitForm) body() map[string]any {
+	body := filled("title", f.Title, "in_flight", f.InFlight, "per_second", f.PerSecond, "new_people_per_day", f.NewPeoplePerDay)
+	for _, name := range []string{"in_flight", "per_second", "new_people_per_day"} {
+		text, _ := body[name].(string)
+		if n, err := strconv.Atoi(text); err == nil {
+			body[name] = n
+		}
+	}
+	if len(f.Channels) > 0 {
+		body["channels"] = f.Channels
+	}
+	return body
+}
+
+// place shows the errors of the API beside the fields that they are about.
+func (f *limitForm) place(p *problem) {
+	rest := *p
+	rest.Errors = nil
+	for _, e := range p.Errors {
+		field, _, _ := strings.Cut(strings.TrimPrefix(e.Pointer, "/"), "/")
+		switch field {
+		case "":
+			if e.Code == "required" {
+				field, e.Detail = "in_flight", "enter at least one of these three limits"
+			}
+		case "name":
+			if !f.New {
+				field = ""
+			}
+		case "channels":
+			if len(f.Channels) == 0 {
+				e.Detail = "choose at least one channel"
+			}
+		case "title", "in_flight", "per_second", "new_people_per_day":
+		default:
+			field = ""
+		}
+		switch {
+		case field == "":
+			rest.Errors = append(rest.Errors, e)
+		case f.Mistakes[field] == "":
+			f.Mistakes[field] = asSentence(e.Detail)
+		case field == "channels":
+			f.Mistakes[field] += " " + asSentence(e.Detail)
+		}
+	}
+	if len(f.Mistakes) == 0 || len(rest.Errors) > 0 {
+		f.Problem = &rest
+	}
+}
+
+func (f *limitForm) content() *content {
+	if f.New {
+		return &content{title: "New limit", crumbs: []crumb{{Text: "Shared limits", Link: limitsPath}, {Text: "New"}}, data: f}
+	}
+	return &content{title: "Edit limit " + f.Name, crumbs: limitCrumbs(f.Name, crumb{Text: "Edit"}), data: f}
+}
+
+func newLimit(v *visit) (*content, error) {
+	f := &limitForm{New: true}
+	return f.content(), f.addChoices(v.caller)
+}
+
+func editLimit(v *visit) (*content, error) {
+	l, err := readLimit(v.caller, v.r.PathValue("name"))
+	if err != nil {
+		return nil, err
+	}
+	f := limitFormOf(&l.LimitView)
+	return f.content(), f.addChoices(v.caller)
+}
+
+// createLimit creates a limit. The API would replace one that exists.
+func createLimit(v *visit) (*content, error) {
+	f := readLimitForm(v.r.PostForm)
+	f.New = true
+	name := f.Name
+	if !people.ValidPurposeName(name) {
+		f.Mistakes["name"] = "1 to 63 characters: a-z, 0-9, underscores and hyphens. It begins with a letter or a digit, and is not " + people.AllPurposes + "."
+	} else {
+		_, err := readLimit(v.caller, name)
+		if status, _ := statusOf(err); err != nil && status != http.StatusNotFound {
+			return nil, err
+		}
+		if err == nil {
+			f.Mistakes["name"] = "There is a limit of this name already: edit that one."
+		}
+	}
+	if len(f.Mistakes) > 0 {
+		name = people.AllPurposes // no limit can have this name, so the API changes nothing and reports the other mistakes
+	}
+	return f.save(v, name, "is created")
+}
+
+func changeLimit(v *visit) (*content, error) {
+	f := readLimitForm(v.r.PostForm)
+	f.Name = v.r.PathValue("name")
+	return f.save(v, f.Name, "is changed")
+}
+
+// save sets the limit, or shows the form again with every mistake.
+func (f *limitForm) save(v *visit, name, became string) (*content, error) {
+	err := v.call(http.MethodPut, apiPath("v1", "limits", name), f.body(), nil)
+	c := f.content()
+	if err == nil {
+		c.to = limitLink(name)
+		c.flash = &flash{Text: "Limit " + name + " " + became + ". It applies to every later claim."}
+		return c, nil
+	}
+	status, p := statusOf(err)
+	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict {
+		return nil, err
+	}
+	f.place(p)
+	c.status, c.flash = status, &flash{Bad: true, Text: "Nothing was saved. Correct the marked fields of the form."}
+	if len(f.Mistakes) == 0 {
+		c.flash.Text = "Nothing was saved."
+	}
+	return c, f.addChoices(v.caller)
+}
+
+func askDeleteLimit(v *visit) (*question, error) {
+	l, err := readLimit(v.caller, v.r.PathValue("name"))
+	if err != nil {
+		return nil, err
+	}
+	return &question{
+		title: "Delete limit " + l.Name, Button: "Delete", Danger: true, back: limitLink(l.Name), crumbs: limitCrumbs(l.Name, crumb{Text: "Delete"}),
+		Text:  "Its channels are then limited by their own settings and their other limits alone.",
+		Facts: []fact{{"Title", cmp.Or(l.Title, "none")}, {"Channels", strings.Join(l.Channels, ", ")}, {"Limit", strings.Join(l.Use(), "; ")}},
+	}, nil
+}
+
+func deleteLimit(v *visit) (*done, error) {
+	name := v.r.PathValue("name")
+	err := v.call(http.MethodDelete, apiPath("v1", "limits", name), nil, nil)
+	return &done{text: "Limit " + name + " is deleted.", to: limitsPath}, err
+}

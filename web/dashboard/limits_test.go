@@ -1,0 +1,194 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/people"
+	peopleapi "weir/web/people"
+)
+
+const aLimit = `{"title":"One <b>account","channels":["texts","reminders"],"in_flight":50,"per_second":20,"new_people_per_day":1000}`
+
+// newLimitRig starts a rig with channels that can share limits.
+func newLimitRig(t *testing.T, scopes ...string) *rig {
+	t.Helper()
+	r := newRig(t, scopes...)
+	r.addLimitChannels()
+	return r
+}
+
+func (r *rig) addLimitChannels() {
+	r.t.Helper()
+	for _, name := range []string{"texts", "reminders", "other"} {
+		r.api("PUT", "/v1/channels/"+name, `{"type":"nuntium","paused":true,"settings":{"base_url":"http://127.0.0.1:1","account":"a","application":"b","channel":"c","password":"p"}}`, nil)
+	}
+}
+
+func (r *rig) limit(name string) people.Limit {
+	r.t.Helper()
+	var l peopleapi.LimitView
+	r.api("GET", "/v1/limits/"+name, "", &l)
+	return l.Limit
+}
+
+// limitForm is a form of a limit as a browser sends it: pairs of name and value. A name that
+// appears again adds a value.
+func limitForm(fields ...string) url.Values {
+	form := url.Values{}
+	for i := 0; i < len(fields); i += 2 {
+		form.Add(fields[i], fields[i+1])
+	}
+	for _, name := range []string{"name", "title", "in_flight", "per_second", "new_people_per_day"} {
+		if !form.Has(name) {
+			form.Set(name, "")
+		}
+	}
+	return form
+}
+
+func TestLimits_AreListedWithTheirUse(t *testing.T) {
+	t.Parallel()
+	r := newLimitRig(t, "contacts:read", "channels:admin", "people:admin")
+	r.login("contacts:read").get("/limits").want(200).has("No shared limits yet", `<span aria-current="page">Shared limits</span>`)
+	r.api("PUT", "/v1/limits/portfolio", aLimit, nil)
+	r.api("PUT", "/v1/limits/gateway", `{"channels":["texts"],"per_second":7}`, nil)
+	reader := r.login("contacts:read")
+	reader.get("/").want(200).has(`id="to-limits" href="/limits"`)
+	reader.get("/limits").want(200).has("One &lt;b&gt;account", `href="/limits/gateway"`, `href="/channels/texts"`, `href="/channels/reminders"`, "0 of 50", `<td class="number">20</td>`, "0 of 1,000", "–").hasNot(`id="new"`, "/edit", "<b>")
+	reader.get("/limits/portfolio").want(200).has("One &lt;b&gt;account", "0 of 50", "at most 20", "0 of 1,000", `href="/channels/reminders"`).hasNot("/edit", "/delete", "<form method=\"post\" action=\"/limits")
+	for _, path := range []string{"/limits/_new", "/limits/portfolio/edit", "/limits/portfolio/delete"} {
+		reader.get(path).want(403)
+		reader.post(path, limitForm("name", "other", "channels", "texts", "in_flight", "1")).want(403).has("channels:admin")
+	}
+	r.limit("portfolio")
+	r.login("channels:admin").get("/limits").want(200).has(`id="new"`, `href="/limits/portfolio/edit"`)
+	reader.get("/limits/none").want(404).has("there is no limit")
+	other := r.login("people:admin")
+	other.get("/").want(200).hasNot(`href="/limits"`)
+	other.get("/limits").want(403)
+
+	// The page of a channel names its limits.
+	reader.get("/channels/texts").want(200).has(`id="limit-portfolio" href="/limits/portfolio"`, "0 of 50 in flight; 20 a second; 0 of 1,000 new people in 24 hours", `id="limit-gateway"`)
+	reader.get("/channels/reminders").want(200).has(`id="limit-portfolio"`).hasNot(`id="limit-gateway"`)
+	reader.get("/channels/other").want(200).hasNot("limits-head")
+}
+
+func TestLimits_OneIsCreated(t *testing.T) {
+	t.Parallel()
+	r := newLimitRig(t, "channels:admin")
+	b := r.login("channels:admin")
+	form := filledIn(b.get("/limits/_new").want(200).has(`action="/limits/_new"`, `<span aria-current="page">New</span>`, `value="reminders"`).hasNot("aria-invalid", " checked"))
+	for name, value := range map[string]string{"name": " portfolio ", "title": "Account", "in_flight": "50", "new_people_per_day": " 1000 "} {
+		form.Set(name, value)
+	}
+	form["channels"] = []string{"texts", "reminders"}
+	if to := b.post("/limits/_new", form).want(303).header.Get("Location"); to != "/limits/portfolio" {
+		t.Errorf("it leads to %q", to)
+	}
+	b.get("/limits/portfolio").want(200).has("Limit portfolio is created.", "0 of 50", "0 of 1,000").hasNot("a second")
+	if l := r.limit("portfolio"); l.Title != "Account" || !slices.Equal(l.Channels, []string{"texts", "reminders"}) || l.InFlight != 50 || l.PerSecond != 0 || l.NewPeoplePerDay != 1000 {
+		t.Errorf("it is %+v", l)
+	}
+	// The same name again would replace it.
+	b.post("/limits/_new", limitForm("name", "portfolio", "title", "other", "channels", "other", "per_second", "many")).want(422).has(`id="name-wrong"`, "name already", `id="per_second-wrong"`, `value="other" checked`)
+	if again := r.limit("portfolio"); again.Title != "Account" {
+		t.Errorf("it is %+v", again)
+	}
+	r.soon(func() bool { return strings.Contains(b.get("/audit").want(200).body, "put-limit") })
+}
+
+func TestLimits_EveryMistakeIsShownAtOnceBesideItsField(t *testing.T) {
+	t.Parallel()
+	r := newLimitRig(t, "channels:admin")
+	r.api("PUT", "/v1/limits/portfolio", aLimit, nil)
+	b := r.login("channels:admin")
+	wrong := []string{"title", strings.Repeat("ä", 201), "channels", "texts", "channels", "gone<b>", "channels", "lost", "in_flight", "0", "per_second", "many", "new_people_per_day", "1.5"}
+	check := func(page answer) {
+		t.Helper()
+		for _, field := range []string{"title", "channels", "in_flight", "per_second", "new_people_per_day"} {
+			page.has(`id="` + field + `-wrong"`)
+		}
+		page.has("Nothing was saved. Correct the marked fields", `value="texts" checked`, `value="gone&lt;b&gt;" checked`, "&#34;lost&#34; does not exist", "does not exist any more", `value="many"`, `value="1.5"`).hasNot(`role="alert"`, `value="other" checked`, "<b>", "at least one of")
+	}
+	check(b.post("/limits/_new", limitForm(append(wrong, "name", "Portfolio!")...)).want(422).has(`id="name-wrong"`, `value="Portfolio!"`))
+	check(b.post("/limits/_new", limitForm(append(wrong, "name", "new")...)).want(422).hasNot(`id="name-wrong"`))
+	check(b.post("/limits/portfolio/edit", limitForm(wrong...)).want(422).hasNot(`id="name"`))
+	b.post("/limits/_new", limitForm("name", "all")).want(422).has(`id="name-wrong"`, "is not all", "Choose at least one channel.", `id="in_flight-wrong"`, "Enter at least one of these three limits.")
+	b.post("/limits/No!/edit", limitForm("title", "kept", "channels", "texts", "in_flight", "1")).want(422).has(`role="alert"`, "<code>/name</code>", `value="kept"`)
+	b.get("/limits").want(200).hasNot(`id="limit-new"`, `id="limit-all"`)
+}
+
+func TestLimits_EditKeepsWhatIsNotChanged(t *testing.T) {
+	t.Parallel()
+	r := newLimitRig(t, "channels:admin")
+	r.api("PUT", "/v1/limits/portfolio", aLimit, nil)
+	b := r.login("channels:admin")
+	form := filledIn(b.get("/limits/portfolio/edit").want(200).has(`value="One &lt;b&gt;account"`, `value="texts" checked`).hasNot(`id="name"`, `value="other" checked`))
+	form.Set("title", "Account")
+	b.post("/limits/portfolio/edit", form).want(303)
+	b.get("/limits/portfolio").want(200).has("Limit portfolio is changed.")
+	l := r.limit("portfolio")
+	slices.Sort(l.Channels)
+	if l.Title != "Account" || !slices.Equal(l.Channels, []string{"reminders", "texts"}) || l.InFlight != 50 || l.PerSecond != 20 || l.NewPeoplePerDay != 1000 {
+		t.Errorf("it is %+v", l)
+	}
+	form.Set("in_flight", "")
+	form["channels"] = []string{"other"}
+	b.post("/limits/portfolio/edit", form).want(303)
+	if l := r.limit("portfolio"); l.InFlight != 0 || l.PerSecond != 20 || !slices.Equal(l.Channels, []string{"other"}) {
+		t.Errorf("it is %+v", l)
+	}
+	// A channel that was deleted has to be taken out.
+	r.api("DELETE", "/v1/channels/other", "", nil)
+	form = filledIn(b.get("/limits/portfolio/edit").want(200).has(`value="other" checked`, "does not exist any more"))
+	b.post("/limits/portfolio/edit", form).want(422).has(`id="channels-wrong"`, "does not exist")
+	b.get("/limits/none/edit").want(404)
+}
+
+func TestLimits_OneIsDeleted(t *testing.T) {
+	t.Parallel()
+	r := newLimitRig(t, "channels:admin")
+	r.api("PUT", "/v1/limits/portfolio", aLimit, nil)
+	b := r.login("channels:admin")
+	b.get("/limits/portfolio").want(200).has(`href="/limits/portfolio/delete" data-dialog`)
+	b.get("/limits/portfolio/delete").want(200).has("Delete limit portfolio", "texts, reminders", "0 of 50 in flight")
+	r.limit("portfolio")
+	if to := b.post("/limits/portfolio/delete", nil).want(303).header.Get("Location"); to != "/limits" {
+		t.Errorf("it leads to %q", to)
+	}
+	b.get("/limits").want(200).has("Limit portfolio is deleted.").hasNot(`id="limit-portfolio"`)
+	b.get("/limits/portfolio").want(404)
+	b.get("/limits/portfolio/delete").want(404)
+	b.post("/limits/portfolio/delete", nil).want(404)
+}
+
+func TestLimits_OtherSitesCannotChangeThem(t *testing.T) {
+	t.Parallel()
+	r := newLimitRig(t, "channels:admin")
+	r.api("PUT", "/v1/limits/portfolio", aLimit, nil)
+	b := r.login("channels:admin")
+	form := limitForm("name", "forged", "title", "forged", "channels", "texts", "in_flight", "1")
+	for _, path := range []string{"/limits/_new", "/limits/portfolio/edit", "/limits/portfolio/delete"} {
+		for _, headers := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "", "Origin", "https://elsewhere.example"}} {
+			b.post(path, form, headers...).want(http.StatusForbidden).has("other sites")
+		}
+		if to := r.visitor().post(path, form).want(303).header.Get("Location"); to != "/login" {
+			t.Errorf("without a session it leads to %q", to)
+		}
+	}
+	b.get("/limits").want(200).has("One &lt;b&gt;").hasNot("forged")
+}
+
+func TestLimits_LinksHaveThePrefix(t *testing.T) {
+	t.Parallel()
+	r := newRigWith(t, []string{"WEIR_PATH_PREFIX=/ops/weir"}, "router")
+	b := r.visitor()
+	b.post("/ops/weir/login", url.Values{"token": {adminToken}}).want(303)
+	b.get("/ops/weir/limits").want(200).has(`href="/ops/weir/limits/_new"`)
+	b.get("/ops/weir/").want(200).has(`href="/ops/weir/limits"`)
+	b.get("/ops/weir/limits/_new").want(200).has(`action="/ops/weir/limits/_new"`, `href="/ops/weir/limits"`, "There are no channels yet.")
+}
