@@ -1,10 +1,12 @@
 package cli_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"weir/cmd/internal/clitest"
 	"weir/cmd/weir/cli/app"
 )
 
@@ -25,6 +27,26 @@ func TestConsent_IsRecordedAndShown(t *testing.T) {
 	}
 	if r := at(t, f.url, "", "consent", "refuse", "+525512345678", "--at", "soon"); r.Code != app.Usage || !strings.Contains(r.Err, "--at") {
 		t.Errorf("%d %q %q", r.Code, r.Out, r.Err)
+	}
+}
+
+// Scenario 305.
+func TestConsent_IsExportedAndErased(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	for _, address := range []string{"+525512345678", "+525512345679"} {
+		clitest.Check(t, b.run("consent", "refuse", address, "--words", "never again", "--at", "2026-01-02T10:00:00Z"), app.OK, "", "")
+	}
+	clitest.Check(t, b.run("consent", "erase", "+52 55 1234 5678", "--yes"), app.OK, "erased from 1 consents", "")
+	clitest.Check(t, b.run("consent", "erase", "+525512345678", "--yes"), app.OK, "erased from 0 consents", "")
+	clitest.Check(t, b.run("consent", "export"), app.OK, `(?s)id,to,purpose,status,source,at,words,by,key
+\d+,,all,refused,api,2026-01-02T10:00:00Z,,[^,]*,
+\d+,\+525512345679,all,refused,api,2026-01-02T10:00:00Z,never again,[^,]*,cli-`, "")
+	clitest.Check(t, b.run("consent", "show", "+525512345678"), app.OK, `(?s)refused\n`, "")
+	out := filepath.Join(t.TempDir(), "consents.csv")
+	clitest.Check(t, b.run("consent", "export", "--file", out), app.OK, "", "")
+	if text, err := os.ReadFile(out); err != nil || strings.Count(string(text), "\n") != 3 {
+		t.Errorf("the file is %q, %v", text, err)
 	}
 }
 

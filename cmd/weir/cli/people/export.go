@@ -1,0 +1,79 @@
+package people
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weir/client"
+	"weir/cmd/weir/cli/app"
+)
+
+// exportPage is the number of consents of one request.
+const exportPage = 1000
+
+// exportCommand makes "weir consent export".
+func exportCommand(a *app.App, r *app.Connection) *cobra.Command {
+	var file string
+	c := r.APICommand("export", "Export what everybody has said", `Write a CSV file with a row for each refusal and consent that was recorded, in order.
+Without pii:read addresses are masked, and what was said is left out.`, "  weir consent export --file consents.csv",
+		func(ctx context.Context, _ *cobra.Command, to *client.Client, _ []string) (err error) {
+			out := a.Console.Stdout
+			if file != "" {
+				f, err := os.Create(file) //nolint:gosec // the user names it
+				if err != nil {
+					return err
+				}
+				defer func() { err = errors.Join(err, f.Close()) }()
+				out = f
+			}
+			return exportConsents(ctx, to, out)
+		})
+	c.Flags().StringVar(&file, "file", "", "file to write (default: standard output)")
+	return c
+}
+
+func exportConsents(ctx context.Context, to *client.Client, out io.Writer) error {
+	w := csv.NewWriter(out)
+	if err := w.Write([]string{"id", "to", "purpose", "status", "source", "at", "words", "by", "key"}); err != nil {
+		return err
+	}
+	for cursor := ""; ; {
+		page, err := to.ListConsents(ctx, client.ListConsentsParams{Limit: exportPage, Cursor: cursor})
+		if err != nil {
+			return err
+		}
+		for i := range page.Consents {
+			x := &page.Consents[i]
+			if err := w.Write([]string{x.ID, x.To, x.Purpose, x.Status, x.Source, x.At.UTC().Format(time.RFC3339), x.Words, x.By, x.Key}); err != nil {
+				return err
+			}
+		}
+		if w.Flush(); w.Error() != nil || page.NextCursor == "" {
+			return w.Error()
+		}
+		cursor = page.NextCursor
+	}
+}
+
+// eraseCommand makes "weir consent erase".
+func eraseCommand(a *app.App, r *app.Connection) *cobra.Command {
+	return app.Confirmable(r.APICommand("erase ADDRESS", "Erase a person's consents", `Remove the address, what was said and the keys from the history of a person. The state
+stays, by a keyed hash: the person is not contacted, also if the address is imported
+again. Contacts and respondents keep the address until they are deleted.`, "  weir consent erase +525512345678 --yes",
+		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
+			if err := a.Console.Confirm(c, "this removes the address from what was recorded"); err != nil {
+				return err
+			}
+			done, err := to.EraseConsents(ctx, client.ConsentEraseBody{To: args[0]})
+			if err != nil {
+				return err
+			}
+			return a.Console.PrintValue(&r.Output, done, "erased from %d consents", done.Erased)
+		}))
+}
