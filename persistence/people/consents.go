@@ -100,13 +100,21 @@ func (w *record) write(t *commit.Tx) error {
 	if w.s.gate.refused {
 		t.Add(oldestSQL, consentsStep, consentsStep)
 	}
-	for part := range slices.Chunk(rows, consentWidth*chunkRows) {
-		t.AddOnce("INSERT INTO consents ("+consentColumns+") VALUES "+columns.RowsOf(len(part)/consentWidth, consentWidth), part...)
-	}
-	for part := range slices.Chunk(changed, stateWidth*chunkRows) {
-		t.AddOnce("INSERT INTO consent_states ("+stateColumns+") VALUES "+columns.RowsOf(len(part)/stateWidth, stateWidth)+w.s.mergeStates(), part...)
-	}
+	insertRows(t, "INSERT INTO consents ("+consentColumns+") VALUES ", "", rows, consentWidth)
+	insertRows(t, "INSERT INTO consent_states ("+stateColumns+") VALUES ", w.s.mergeStates(), changed, stateWidth)
 	return nil
+}
+
+// insertRows inserts rows in statements of one size, which are prepared once; the rest in one
+// of its own.
+func insertRows(t *commit.Tx, head, tail string, args []any, width int) {
+	for part := range slices.Chunk(args, width*chunkRows) {
+		add := t.Add
+		if len(part) < width*chunkRows {
+			add = t.AddOnce
+		}
+		add(head+columns.RowsOf(len(part)/width, width)+tail, part...)
+	}
 }
 
 const (
