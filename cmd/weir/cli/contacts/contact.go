@@ -183,6 +183,9 @@ func contactText(clock *app.Clock, x *client.ContactView, colors bool) string {
 	line("to", x.To)
 	line("key", x.Key)
 	line("survey", x.Survey)
+	line("purpose", x.Purpose)
+	line("time zone", x.TimeZone)
+	line("rule", x.Rule)
 	line("priority", x.Priority)
 	line("size", terminal.Plural(x.Size, "slot", "slots"))
 	line("not before", clock.FormatSecond(x.NotBefore))
@@ -203,6 +206,7 @@ func contactText(clock *app.Clock, x *client.ContactView, colors bool) string {
 			end = cmp.Or(t.Outcome, "queued again")
 		}
 		line(fmt.Sprintf("attempt %d", t.Number), strings.TrimSuffix(strings.Join([]string{t.ID, clock.FormatSecond(t.ClaimedAt), end, t.Reason}, "  "), "  "))
+		line("receipt", t.Receipt.Text)
 	}
 	return b.String()
 }
