@@ -55,6 +55,7 @@ func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID
 			c.breaker.probeAborted()
 			ts = append(ts, c.unclaim(f))
 		default:
+			c.limitedBy = ""
 			c.sends[ref] = struct{}{}
 			c.out.Sends = append(c.out.Sends, attemptOf(&f.c))
 			c.pace.dispatch(f.units, now)
@@ -76,7 +77,9 @@ func (c *Core) drop(f *flight, ref weir.AttemptRef) {
 // held puts a contact back whose claim is undone because the channel shares a limit that has
 // no room, and waits.
 func (c *Core) held(verdict *weir.Contact) {
-	c.out.Skipped = append(c.out.Skipped, Skipped{verdict.Receipt.Rule, EffectHeld})
+	if c.limitedBy == "" { // it begins to wait
+		c.out.Skipped = append(c.out.Skipped, Skipped{verdict.Receipt.Rule, EffectHeld})
+	}
 	c.limitedUntil, c.limitedBy = verdict.Receipt.Until, verdict.Reason
 	contact := *verdict
 	contact.Receipt, contact.Reason = weir.Receipt{}, ""
