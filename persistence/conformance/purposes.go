@@ -325,6 +325,9 @@ func testNewPeople(t *testing.T, backend Backend) {
 		t.Errorf("a person who is not new: %+v", c.Progress)
 	}
 	b.ok(b.OpenPeople(b.ctx, nil)) // as after a start: it is read again
+	if use := b.LimitUse()["portfolio"]; use.People != 2 || use.InFlight != 3 {
+		t.Errorf("after a start: %+v", use)
+	}
 	b.ok(b.PutLimit(b.ctx, "portfolio", &people.Limit{Channels: []string{"a", "b"}, NewPeoplePerDay: 2}))
 	over := must[[]weir.Accepted](t)(b.acceptClaimed(byB, 1, to("5", "+15550003")))[0].Contact
 	if over.State != weir.Delayed || over.Receipt.Rule != "limit_new_people" || over.DueAt.Before(first.ClaimedAt.Add(23*time.Hour)) {

@@ -87,6 +87,13 @@ func (s *Store) readLimits(ctx context.Context) error {
 		s.gate.limits.set(r.Name, &l)
 	}
 	s.limits.Store(&all)
+	now := time.Now()
+	for _, l := range s.gate.limits.list {
+		if err := readUsage(ctx, s.Read, &s.gate.limits, l, now); err != nil {
+			return s.Failure("read how much of a limit is used", err)
+		}
+	}
+	s.gate.show(now)
 	return nil
 }
 
@@ -166,7 +173,7 @@ func (g *Gate) judgedBy(t *commit.Tx) (*limits, error) {
 		if l.read {
 			continue
 		}
-		if err := g.readUsage(t, now, l); err != nil {
+		if err := readUsage(t.Ctx, t, now, l, t.Now); err != nil {
 			return nil, err
 		}
 	}
@@ -174,7 +181,7 @@ func (g *Gate) judgedBy(t *commit.Tx) (*limits, error) {
 }
 
 // readUsage reads whom the channels of a limit have contacted in the last 24 hours.
-func (g *Gate) readUsage(t *commit.Tx, now *limits, l *limit) error {
+func readUsage(ctx context.Context, from selecter, into *limits, l *limit, now time.Time) error {
 	var rows []struct {
 		ID   int64  `db:"id"`
 		Name string `db:"name"`
@@ -183,13 +190,13 @@ func (g *Gate) readUsage(t *commit.Tx, now *limits, l *limit) error {
 	for i, name := range l.usage.Channels {
 		names[i] = name
 	}
-	err := t.SelectContext(t.Ctx, &rows, "SELECT id, name FROM channels WHERE name IN "+columns.Marks(len(names)), names...)
+	err := from.SelectContext(ctx, &rows, "SELECT id, name FROM channels WHERE name IN "+columns.Marks(len(names)), names...)
 	if err != nil {
 		return err
 	}
 	ids := make([]any, 0, len(rows)+1)
 	for _, r := range rows {
-		now.learn(r.Name, weir.ChannelID(r.ID))
+		into.learn(r.Name, weir.ChannelID(r.ID))
 		ids = append(ids, r.ID)
 	}
 	if l.read = true; l.usage.NewPeoplePerDay == 0 || len(ids) == 0 {
@@ -199,8 +206,7 @@ func (g *Gate) readUsage(t *commit.Tx, now *limits, l *limit) error {
 		Hash []byte `db:"hash"`
 		At   int64  `db:"claimed_at"`
 	}
-	err = t.SelectContext(t.Ctx, &found, newPeopleSQL(len(ids)),
-		append([]any{columns.Micros(t.Now.Add(-24 * time.Hour))}, ids...)...)
+	err = from.SelectContext(ctx, &found, newPeopleSQL(len(ids)), append([]any{columns.Micros(now.Add(-24 * time.Hour))}, ids...)...)
 	if err != nil {
 		l.read = false
 		return err
