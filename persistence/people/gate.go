@@ -67,7 +67,7 @@ func (g *Gate) Committed() {
 	g.limitsCommitted()
 }
 
-// Judge implements [contacts.Gate]. Without a rule and a refusal it costs nothing; otherwise
+// Judge implements contacts.Gate. Without a rule and a refusal it costs nothing; otherwise
 // one statement for consents, and one for earlier contacts if they matter.
 func (g *Gate) Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, error) {
 	if !g.looked { // from then on this owner itself writes every refusal
@@ -205,7 +205,7 @@ func earlierSQL(n int) string {
 	return "SELECT hash, claimed_at, channel_id, contact_id, purpose, text FROM person_contacts WHERE hash IN " + columns.Marks(n) + " AND claimed_at > ?"
 }
 
-// Claimed implements [contacts.Gate].
+// Claimed implements contacts.Gate.
 func (g *Gate) Claimed(t *commit.Tx, c *weir.Contact) {
 	now := g.now()
 	name, purpose := now.of(c)
@@ -222,7 +222,7 @@ func (g *Gate) Claimed(t *commit.Tx, c *weir.Contact) {
 	g.claimed[c.AttemptRef()] = entry{g.store.keys[0].History(people.Canonical(c.To)), columns.Micros(c.ClaimedAt), name, people.TextOf(c.Messages)}
 }
 
-// Returned implements [contacts.Gate].
+// Returned implements contacts.Gate.
 func (g *Gate) Returned(t *commit.Tx, c *weir.Contact, attempt int, claimedAt time.Time) {
 	counted := g.limits.newPeople(t.Channel(c.Channel).Name)
 	if !g.now().history && !counted {
@@ -243,7 +243,7 @@ func (g *Gate) Returned(t *commit.Tx, c *weir.Contact, attempt int, claimedAt ti
 	g.returned[ref] = people.Canonical(c.To)
 }
 
-// Ended implements [contacts.Gate]. That the provider refused a contact because the person has
+// Ended implements contacts.Gate. That the provider refused a contact because the person has
 // opted out there is a refusal over its channel.
 func (g *Gate) Ended(t *commit.Tx, c *weir.Contact) {
 	if c.Reason != channels.OptedOut || c.Outcome != weir.Failed {
