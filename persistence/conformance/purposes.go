@@ -87,9 +87,9 @@ func testCappedClaims(t *testing.T, backend Backend) {
 	if !ok || len(facts.Left) != 1 || facts.Left[0].N != 1 || facts.Purpose != "research" {
 		t.Errorf("the receipt of the first: %+v", first.Receipt)
 	}
-	second := b.claimed(lease, list[1])
-	if second.State != weir.Sending {
-		t.Fatalf("a contact of a purpose without rules is %+v", second.Progress)
+	other := b.claimed(lease, list[1])
+	if other.State != weir.Sending {
+		t.Fatalf("a contact of a purpose without rules is %+v", other.Progress)
 	}
 	third := b.claimed(lease, list[2])
 	if third.State != weir.Delayed || third.Attempt != 0 || third.Receipt.Rule != "cap" || !third.DueAt.Equal(first.ClaimedAt.Add(7*24*time.Hour)) {
@@ -97,7 +97,7 @@ func testCappedClaims(t *testing.T, backend Backend) {
 	}
 	b.wantQueued(id, 2)
 
-	b.commitAll(lease, requeue(second, now(), time.Time{})) // the provider certainly does not have it
+	b.commitAll(lease, requeue(other, now(), time.Time{})) // the provider certainly does not have it
 	b.commitAll(lease, finish(first, now(), weir.Completed))
 	b.ok(b.OpenPeople(b.ctx, nil))
 	fourth := b.claimed(lease, list[3])
@@ -109,6 +109,14 @@ func testCappedClaims(t *testing.T, backend Backend) {
 	fourth, _ = b.read(fourth.Ref)
 	if fourth = b.claimed(lease, fourth); fourth.State != weir.Sending || fourth.Attempt != 1 {
 		t.Errorf("after an undone claim it is %+v", fourth.Progress)
+	}
+	reply, asked := smsFor("research", "reply"), smsFor("research", "asked")
+	reply.Priority, reply.To, asked.To = weir.Reply, "+15550009", "+15550009"
+	second := reply
+	second.Key = "another reply"
+	both := must[[]weir.Accepted](t)(b.acceptClaimed(lease, 3, reply, second, asked))
+	if c := both[2].Contact; c.State != weir.Sending {
+		t.Errorf("replies in the same batch count: %+v", c.Progress)
 	}
 	got := must[[]weir.Accepted](t)(b.acceptClaimed(lease, 1, smsFor("research", "5")))
 	if c := got[0].Contact; c.State != weir.Delayed || c.Receipt.Rule != "cap" {

@@ -108,7 +108,7 @@ func (g *Gate) Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, er
 				verdicts[i] = held
 			}
 		}
-		if verdicts[i].Rule == "" && earlier != nil { // the next claim of the batch may be of the same person
+		if verdicts[i].Rule == "" && earlier != nil && !claim.Reply { // the next claim of the batch may be of the same person
 			earlier[addresses[i]] = append(earlier[addresses[i]], people.Entry{At: t.Now, Purpose: name, Contact: c.Ref, Text: claim.Text})
 		}
 	}
