@@ -14,7 +14,7 @@ func TestSpec_DifferencesCompareEveryField(t *testing.T) {
 	t.Parallel()
 	others := weir.Spec{
 		Key: "k", To: "1", Priority: weir.Normal, Survey: "s", Labels: map[string]string{"a": "b"}, Messages: []string{"m"}, Call: &weir.Call{CallFlowID: 1},
-		NotBefore: time.UnixMicro(1), NotAfter: time.UnixMicro(1), Owner: weir.Owner{ID: 1}, Trace: "t",
+		NotBefore: time.UnixMicro(1), NotAfter: time.UnixMicro(1), Purpose: "p", TimeZone: "UTC", Owner: weir.Owner{ID: 1}, Trace: "t",
 	}
 	uncompared := map[string]bool{"Key": true, "Owner": true, "Trace": true}
 	for i := range reflect.TypeFor[weir.Spec]().NumField() {

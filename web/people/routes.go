@@ -234,7 +234,7 @@ func (r *routes) everything(c *route.Call) (route.Reply, error) {
 	if cursor := c.Query.Text("cursor"); cursor != "" {
 		var err error
 		if after, err = strconv.ParseInt(cursor, 10, 64); err != nil || after < 1 {
-			c.Errors.Add("cursor", "format", "must be the next_cursor of the page before")
+			c.Errors.Add("/cursor", "format", "must be the next_cursor of a page before")
 		}
 	}
 	if err := c.Invalid(); err != nil {
