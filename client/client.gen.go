@@ -3326,7 +3326,7 @@ func (c *Client) GetPurpose(ctx context.Context, name string) (*PurposeView, err
 
 // PutPurpose Set the rules of a purpose.
 //
-// A purpose says what contacts are for, and which rules hold for them for the sake of the person. Contacts and surveys name one; those that name none have the purpose default. The body replaces all rules. When the response arrives, every later claim is judged by them, also of contacts that waited already.
+// A purpose says what contacts are for, and which rules hold for them for the sake of the person. Contacts and surveys name one; without a name it is default. The body replaces all rules. When the response arrives, every later claim is judged by them, also of contacts that waited already.
 //
 // PUT /v1/purposes/{name}
 func (c *Client) PutPurpose(ctx context.Context, name string, body Purpose) (*PurposeView, error) {

@@ -151,7 +151,7 @@ type Store interface {
 
 // Purposes keeps purposes.
 type Purposes interface {
-	// Purposes returns the purposes, by name. They are immutable.
+	// Purposes returns the purposes, by name. The map and they are immutable.
 	Purposes() map[string]*Purpose
 	// PutPurpose sets the compiled rules of a purpose. When it returns, every later claim is
 	// judged by them.

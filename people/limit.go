@@ -32,8 +32,8 @@ const (
 	MaxLimitChannels = 100 // of one limit; its schema has the same
 )
 
-// Compile checks a limit. Pointers are relative to it.
-func (l *Limit) Compile() (m validation.Errors) {
+// Check returns the mistakes of a limit. Pointers are relative to it.
+func (l *Limit) Check() (m validation.Errors) {
 	if len(l.Channels) == 0 {
 		m.Add("/channels", "required", "must name at least one channel")
 	}

@@ -128,7 +128,7 @@ func TestLimit_MistakesAreNamed(t *testing.T) {
 		"a channel twice":   {people.Limit{InFlight: 1, Channels: []string{"a", "a"}}, "/channels/1"},
 		"it limits nothing": {people.Limit{Channels: []string{"a"}}, ""},
 	} {
-		if wrong := tt.limit.Compile(); len(wrong) != 1 || wrong[0].Pointer != tt.pointer {
+		if wrong := tt.limit.Check(); len(wrong) != 1 || wrong[0].Pointer != tt.pointer {
 			t.Errorf("%s: %+v", name, wrong)
 		}
 	}

@@ -65,8 +65,7 @@ func (c *Core) Reserve(specs []weir.Spec, now time.Time) int {
 }
 
 // AcceptedReserved ends a reservation, whatever became of it. Of the contacts
-// that were accepted, those in state sending are claimed; those in state done were suppressed.
-// Those that a rule delays are queued.
+// that were accepted, those in state sending are claimed; a rule may have ended or delayed others.
 func (c *Core) AcceptedReserved(reserved []weir.Spec, contacts []weir.Contact, now time.Time) {
 	for i := range reserved {
 		s := &reserved[i]
@@ -80,18 +79,12 @@ func (c *Core) AcceptedReserved(reserved []weir.Spec, contacts []weir.Contact, n
 		contact := &contacts[i]
 		switch contact.State {
 		case weir.Sending:
-		case weir.Done: // suppressed
-			c.replaced(contact)
-			continue
-		case weir.Delayed:
-			if contact.Receipt.Rule != "" {
-				c.replaced(contact)
-				continue
-			}
-			c.enqueue(contact)
-			continue
 		default:
-			c.enqueue(contact)
+			if contact.Receipt.Rule != "" { // a rule ended or delays it
+				c.replaced(contact)
+			} else {
+				c.enqueue(contact)
+			}
 			continue
 		}
 		f := c.addFlight(*contact)

@@ -189,7 +189,7 @@ type Core struct {
 	breaker     breaker
 	retryBudget budget
 	pace        pace
-	limitedBy   string   // why a shared limit has no room, as of limitedUntil; empty since the latest dispatch
+	limitedBy   string   // why a shared limit has no room, until limitedUntil
 	onlyTo      []string // canonical addresses that alone are contacted; nil: all
 	queued      int64
 

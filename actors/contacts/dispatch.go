@@ -36,7 +36,7 @@ func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID
 		switch {
 		case verdict != nil && verdict.State == weir.Queued:
 			c.drop(f, ref)
-			c.held(verdict)
+			c.held(verdict, now)
 		case verdict != nil && !verdict.State.InFlight():
 			c.drop(f, ref)
 			c.replaced(verdict)
@@ -51,11 +51,10 @@ func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID
 			c.out.Forget = append(c.out.Forget, ref)
 			c.breaker.probeAborted()
 			ts = append(ts, c.finish(f, now, weir.Expired, "its window closed before it was sent"))
-		case c.mayNotSend(now):
+		case c.mayNotSend(now), reached(f.c.Receipt.Until, now): // the commit took long, and the person's hours are over
 			c.breaker.probeAborted()
 			ts = append(ts, c.unclaim(f))
 		default:
-			c.limitedBy = ""
 			c.sends[ref] = struct{}{}
 			c.out.Sends = append(c.out.Sends, attemptOf(&f.c))
 			c.pace.dispatch(f.units, now)
@@ -76,8 +75,8 @@ func (c *Core) drop(f *flight, ref weir.AttemptRef) {
 
 // held puts a contact back whose claim is undone because the channel shares a limit that has
 // no room, and waits.
-func (c *Core) held(verdict *weir.Contact) {
-	if c.limitedBy == "" { // it begins to wait
+func (c *Core) held(verdict *weir.Contact, now time.Time) {
+	if now.Sub(c.limitedUntil) > limitedAgain { // it begins to wait
 		c.out.Skipped = append(c.out.Skipped, Skipped{verdict.Receipt.Rule, EffectHeld})
 	}
 	c.limitedUntil, c.limitedBy = verdict.Receipt.Until, verdict.Reason
@@ -87,6 +86,9 @@ func (c *Core) held(verdict *weir.Contact) {
 	c.window.putBack(&contact)
 	c.overdueAt = earlier(c.overdueAt, contact.NotAfter)
 }
+
+// limitedAgain is the longest time between two waits for a shared limit that are one.
+const limitedAgain = time.Second
 
 // replaced takes note of a contact that ended, or waits, instead of being claimed.
 func (c *Core) replaced(contact *weir.Contact) {

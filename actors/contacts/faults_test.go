@@ -35,6 +35,18 @@ func TestReport_CountsBeforeTheAnswerToItsDispatch(t *testing.T) {
 	wantSent(t, r, 1, 2)
 }
 
+// The report of the end that comes before the answer shows that the provider had the contact.
+func TestReport_OfTheEndBeforeTheAnswerIsHeard(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1)
+	r.hold["answer"] = true
+	r.accept(calls(1)...)
+	wantVerdict(t, r.ends(1, weir.NoAnswer), weir.Applied)
+	if c := r.store[1]; !c.SentAt.IsZero() || !c.HeardAt.Equal(r.now) {
+		t.Errorf("it is %+v", c.Progress)
+	}
+}
+
 // Scenario 29.
 func TestReport_LearnsTheReferenceFromALaterAnswer(t *testing.T) {
 	t.Parallel()

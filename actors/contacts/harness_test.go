@@ -58,6 +58,7 @@ type rig struct {
 	lossy    bool                                          // slots may be given up while the provider uses them
 	refuse   map[weir.ContactID]bool                       // whose claims are not written: they end instead
 	postpone map[weir.ContactID]time.Duration              // whose next claim is not written: they wait so long
+	hours    time.Time                                     // when the hours of everybody who is claimed end
 	full     time.Duration                                 // a shared limit has no room: claims are undone, and their channel waits so long
 	others   bool                                          // other processes change contacts, too
 
@@ -213,6 +214,10 @@ func (r *rig) write(k contacts.Commit) {
 			t.Contact.Rev, t.Contact.Reason, t.Contact.Receipt = t.From, "full", weir.Receipt{Rule: "limit_in_flight", Until: r.now.Add(r.full)}
 			suppressed = append(suppressed, t.Contact)
 			continue
+		}
+		if !r.hours.IsZero() && t.Was == weir.Queued && t.Contact.State == weir.Sending {
+			t.Contact.Receipt.Until = r.hours
+			suppressed = append(suppressed, t.Contact)
 		}
 		if wait := r.postpone[t.Contact.ID]; wait > 0 && t.Was == weir.Queued && t.Contact.State == weir.Sending {
 			delete(r.postpone, t.Contact.ID)

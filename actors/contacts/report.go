@@ -38,6 +38,9 @@ func (c *Core) applyReport(f *flight, r weir.Report, now time.Time) (*weir.Trans
 	}
 	if r.Outcome != "" {
 		f.c.ProviderRef = cmp.Or(f.c.ProviderRef, r.ProviderRef)
+		if f.c.SentAt.IsZero() { // before the provider's answer; it may have reached the person
+			f.c.HeardAt = now
+		}
 		t := c.finish(f, now, r.Outcome, r.Reason)
 		t.Result = r.Result
 		t.Answered = pickedUp

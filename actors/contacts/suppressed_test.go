@@ -100,3 +100,23 @@ func TestClaimsCommitted_ASharedLimitHoldsTheChannel(t *testing.T) {
 	r.pass(time.Minute)
 	wantSent(t, r, 1, 2, 3)
 }
+
+// A commit may take long: whoever's hours ended meanwhile is not contacted. The provider is
+// asked not to dispatch a contact after the hours.
+func TestClaimsCommitted_NobodyIsContactedAfterTheirHours(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1)
+	r.settle()
+	r.hours = r.now.Add(time.Minute)
+	r.hold["written"] = true
+	r.accept(calls(1)...)
+	r.pass(2 * time.Minute)
+	r.hours = r.now.Add(time.Hour) // of the next day
+	delete(r.hold, "written")
+	r.settle()
+	c := r.store[1]
+	if c.Attempt != 1 || !c.Receipt.Until.Equal(r.hours) {
+		t.Errorf("it was claimed before its hours ended and is %+v", c.Progress)
+	}
+	wantSent(t, r, 1)
+}

@@ -81,6 +81,11 @@ func testCappedClaims(t *testing.T, backend Backend) {
 	b := withKeys(t, backend)
 	b.purpose("research", people.Purpose{Caps: []people.Cap{{Max: 2, Within: "7d", Over: people.OverAll}}})
 	id, lease := b.owned("a")
+	another := func(key string) weir.Spec {
+		s := smsFor("research", key)
+		s.To = "+15550008"
+		return s
+	}
 	list := b.accept(id, smsFor("research", "1"), sms("2"), smsFor("research", "3"), smsFor("research", "4"))
 	first := b.claimed(lease, list[0])
 	facts, ok := people.ReadFacts(first.Receipt)
@@ -109,6 +114,17 @@ func testCappedClaims(t *testing.T, backend Backend) {
 	fourth, _ = b.read(fourth.Ref)
 	if fourth = b.claimed(lease, fourth); fourth.State != weir.Sending || fourth.Attempt != 1 {
 		t.Errorf("after an undone claim it is %+v", fourth.Progress)
+	}
+	refused := b.claimed(lease, b.accept(id, another("refused"))[0])
+	b.commitAll(lease, finish(refused, now(), weir.Failed)) // by the provider, in its answer
+	rang := b.claimed(lease, b.accept(id, another("rang"))[0])
+	rang.HeardAt = now()
+	b.commitAll(lease, finish(rang, now(), weir.NoAnswer)) // a report that came before the answer
+	if c := b.claimed(lease, b.accept(id, another("second"))[0]); c.State != weir.Sending {
+		t.Errorf("after a contact that was refused and one that rang: %+v", c.Progress)
+	}
+	if c := b.claimed(lease, b.accept(id, another("third"))[0]); c.Receipt.Rule != "cap" {
+		t.Errorf("a report before the provider's answer does not count: %+v", c.Progress)
 	}
 	reply, asked := smsFor("research", "reply"), smsFor("research", "asked")
 	reply.Priority, reply.To, asked.To = weir.Reply, "+15550009", "+15550009"
@@ -344,6 +360,12 @@ func testNewPeople(t *testing.T, backend Backend) {
 	b.commitAll(byA, requeue(second, now(), time.Time{})) // it certainly did not go out
 	if use := b.LimitUse()["portfolio"]; use.People != 1 {
 		t.Errorf("%d people count", use.People)
+	}
+	if _, err := b.acceptClaimed(byA, 1, to("1", "+15550004")); weir.CodeOf(err) != weir.CodeKeyReused {
+		t.Errorf("a key in use for somebody else: %v", err)
+	}
+	if use := b.LimitUse()["portfolio"]; use.People != 1 {
+		t.Errorf("after a request that was refused %d people count", use.People)
 	}
 	if c := b.claimed(byA, list[3]); c.State != weir.Sending {
 		t.Errorf("in the place of whoever was not reached: %+v", c.Progress)

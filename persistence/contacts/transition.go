@@ -202,12 +202,19 @@ func (p *part) remember(t *commit.Tx, steps []step) error {
 				p.gate.Claimed(t, c)
 			case tr.Was.InFlight() && c.State.Waiting() && c.ClaimedAt.IsZero(): // an undone claim is no attempt
 				p.gate.Returned(t, c, c.Attempt+1, p.claimedAt(&steps[i]))
-			case tr.Was.InFlight() && c.State.Waiting(), tr.Was == weir.Sending && c.State == weir.Done && c.SentAt.IsZero() && c.Outcome != weir.Completed:
+			case tr.Was.InFlight() && c.State.Waiting(), neverOut(tr.Transition):
 				p.gate.Returned(t, c, c.Attempt, p.claimedAt(&steps[i]))
 			}
 		}
 	}
 	return nil
+}
+
+// neverOut reports whether a contact ended while it was being sent, without anything from the
+// provider but, at most, its refusal.
+func neverOut(t *weir.Transition) bool {
+	c := &t.Contact
+	return t.Was == weir.Sending && c.State == weir.Done && c.SentAt.IsZero() && c.HeardAt.IsZero() && c.Outcome != weir.Completed
 }
 
 // claimedAt returns when the contact of a step was claimed.

@@ -288,15 +288,8 @@ func (s *Store) AllConsents(ctx context.Context, after int64, limit int) ([]peop
 // Erase implements [people.Store].
 func (s *Store) Erase(ctx context.Context, address string) (int, error) {
 	w := &erasure{s: s, address: address}
-	call, err := s.NewCall(ctx, &commit.Request{Work: w, Rows: 1, Bytes: 100})
-	if err != nil {
-		return 0, err
-	}
-	call.Submit(nil)
-	if err := call.Wait(); err != nil {
-		return 0, err
-	}
-	return int(w.erased), nil
+	err := s.change(ctx, w)
+	return int(w.erased), err
 }
 
 // erasure is the work of [Store.Erase].

@@ -57,7 +57,12 @@ type entry struct {
 }
 
 // Begin implements [commit.Part].
-func (g *Gate) Begin() { g.batch = batch{} }
+func (g *Gate) Begin() {
+	g.batch = batch{}
+	for _, l := range g.limits.list {
+		l.usage.Begin()
+	}
+}
 
 // Committed implements [commit.Part].
 func (g *Gate) Committed() {
@@ -104,7 +109,7 @@ func (g *Gate) Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, er
 		}
 		verdicts[i] = people.Judge(&claim, t.Now)
 		if verdicts[i].Rule == "" && len(shared.list) > 0 {
-			if held := g.hold(t, shared, c, g.store.keys[0].History(addresses[i])); held.Rule != "" {
+			if held := g.takeRoom(t, shared, c, g.store.keys[0].History(addresses[i])); held.Rule != "" {
 				verdicts[i] = held
 			}
 		}

@@ -25,7 +25,7 @@ type limit struct {
 }
 
 // limits are the limits of an installation, as the writer judges by them. They are used on
-// the writer's goroutine, but for shown.
+// the writer's goroutine.
 type limits struct {
 	list     []*limit                    // by name
 	channels map[string][]weir.ChannelID // of members that are known
@@ -48,8 +48,8 @@ func (l *limits) of(channel string) (list []*limit) {
 	return list
 }
 
-// set replaces a limit, or removes it: nil. What is used of it stays, as far as the new one
-// counts it.
+// set replaces a limit, or removes it: nil. What is used of the new one is read when it is
+// needed.
 func (l *limits) set(name string, to *people.Limit) {
 	l.list = slices.DeleteFunc(slices.Clone(l.list), func(x *limit) bool { return x.name == name })
 	if to != nil {
@@ -60,9 +60,6 @@ func (l *limits) set(name string, to *people.Limit) {
 
 // learn notes which channel has a name.
 func (l *limits) learn(name string, id weir.ChannelID) {
-	if l.channels == nil {
-		l.channels = map[string][]weir.ChannelID{}
-	}
 	if !slices.Contains(l.channels[name], id) {
 		l.channels[name] = append(l.channels[name], id)
 	}
@@ -93,7 +90,7 @@ func (s *Store) readLimits(ctx context.Context) error {
 			return s.Failure("read how much of a limit is used", err)
 		}
 	}
-	s.gate.show(now)
+	s.gate.publish(now)
 	return nil
 }
 
@@ -102,7 +99,7 @@ func (s *Store) Limits() map[string]*people.Limit { return *s.limits.Load() }
 
 // PutLimit implements [people.Limits].
 func (s *Store) PutLimit(ctx context.Context, name string, l *people.Limit) error {
-	return s.changeLimit(ctx, name, l)
+	return s.change(ctx, &limitChange{s, name, l})
 }
 
 // DeleteLimit implements [people.Limits].
@@ -110,16 +107,7 @@ func (s *Store) DeleteLimit(ctx context.Context, name string) error {
 	if s.Limits()[name] == nil {
 		return weir.Errorf(weir.CodeNotFound, "there is no limit %q", name)
 	}
-	return s.changeLimit(ctx, name, nil)
-}
-
-func (s *Store) changeLimit(ctx context.Context, name string, to *people.Limit) error {
-	call, err := s.NewCall(ctx, &commit.Request{Work: &limitChange{s, name, to}, Rows: 1, Bytes: 1000})
-	if err != nil {
-		return err
-	}
-	call.Submit(nil)
-	return call.Wait()
+	return s.change(ctx, &limitChange{s, name, nil})
 }
 
 // limitChange is the work of [Store.PutLimit] and [Store.DeleteLimit].
@@ -159,9 +147,6 @@ func (w *limitChange) Write(t *commit.Tx, r *commit.Request) error {
 // judgedBy returns the limits by which this batch is judged, with what is stored of them.
 func (g *Gate) judgedBy(t *commit.Tx) (*limits, error) {
 	now := &g.limits
-	for _, l := range now.list {
-		l.usage.Begin()
-	}
 	if len(g.limited) > 0 {
 		changed := limits{list: g.limits.list, channels: g.limits.channels}
 		for name, to := range g.limited {
@@ -222,9 +207,9 @@ func newPeopleSQL(n int) string {
 	return "SELECT hash, claimed_at FROM person_contacts WHERE claimed_at > ? AND channel_id IN " + columns.Marks(n) + " ORDER BY claimed_at"
 }
 
-// hold asks the limits of a channel for room, and takes it. It returns a verdict if one has
-// none.
-func (g *Gate) hold(t *commit.Tx, now *limits, c *weir.Contact, hash people.Hash) people.Verdict {
+// takeRoom takes room for a claim from every limit of its channel. If one has none it takes
+// nothing, and returns the verdict.
+func (g *Gate) takeRoom(t *commit.Tx, now *limits, c *weir.Contact, hash people.Hash) people.Verdict {
 	name := t.Channel(c.Channel).Name
 	mine := now.of(name)
 	if len(mine) == 0 {
@@ -254,8 +239,8 @@ func (g *Gate) hold(t *commit.Tx, now *limits, c *weir.Contact, hash people.Hash
 // LimitUse implements [people.Limits].
 func (s *Store) LimitUse() map[string]people.LimitUse { return *s.used.Load() }
 
-// show publishes how much of the limits is used.
-func (g *Gate) show(now time.Time) {
+// publish tells readers how much of the limits is used.
+func (g *Gate) publish(now time.Time) {
 	use := make(map[string]people.LimitUse, len(g.limits.list))
 	for _, l := range g.limits.list {
 		u := people.LimitUse{People: l.usage.People(now)}
@@ -292,5 +277,5 @@ func (g *Gate) limitsCommitted() {
 			}
 		}
 	}
-	g.show(time.Now())
+	g.publish(time.Now())
 }

@@ -23,15 +23,19 @@ type stored struct {
 // purposes are the purposes of an installation, ready for use. They are immutable.
 type purposes struct {
 	byName  map[string]*stored
-	ruled   bool // one has rules
-	history bool // one looks at earlier contacts
-	overAll bool // one looks at those of all purposes
+	live    map[string]*people.Purpose // those that are not deleted
+	ruled   bool                       // one has rules
+	history bool                       // one looks at earlier contacts
+	overAll bool                       // one looks at those of all purposes
 	window  time.Duration
 }
 
 func newPurposes(byName map[string]*stored) *purposes {
-	p := &purposes{byName: byName}
-	for _, one := range byName {
+	p := &purposes{byName: byName, live: make(map[string]*people.Purpose, len(byName))}
+	for name, one := range byName {
+		if !one.deleted {
+			p.live[name] = one.Purpose
+		}
 		p.ruled = p.ruled || one.Ruled() || len(one.ExemptFrom) > 0
 		p.history = p.history || one.NeedsHistory()
 		p.window = max(p.window, one.Window())
@@ -101,38 +105,20 @@ func (s *Store) readPurposes(ctx context.Context) error {
 }
 
 // Purposes implements [people.Purposes].
-func (s *Store) Purposes() map[string]*people.Purpose {
-	out := map[string]*people.Purpose{}
-	for name, p := range s.purposes.Load().byName {
-		if !p.deleted {
-			out[name] = p.Purpose
-		}
-	}
-	return out
-}
+func (s *Store) Purposes() map[string]*people.Purpose { return s.purposes.Load().live }
 
 // PutPurpose implements [people.Purposes].
 func (s *Store) PutPurpose(ctx context.Context, name string, p *people.Purpose) error {
-	return s.changePurpose(ctx, name, &stored{Purpose: p})
+	return s.change(ctx, &purposeChange{s, name, &stored{Purpose: p}})
 }
 
 // DeletePurpose implements [people.Purposes].
 func (s *Store) DeletePurpose(ctx context.Context, name string) error {
-	known := s.purposes.Load().byName[name]
-	if known == nil || known.deleted {
+	known := s.Purposes()[name]
+	if known == nil {
 		return weir.Errorf(weir.CodeNotFound, "there is no purpose %q", name)
 	}
-	return s.changePurpose(ctx, name, &stored{known.Purpose, true})
-}
-
-func (s *Store) changePurpose(ctx context.Context, name string, p *stored) error {
-	w := &purposeChange{s, name, p}
-	call, err := s.NewCall(ctx, &commit.Request{Work: w, Rows: 1, Bytes: 1000})
-	if err != nil {
-		return err
-	}
-	call.Submit(nil)
-	return call.Wait()
+	return s.change(ctx, &purposeChange{s, name, &stored{known, true}})
 }
 
 // purposeChange is the work of [Store.PutPurpose] and [Store.DeletePurpose].
@@ -144,12 +130,8 @@ type purposeChange struct {
 
 // Write implements [commit.Work].
 func (w *purposeChange) Write(t *commit.Tx, r *commit.Request) error {
-	live := 0
-	for _, p := range w.s.gate.now().byName {
-		live += int(columns.Number(!p.deleted))
-	}
-	if known := w.s.gate.now().byName[w.name]; !w.to.deleted && (known == nil || known.deleted) && live >= people.MaxPurposes {
-		r.Refuse(weir.Errorf(weir.CodeConflict, "there are %d purposes, the most that are possible", live))
+	if live := w.s.gate.now().live; !w.to.deleted && live[w.name] == nil && len(live) >= people.MaxPurposes {
+		r.Refuse(weir.Errorf(weir.CodeConflict, "there are %d purposes, the most that are possible", len(live)))
 		return nil
 	}
 	rules, err := json.Marshal(w.to.Purpose)

@@ -133,6 +133,16 @@ func (s *Store) addKey(ctx context.Context, id, secret string) error {
 	return s.Failure("keep a key of people", err)
 }
 
+// change has the writer do a small work, and waits for it.
+func (s *Store) change(ctx context.Context, w commit.Work) error {
+	call, err := s.NewCall(ctx, &commit.Request{Work: w, Rows: 1, Bytes: 1000})
+	if err != nil {
+		return err
+	}
+	call.Submit(nil)
+	return call.Wait()
+}
+
 // hashes returns the hashes of an address under every key.
 func (s *Store) hashes(address string) []people.Hash {
 	out := make([]people.Hash, len(s.keys))

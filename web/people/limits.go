@@ -98,7 +98,7 @@ func (r *routes) putLimit(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	wrong := []weir.FieldError(given.Compile())
+	wrong := []weir.FieldError(given.Check())
 	wrong = append(wrong, without(unknown, wrong)...)
 	if slices.ContainsFunc(c.Errors, func(e weir.FieldError) bool { return slices.Contains(limitPointers(), e.Pointer) }) {
 		// A number is there, but wrong.

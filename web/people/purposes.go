@@ -45,7 +45,7 @@ func (r *routes) purposeRoutes() []*route.Route {
 		},
 		{
 			Method: "PUT", Path: purposePath, ID: "put-purpose", Tag: "people", Summary: "Set the rules of a purpose",
-			Description: "A purpose says what contacts are for, and which rules hold for them for the sake of the person. Contacts and surveys name one; those that name none have the purpose default. " +
+			Description: "A purpose says what contacts are for, and which rules hold for them for the sake of the person. Contacts and surveys name one; without a name it is default. " +
 				"The body replaces all rules. When the response arrives, every later claim is judged by them, also of contacts that waited already.",
 			Body: route.TypeOf[people.Purpose](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.put,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "set", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}},

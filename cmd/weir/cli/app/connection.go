@@ -86,6 +86,21 @@ func (r *Connection) APICommand(use, short, long, example string, do func(ctx co
 	return c
 }
 
+// DeleteCommand returns a command that deletes what its argument names, after a question that
+// says what is deleted; %s in it stands for the name. field is the name's in the JSON output.
+func (r *Connection) DeleteCommand(use, short, long, example, question, field string, do func(to *client.Client, ctx context.Context, name string) error) *cobra.Command {
+	return Confirmable(r.APICommand(use, short, long, example,
+		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
+			if err := r.console.Confirm(c, fmt.Sprintf(question, args[0])); err != nil {
+				return err
+			}
+			if err := do(to, ctx, args[0]); err != nil {
+				return err
+			}
+			return r.console.PrintValue(&r.Output, map[string]any{field: args[0], "deleted": true}, "%s: deleted", args[0])
+		}))
+}
+
 // WatchCommand is [Connection.APICommand] for a command that shows something, with the flag --watch.
 func (r *Connection) WatchCommand(use, short, long, example string, show func(ctx context.Context, to *client.Client, args []string, out io.Writer) error) *cobra.Command {
 	var w WatchFlag

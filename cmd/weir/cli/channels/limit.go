@@ -26,7 +26,7 @@ const limitExample = `  weir limit put gateway --channel texts --channel reminde
 func LimitCommand(a *app.App) *cobra.Command {
 	r := a.NewConnection()
 	return r.APIGroup("limit", "Set limits that channels share", aboutLimits, limitExample,
-		limitListCommand(a, r), limitShowCommand(a, r), limitPutCommand(a, r), limitDeleteCommand(a.Console, r))
+		limitListCommand(a, r), limitShowCommand(a, r), limitPutCommand(a, r), limitDeleteCommand(r))
 }
 
 func limitListCommand(a *app.App, r *app.Connection) *cobra.Command {
@@ -92,19 +92,7 @@ func limitPutCommand(a *app.App, r *app.Connection) *cobra.Command {
 	return c
 }
 
-func limitDeleteCommand(console *app.Console, r *app.Connection) *cobra.Command {
-	return app.Confirmable(r.APICommand("delete NAME", "Delete a limit", "Delete a limit. Its channels are bounded by their own settings alone.", "  weir limit delete portfolio --yes",
-		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
-			if err := console.Confirm(c, fmt.Sprintf("this deletes the limit %s", args[0])); err != nil {
-				return err
-			}
-			if err := to.DeleteLimit(ctx, args[0]); err != nil {
-				return err
-			}
-			deleted := struct {
-				Limit   string `json:"limit"`
-				Deleted bool   `json:"deleted"`
-			}{args[0], true}
-			return console.PrintValue(&r.Output, deleted, "%s: deleted", args[0])
-		}))
+func limitDeleteCommand(r *app.Connection) *cobra.Command {
+	return r.DeleteCommand("delete NAME", "Delete a limit", "Delete a limit. Its channels are bounded by their own settings alone.", "  weir limit delete portfolio --yes",
+		"this deletes the limit %s", "limit", (*client.Client).DeleteLimit)
 }

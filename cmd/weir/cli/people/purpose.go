@@ -18,8 +18,8 @@ import (
 
 const aboutPurposes = `Say what contacts are for, and which rules hold for them for the sake of the person: hours
 in which nobody is contacted, how often one person is at most, whether a consent has to be
-recorded. Contacts and surveys name a purpose; those that name none have the purpose
-default. The rules are looked at when a contact is claimed, also if it waited already.
+recorded. Contacts and surveys name a purpose; without a name
+it is default. The rules are looked at when a contact is claimed, also if it waited already.
 
 The token needs the scope people:admin; to list and show, contacts:read is enough.`
 
@@ -31,7 +31,7 @@ const purposeExample = `  weir purpose put research --quiet-hours 20:00-09:00 --
 func PurposeCommand(a *app.App) *cobra.Command {
 	r := a.NewConnection()
 	return r.APIGroup("purpose", "Set the rules for the sake of people", aboutPurposes, purposeExample,
-		purposeListCommand(a, r), purposeShowCommand(a, r), purposePutCommand(a, r), purposeDeleteCommand(a.Console, r))
+		purposeListCommand(a, r), purposeShowCommand(a, r), purposePutCommand(a, r), purposeDeleteCommand(r))
 }
 
 func purposeListCommand(a *app.App, r *app.Connection) *cobra.Command {
@@ -106,7 +106,7 @@ type purposeFlags struct {
 
 func purposePutCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var f purposeFlags
-	c := r.APICommand("put NAME", "Create or replace a purpose", `Set all rules of a purpose: those that are not given are removed. When the command
+	c := r.APICommand("put NAME", "Create or replace a purpose", `Set all rules of a purpose; the others are removed. When the command
 returns, every later claim is judged by them, also of contacts that waited already. One
 that waits for hours or for a cap looks at the rules again when that time has come.`, `  weir purpose put research --quiet-hours 20:00-09:00 --time-zone Africa/Nairobi --cap 2/7d
   weir purpose put reminders --cap 1/1d:calendar --cap 10/30d:all --holiday "2026-12-25=Christmas Day"
@@ -203,19 +203,7 @@ func readCap(text string) (one client.Cap, err error) {
 	return one, nil
 }
 
-func purposeDeleteCommand(console *app.Console, r *app.Connection) *cobra.Command {
-	return app.Confirmable(r.APICommand("delete NAME", "Delete a purpose", "Delete a purpose that no survey names. For contacts that have it already its rules hold.", "  weir purpose delete research --yes",
-		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
-			if err := console.Confirm(c, fmt.Sprintf("this deletes the purpose %s", args[0])); err != nil {
-				return err
-			}
-			if err := to.DeletePurpose(ctx, args[0]); err != nil {
-				return err
-			}
-			deleted := struct {
-				Purpose string `json:"purpose"`
-				Deleted bool   `json:"deleted"`
-			}{args[0], true}
-			return console.PrintValue(&r.Output, deleted, "%s: deleted", args[0])
-		}))
+func purposeDeleteCommand(r *app.Connection) *cobra.Command {
+	return r.DeleteCommand("delete NAME", "Delete a purpose", "Delete a purpose that no survey names. For contacts that have it already its rules hold.", "  weir purpose delete research --yes",
+		"this deletes the purpose %s", "purpose", (*client.Client).DeletePurpose)
 }

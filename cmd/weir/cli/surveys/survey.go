@@ -36,7 +36,7 @@ func Command(a *app.App) *cobra.Command {
 		stateCommand(r, "lock", "Lock a running survey", "Lock a running survey: it cannot be paused, stopped, changed or deleted until it is unlocked.\nIt ends by itself all the same, and its respondents can be added, corrected, stopped\nand removed.", (*client.Client).LockSurvey),
 		stateCommand(r, "unlock", "Unlock a survey", "", (*client.Client).UnlockSurvey),
 		stopCommand(a.Console, r), statusCommand(a, r), respondentsCommand(a, r), setCommand(r), removeCommand(a.Console, r),
-		showCommand(a.Clock, r), cloneCommand(a.Console, r), listCommand(a, r), exportCommand(a, r), deleteCommand(a.Console, r))
+		showCommand(a.Clock, r), cloneCommand(a.Console, r), listCommand(a, r), exportCommand(a, r), deleteCommand(r))
 }
 
 // stateCommand makes a command that requests a state change of a survey.
@@ -87,18 +87,10 @@ With --respondent only this respondent is stopped, and the survey continues.`, "
 }
 
 // deleteCommand makes "weir survey delete".
-func deleteCommand(console *app.Console, r *app.Connection) *cobra.Command {
-	return app.Confirmable(r.APICommand("delete NAME", "Delete a survey", `Delete a survey, its respondents, their results and its log. A running survey must be
+func deleteCommand(r *app.Connection) *cobra.Command {
+	return r.DeleteCommand("delete NAME", "Delete a survey", `Delete a survey, its respondents, their results and its log. A running survey must be
 stopped first.`, "  weir survey delete flu --yes",
-		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
-			if err := console.Confirm(c, "this deletes survey "+args[0]+", its respondents and their results"); err != nil {
-				return err
-			}
-			if err := to.DeleteSurvey(ctx, args[0]); err != nil {
-				return err
-			}
-			return console.PrintValue(&r.Output, map[string]any{"survey": args[0], "deleted": true}, "%s: deleted", args[0])
-		}))
+		"this deletes survey %s, its respondents and their results", "survey", (*client.Client).DeleteSurvey)
 }
 
 const (

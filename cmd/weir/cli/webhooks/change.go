@@ -3,7 +3,6 @@ package webhooks
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -108,21 +107,9 @@ func patchWebhook(ctx context.Context, r *app.Connection, to *client.Client, id 
 	return r.PrintResult("%s: %s, %s", h.ID, done, h.State)
 }
 
-func deleteCommand(console *app.Console, r *app.Connection) *cobra.Command {
-	return app.Confirmable(r.APICommand("delete ID", "Delete a webhook", "Delete a webhook. Events that it has not got yet are not sent.", "  weir webhook delete whk3v2x7c5q1z8ab --yes",
-		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
-			if err := console.Confirm(c, fmt.Sprintf("this deletes webhook %s and the events that it has not got yet", args[0])); err != nil {
-				return err
-			}
-			if err := to.DeleteWebhook(ctx, args[0]); err != nil {
-				return err
-			}
-			deleted := struct {
-				ID      string `json:"id"`
-				Deleted bool   `json:"deleted"`
-			}{args[0], true}
-			return console.PrintValue(&r.Output, deleted, "%s: deleted", args[0])
-		}))
+func deleteCommand(r *app.Connection) *cobra.Command {
+	return r.DeleteCommand("delete ID", "Delete a webhook", "Delete a webhook. Events that it has not got yet are not sent.", "  weir webhook delete whk3v2x7c5q1z8ab --yes",
+		"this deletes webhook %s and the events that it has not got yet", "id", (*client.Client).DeleteWebhook)
 }
 
 func rotateCommand(clock *app.Clock, r *app.Connection) *cobra.Command {

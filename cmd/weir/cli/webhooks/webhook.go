@@ -31,7 +31,7 @@ func Command(a *app.App) *cobra.Command {
 		listCommand(a, r), showCommand(a.Clock, r), createCommand(r), setCommand(r),
 		enableCommand(r, "pause", false, "Pause a webhook", "Send no events to a webhook until it is resumed. They wait in the log, as long as that\nkeeps them."),
 		enableCommand(r, "resume", true, "Resume a webhook", "Send events to a webhook that was paused, or that Weir disabled: it goes on where it\nstopped."),
-		deleteCommand(a.Console, r), rotateCommand(a.Clock, r), testCommand(a.Console, r), deliveriesCommand(a, r), replayCommand(a, r))
+		deleteCommand(r), rotateCommand(a.Clock, r), testCommand(a.Console, r), deliveriesCommand(a, r), replayCommand(a, r))
 }
 
 func listCommand(a *app.App, r *app.Connection) *cobra.Command {
