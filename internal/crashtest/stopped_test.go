@@ -98,7 +98,8 @@ func idleLimit(t *testing.T, db *sql.DB) time.Duration {
 }
 
 // stopInTransaction locks the channel's row until the program waits for it in a
-// transaction that change begins, stops the program, and unlocks the row.
+// transaction that change begins, stops the program, and unlocks the row. A signal returns before all threads
+// have stopped: with the row unlocked by then, a thread that still ran could commit.
 func stopInTransaction(t *testing.T, db *sql.DB, url string, b *broker, change func()) {
 	t.Helper()
 	tx, err := db.Begin()
@@ -118,6 +119,11 @@ func stopInTransaction(t *testing.T, db *sql.DB, url string, b *broker, change f
 	if err := b.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+	eventually(t, upWithin, "the program has stopped", func() bool {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(b.cmd.Process.Pid, &status, syscall.WUNTRACED|syscall.WNOHANG, nil)
+		return err == nil && pid == b.cmd.Process.Pid && status.Stopped()
+	})
 }
 
 // eventually polls at an interval above 100 ms: within that time InnoDB repeats its last
