@@ -304,6 +304,13 @@ type Result struct {
 	Code        string    `json:"code,omitempty"`         // how it ended, in the owner's words; empty: not known
 	CallBack    time.Time `json:"call_back,omitzero"`     // the next contact was agreed for this instant
 	CallSeconds int       `json:"call_seconds,omitempty"` // from the answer to the end
+	Cost        Cost      `json:"cost,omitzero"`          // as the provider reports it
+}
+
+// Cost is an amount of money.
+type Cost struct {
+	Millionths int64  `json:"millionths"` // of the currency's unit
+	Currency   string `json:"currency"`   // ISO 4217; empty: it is not known
 }
 
 // WholeContact is the Part of a report that is not about one message.

@@ -1230,19 +1230,44 @@ type LeftView struct {
 
 // Limit What some channels may do together.
 type Limit struct {
-	// Channels names of the channels that share it
+	// Channels names of the channels that share it; absent: all, for the surveys that it names
 	//
 	// Examples: ["whatsapp-1","whatsapp-2"]
-	Channels []string `json:"channels"`
+	Channels []string `json:"channels,omitempty,omitzero"`
+
+	// Currency of the amounts, ISO 4217; each channel needs a price in it; three capital letters
+	//
+	// Examples: USD
+	Currency string `json:"currency,omitempty,omitzero"`
 
 	// InFlight most contacts in flight at one time; absent: no limit
 	InFlight int `json:"in_flight,omitempty,omitzero"`
+
+	// Money most that is spent in all: a budget; absent: no limit; an amount, such as 12.50
+	//
+	// Examples: 2500
+	Money string `json:"money,omitempty,omitzero"`
+
+	// MoneyPerDay most that is spent on a day, in UTC; absent: no limit; an amount, such as 12.50
+	//
+	// Examples: 100
+	MoneyPerDay string `json:"money_per_day,omitempty,omitzero"`
+
+	// MoneyPerMonth most that is spent in a month, in UTC; absent: no limit; an amount, such as 12.50
+	//
+	// Examples: 1500
+	MoneyPerMonth string `json:"money_per_month,omitempty,omitzero"`
 
 	// NewPeoplePerDay most people in any 24 hours whom none of the channels contacted in the 24 hours before; absent: no limit
 	NewPeoplePerDay int `json:"new_people_per_day,omitempty,omitzero"`
 
 	// PerSecond most dispatches a second; of texts, segments; absent: no limit
 	PerSecond int `json:"per_second,omitempty,omitzero"`
+
+	// Surveys names of the surveys whose contacts count, and are bounded; absent: all contacts. Only money can be limited so
+	//
+	// Examples: ["health-2026"]
+	Surveys []string `json:"surveys,omitempty,omitzero"`
 
 	// Title for people
 	Title string `json:"title,omitempty,omitzero"`
@@ -1256,16 +1281,51 @@ type LimitList struct {
 
 // LimitView A limit, with how much of it is used.
 type LimitView struct {
-	// Channels names of the channels that share it
+	// Channels names of the channels that share it; absent: all, for the surveys that it names
 	//
 	// Examples: ["whatsapp-1","whatsapp-2"]
-	Channels []string `json:"channels"`
+	Channels []string `json:"channels,omitempty,omitzero"`
+
+	// Currency of the amounts, ISO 4217; each channel needs a price in it; three capital letters
+	//
+	// Examples: USD
+	Currency string `json:"currency,omitempty,omitzero"`
 
 	// InFlight most contacts in flight at one time; absent: no limit
 	InFlight int `json:"in_flight,omitempty,omitzero"`
 
 	// InFlightNow contacts in flight over its channels
 	InFlightNow int `json:"in_flight_now"`
+
+	// Money most that is spent in all: a budget; absent: no limit; an amount, such as 12.50
+	//
+	// Examples: 2500
+	Money string `json:"money,omitempty,omitzero"`
+
+	// MoneyMonth in this month, in UTC
+	//
+	// Examples: 340.00
+	MoneyMonth string `json:"money_month,omitempty,omitzero"`
+
+	// MoneyPerDay most that is spent on a day, in UTC; absent: no limit; an amount, such as 12.50
+	//
+	// Examples: 100
+	MoneyPerDay string `json:"money_per_day,omitempty,omitzero"`
+
+	// MoneyPerMonth most that is spent in a month, in UTC; absent: no limit; an amount, such as 12.50
+	//
+	// Examples: 1500
+	MoneyPerMonth string `json:"money_per_month,omitempty,omitzero"`
+
+	// MoneySpent in all
+	//
+	// Examples: 1240.75
+	MoneySpent string `json:"money_spent,omitempty,omitzero"`
+
+	// MoneyToday spent or reserved today, in UTC; absent: money is not limited
+	//
+	// Examples: 12.50
+	MoneyToday string `json:"money_today,omitempty,omitzero"`
 
 	// Name name of the limit
 	//
@@ -1280,6 +1340,11 @@ type LimitView struct {
 
 	// PerSecond most dispatches a second; of texts, segments; absent: no limit
 	PerSecond int `json:"per_second,omitempty,omitzero"`
+
+	// Surveys names of the surveys whose contacts count, and are bounded; absent: all contacts. Only money can be limited so
+	//
+	// Examples: ["health-2026"]
+	Surveys []string `json:"surveys,omitempty,omitzero"`
 
 	// Title for people
 	Title string `json:"title,omitempty,omitzero"`
@@ -1418,6 +1483,92 @@ type PersonConsents struct {
 
 	// States what counts, for each purpose
 	States []StateView `json:"states"`
+}
+
+// PrefixPrice Other prices for numbers with a prefix.
+type PrefixPrice struct {
+	// PerAttempt each attempt; absent: as without the prefix; an amount, such as 0.0075
+	PerAttempt string `json:"per_attempt,omitempty,omitzero"`
+
+	// PerMinute each started minute of a call; absent: as without the prefix; an amount, such as 0.0075
+	PerMinute string `json:"per_minute,omitempty,omitzero"`
+
+	// PerSegment each segment of a text message; absent: as without the prefix; an amount, such as 0.0075
+	PerSegment string `json:"per_segment,omitempty,omitzero"`
+
+	// Prefix beginning of numbers; the beginning of a number with its country code
+	//
+	// Examples: +254
+	Prefix string `json:"prefix"`
+}
+
+// Price What contacts over a channel cost.
+type Price struct {
+	// Currency ISO 4217 code; three capital letters
+	//
+	// Examples: USD
+	Currency string `json:"currency"`
+
+	// Minutes minutes of a call that its claim reserves; the provider's report corrects it
+	Minutes int `json:"minutes,omitempty,omitzero"`
+
+	// PerAttempt each attempt; absent: nothing; an amount, such as 0.0075
+	//
+	// Examples: 0.002
+	PerAttempt string `json:"per_attempt,omitempty,omitzero"`
+
+	// PerMinute each started minute of a call, from the answer; absent: nothing; an amount, such as 0.0075
+	//
+	// Examples: 0.014
+	PerMinute string `json:"per_minute,omitempty,omitzero"`
+
+	// PerSegment each segment of a text message; absent: nothing; an amount, such as 0.0075
+	//
+	// Examples: 0.0075
+	PerSegment string `json:"per_segment,omitempty,omitzero"`
+
+	// Prefixes other prices for numbers that begin so; the longest prefix counts
+	Prefixes []PrefixPrice `json:"prefixes,omitempty,omitzero"`
+}
+
+// PriceList All prices.
+type PriceList struct {
+	// Prices by channel; without the prefixes
+	Prices []PriceView `json:"prices"`
+}
+
+// PriceView The price of a channel.
+type PriceView struct {
+	// Channel name of the channel
+	//
+	// Examples: texts
+	Channel string `json:"channel"`
+
+	// Currency ISO 4217 code; three capital letters
+	//
+	// Examples: USD
+	Currency string `json:"currency"`
+
+	// Minutes minutes of a call that its claim reserves; the provider's report corrects it
+	Minutes int `json:"minutes,omitempty,omitzero"`
+
+	// PerAttempt each attempt; absent: nothing; an amount, such as 0.0075
+	//
+	// Examples: 0.002
+	PerAttempt string `json:"per_attempt,omitempty,omitzero"`
+
+	// PerMinute each started minute of a call, from the answer; absent: nothing; an amount, such as 0.0075
+	//
+	// Examples: 0.014
+	PerMinute string `json:"per_minute,omitempty,omitzero"`
+
+	// PerSegment each segment of a text message; absent: nothing; an amount, such as 0.0075
+	//
+	// Examples: 0.0075
+	PerSegment string `json:"per_segment,omitempty,omitzero"`
+
+	// Prefixes other prices for numbers that begin so; the longest prefix counts
+	Prefixes []PrefixPrice `json:"prefixes,omitempty,omitzero"`
 }
 
 // Problem An error (RFC 9457). Its code is stable; title and detail are for people.
@@ -1845,6 +1996,43 @@ type SpanView struct {
 
 	// OpensAt start of the window
 	OpensAt time.Time `json:"opens_at"`
+}
+
+// SpendingList What was spent.
+type SpendingList struct {
+	// NextCursor absent on the last page
+	NextCursor string `json:"next_cursor,omitempty,omitzero"`
+
+	// Spending by day, channel and survey
+	Spending []SpendingView `json:"spending"`
+}
+
+// SpendingView What was spent over a channel, for a survey, on a day.
+type SpendingView struct {
+	// Amount what the contacts have cost that ended, and what those in flight reserve
+	//
+	// Examples: 12.345
+	Amount string `json:"amount"`
+
+	// Channel name of the channel
+	//
+	// Examples: texts
+	Channel string `json:"channel"`
+
+	// Currency ISO 4217 code
+	//
+	// Examples: USD
+	Currency string `json:"currency"`
+
+	// Day of the claims, in UTC
+	//
+	// Examples: 2026-03-05
+	Day string `json:"day"`
+
+	// Survey name of the survey; absent: of none
+	//
+	// Examples: health-2026
+	Survey string `json:"survey,omitempty,omitzero"`
 }
 
 // StateList What counts of addresses.
@@ -2678,6 +2866,18 @@ type ListMinutesParams struct {
 	Cursor string `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
 }
 
+// ListSpendingParams defines parameters for ListSpending.
+type ListSpendingParams struct {
+	// Days how many days, today the last
+	Days int `form:"days,omitempty" json:"days,omitempty,omitzero"`
+
+	// Limit most entries of a page
+	Limit int `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+
+	// Cursor next_cursor of the page before
+	Cursor string `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
+}
+
 // ListSurveysParams defines parameters for ListSurveys.
 type ListSurveysParams struct {
 	// State one or more states, joined by commas: draft, running, paused, stopping, done
@@ -3284,6 +3484,46 @@ func (c *Client) ListMinutes(ctx context.Context, params ListMinutesParams) (*Al
 	return call[AllMinutesView](ctx, c, r)
 }
 
+// ListPrices List prices.
+//
+// List prices.
+//
+// GET /v1/prices
+func (c *Client) ListPrices(ctx context.Context) (*PriceList, error) {
+	r := Request{Method: "GET", Path: "/v1/prices"}
+	return call[PriceList](ctx, c, r)
+}
+
+// DeletePrice Delete the price of a channel.
+//
+// Delete the price of a channel.
+//
+// DELETE /v1/prices/{channel}
+func (c *Client) DeletePrice(ctx context.Context, channel string) error {
+	r := Request{Method: "DELETE", Path: fmt.Sprintf("/v1/prices/%s", url.PathEscape(channel))}
+	return c.Do(ctx, r, nil)
+}
+
+// GetPrice Get the price of a channel.
+//
+// Get the price of a channel.
+//
+// GET /v1/prices/{channel}
+func (c *Client) GetPrice(ctx context.Context, channel string) (*PriceView, error) {
+	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/prices/%s", url.PathEscape(channel))}
+	return call[PriceView](ctx, c, r)
+}
+
+// PutPrice Set what contacts over a channel cost.
+//
+// From then on each claim reserves what it is expected to cost, and its end corrects that: by the provider's own price if it reports one, by the seconds of a call otherwise. What was spent counts for limits of money, which are never exceeded by what is reserved.
+//
+// PUT /v1/prices/{channel}
+func (c *Client) PutPrice(ctx context.Context, channel string, body Price) (*PriceView, error) {
+	r := Request{Method: "PUT", Path: fmt.Sprintf("/v1/prices/%s", url.PathEscape(channel)), Body: body, Idempotent: idempotent(body)}
+	return call[PriceView](ctx, c, r)
+}
+
 // ListProcesses List the processes of the database: its owner and the standbys.
 //
 // Every process answers the same: a standby passes the request on to the owner. A process that does not reach the owner is not in the list.
@@ -3332,6 +3572,20 @@ func (c *Client) GetPurpose(ctx context.Context, name string) (*PurposeView, err
 func (c *Client) PutPurpose(ctx context.Context, name string, body Purpose) (*PurposeView, error) {
 	r := Request{Method: "PUT", Path: fmt.Sprintf("/v1/purposes/%s", url.PathEscape(name)), Body: body, Idempotent: idempotent(body)}
 	return call[PurposeView](ctx, c, r)
+}
+
+// ListSpending List what was spent.
+//
+// The sum of what attempts cost that were claimed on a day, in UTC. Contacts over channels without a price are not in it.
+//
+// GET /v1/spending
+func (c *Client) ListSpending(ctx context.Context, params ListSpendingParams) (*SpendingList, error) {
+	r := Request{Method: "GET", Path: "/v1/spending"}
+	r.Query = url.Values{}
+	setQuery(r.Query, "days", params.Days)
+	setQuery(r.Query, "limit", params.Limit)
+	setQuery(r.Query, "cursor", params.Cursor)
+	return call[SpendingList](ctx, c, r)
 }
 
 // ListSurveys List surveys by name.

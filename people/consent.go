@@ -135,6 +135,7 @@ func Reason(by State) string {
 type Store interface {
 	Purposes
 	Limits
+	Prices
 	// RecordConsents appends consents, all or none, and updates the states. It returns the state
 	// of each consent's address and purpose behind it. A consent whose key is known is not
 	// recorded again. When RecordConsents returns, every later claim sees the states.

@@ -22,6 +22,9 @@ type Claim struct {
 	Zones   []*time.Location // of the person, at least one
 	States  []State
 	Before  []Entry // contacts of the person so far, in any order
+
+	Cost     Money  // that is reserved
+	Currency string // empty: the channel has no price
 }
 
 // Entry is an earlier contact of a person.
@@ -47,7 +50,7 @@ const maxWait = 30 * day
 // Judge decides about a claim.
 func Judge(c *Claim, now time.Time) Verdict {
 	p := c.Purpose
-	looked := Facts{Purpose: c.Name, Rules: []Rule{RuleConsent}}
+	looked := Facts{Purpose: c.Name, Rules: []Rule{RuleConsent}, Cost: c.Cost, Currency: c.Currency}
 	refused, by := Decide(c.States, c.Name, OverChannel(c.Channel))
 	given := by.Status == Given
 	looked.Consent = by.Version
@@ -260,6 +263,10 @@ type Facts struct {
 	Zone    string `json:"z,omitempty"` // of the person; of several the first
 	More    int    `json:"m,omitempty"` // how many more zones the person may be in
 	Left    []Left `json:"l,omitempty"` // of caps, after this contact
+
+	Cost     Money  `json:"x,omitempty"` // that the claim has reserved
+	Currency string `json:"y,omitempty"` // empty: the channel has no price
+	Settled  bool   `json:"s,omitempty"` // Cost is what it has cost
 }
 
 // Left is what a cap leaves.
@@ -280,7 +287,7 @@ func (f *Facts) in(zones []*time.Location) {
 // receipt returns the receipt of a claim that nothing is against. One with consent alone to
 // look at, and nothing recorded, has none.
 func (f *Facts) receipt(until time.Time) weir.Receipt {
-	if len(f.Rules) == 1 && f.Consent == 0 {
+	if len(f.Rules) == 1 && f.Consent == 0 && f.Currency == "" {
 		return weir.Receipt{}
 	}
 	return weir.Receipt{Until: until, Facts: f.encode()}
@@ -316,6 +323,18 @@ func ReadFacts(r weir.Receipt) (f Facts, ok bool) {
 	return f, true
 }
 
+// Settle returns a receipt with what its attempt has cost, and what was reserved for it.
+func Settle(r weir.Receipt, cost func(reserved Money, currency string) Money) (settled weir.Receipt, reserved Money, currency string) {
+	f, ok := ReadFacts(r)
+	if !ok || f.Currency == "" || f.Settled {
+		return r, 0, ""
+	}
+	reserved = f.Cost
+	f.Cost, f.Settled = cost(reserved, f.Currency), true
+	r.Facts = f.encode()
+	return r, reserved, f.Currency
+}
+
 // Zones returns the zones in which the person may live, in words.
 func (f *Facts) Zones() string {
 	if f.More > 0 {
@@ -346,6 +365,12 @@ func (f *Facts) Text(claimedAt time.Time) string {
 	}
 	for _, l := range f.Left {
 		parts = append(parts, fmt.Sprintf("cap %s: %d left", l.Cap, l.N))
+	}
+	switch {
+	case f.Currency != "" && f.Settled:
+		parts = append(parts, fmt.Sprintf("cost %s %s", f.Cost, f.Currency))
+	case f.Currency != "":
+		parts = append(parts, fmt.Sprintf("%s %s reserved", f.Cost, f.Currency))
 	}
 	return strings.Join(parts, "; ")
 }

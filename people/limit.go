@@ -15,15 +15,32 @@ const (
 	RuleInFlight  Rule = "limit_in_flight"  // too many contacts in flight
 	RulePerSecond Rule = "limit_per_second" // too many dispatches in this second
 	RuleNewPeople Rule = "limit_new_people" // too many new people in 24 hours
+	RuleMoney     Rule = "limit_money"      // it would cost more than is left
 )
 
-// Limit bounds what some channels do together, such as the numbers of one account.
+// Limit bounds what some channels do together, such as the numbers of one account, or what
+// surveys may cost.
 type Limit struct {
 	Title           string   `json:"title,omitempty" maxLength:"200" doc:"for people"`
-	Channels        []string `json:"channels" minItems:"1" maxItems:"100" nullable:"false" doc:"names of the channels that share it" example:"[\"whatsapp-1\", \"whatsapp-2\"]"`
+	Channels        []string `json:"channels,omitempty" maxItems:"100" nullable:"false" doc:"names of the channels that share it; absent: all, for the surveys that it names" example:"[\"whatsapp-1\", \"whatsapp-2\"]"`
+	Surveys         []string `json:"surveys,omitempty" maxItems:"100" nullable:"false" doc:"names of the surveys whose contacts count, and are bounded; absent: all contacts. Only money can be limited so" example:"[\"health-2026\"]"`
 	InFlight        int      `json:"in_flight,omitempty" minimum:"1" maximum:"100000" doc:"most contacts in flight at one time; absent: no limit"`
 	PerSecond       int      `json:"per_second,omitempty" minimum:"1" maximum:"10000" doc:"most dispatches a second; of texts, segments; absent: no limit"`
 	NewPeoplePerDay int      `json:"new_people_per_day,omitempty" minimum:"1" maximum:"1000000" doc:"most people in any 24 hours whom none of the channels contacted in the 24 hours before; absent: no limit"`
+	Currency        string   `json:"currency,omitempty" pattern:"^[A-Z]{3}$" patternDescription:"three capital letters" doc:"of the amounts, ISO 4217; each channel needs a price in it" example:"USD"`
+	Money           string   `json:"money,omitempty" pattern:"^[0-9]{1,12}(\\.[0-9]{1,6})?$" patternDescription:"an amount, such as 12.50" doc:"most that is spent in all: a budget; absent: no limit" example:"2500"`
+	MoneyPerDay     string   `json:"money_per_day,omitempty" pattern:"^[0-9]{1,12}(\\.[0-9]{1,6})?$" patternDescription:"an amount, such as 12.50" doc:"most that is spent on a day, in UTC; absent: no limit" example:"100"`
+	MoneyPerMonth   string   `json:"money_per_month,omitempty" pattern:"^[0-9]{1,12}(\\.[0-9]{1,6})?$" patternDescription:"an amount, such as 12.50" doc:"most that is spent in a month, in UTC; absent: no limit" example:"1500"`
+}
+
+// CountsMoney reports whether the limit is one of money.
+func (l *Limit) CountsMoney() bool {
+	return l.Money != "" || l.MoneyPerDay != "" || l.MoneyPerMonth != ""
+}
+
+// Concerns reports whether contacts over a channel, for a survey, are bounded by the limit.
+func (l *Limit) Concerns(channel, survey string) bool {
+	return (len(l.Channels) == 0 || slices.Contains(l.Channels, channel)) && (len(l.Surveys) == 0 || slices.Contains(l.Surveys, survey))
 }
 
 // Bounds of limits.
@@ -34,17 +51,30 @@ const (
 
 // Check returns the mistakes of a limit. Pointers are relative to it.
 func (l *Limit) Check() (m validation.Errors) {
-	if len(l.Channels) == 0 {
-		m.Add("/channels", "required", "must name at least one channel")
+	if len(l.Channels) == 0 && len(l.Surveys) == 0 {
+		m.Add("/channels", "required", "must name at least one channel, or surveys at least one survey")
 	}
-	for i, name := range l.Channels {
-		if slices.Contains(l.Channels[:i], name) {
-			m.Add("/channels/"+strconv.Itoa(i), "duplicate", "%s is listed twice", validation.Clip(name))
+	for _, list := range []struct {
+		at    string
+		names []string
+	}{{"/channels/", l.Channels}, {"/surveys/", l.Surveys}} {
+		for i, name := range list.names {
+			if slices.Contains(list.names[:i], name) {
+				m.Add(list.at+strconv.Itoa(i), "duplicate", "%s is listed twice", validation.Clip(name))
+			}
 		}
 	}
-	if l.InFlight == 0 && l.PerSecond == 0 && l.NewPeoplePerDay == 0 {
-		m.Add("", "required", "must limit something: in_flight, per_second or new_people_per_day")
+	if l.InFlight == 0 && l.PerSecond == 0 && l.NewPeoplePerDay == 0 && !l.CountsMoney() {
+		m.Add("", "required", "must limit something: in_flight, per_second, new_people_per_day, money, money_per_day or money_per_month")
 	}
+	if len(l.Surveys) > 0 {
+		for at, n := range map[string]int{"/in_flight": l.InFlight, "/per_second": l.PerSecond, "/new_people_per_day": l.NewPeoplePerDay} {
+			if n != 0 {
+				m.Add(at, "unexpected", "holds for whole channels: a limit that names surveys bounds money alone")
+			}
+		}
+	}
+	l.checkMoney(&m)
 	return m
 }
 
@@ -59,6 +89,7 @@ type Usage struct {
 
 	claimed, units int // by the batch
 	taken          []contacted
+	money          spending
 }
 
 type contacted struct {
@@ -67,10 +98,20 @@ type contacted struct {
 }
 
 // NewUsage returns the usage of a limit, of which nothing is used.
-func NewUsage(l *Limit) *Usage { return &Usage{Limit: l, people: map[Hash]time.Time{}} }
+func NewUsage(l *Limit) *Usage {
+	return &Usage{Limit: l, people: map[Hash]time.Time{}, money: newSpending(l)}
+}
 
 // Begin forgets what a batch has taken.
-func (u *Usage) Begin() { u.claimed, u.units, u.taken = 0, 0, nil }
+func (u *Usage) Begin() { u.claimed, u.units, u.taken, u.money.taken = 0, 0, nil, 0 }
+
+// Want is what a claim would take.
+type Want struct {
+	Hash     Hash
+	Units    int // of the rate
+	Cost     Money
+	Currency string // empty: the channel has no price
+}
 
 // Contacted records that a person was contacted, in the order of the instants.
 func (u *Usage) Contacted(hash Hash, at time.Time) {
@@ -113,24 +154,24 @@ type Hold struct {
 
 // Room reports whether the limit has room for a claim, beside what the batch has taken.
 // inFlight is how many contacts of its channels are in flight.
-func (u *Usage) Room(name string, hash Hash, units, inFlight int, now time.Time) (Hold, bool) {
+func (u *Usage) Room(name string, w *Want, inFlight int, now time.Time) (Hold, bool) {
 	if u.InFlight > 0 && inFlight+u.claimed >= u.InFlight {
 		return Hold{RuleInFlight, fmt.Sprintf("limit %s: %d of %d contacts in flight over its channels", name, inFlight+u.claimed, u.InFlight), now.Add(inFlightRetry), true}, false
 	}
 	if u.PerSecond > 0 {
 		u.fill(now)
-		if need := min(float64(units), u.burst()); u.tokens-float64(u.units) < need {
+		if need := min(float64(w.Units), u.burst()); u.tokens-float64(u.units) < need {
 			wait := (need - u.tokens + float64(u.units)) / float64(u.PerSecond)
 			return Hold{RulePerSecond, fmt.Sprintf("limit %s: %d dispatches a second over its channels", name, u.PerSecond), now.Add(time.Duration(wait*float64(time.Second)) + time.Millisecond), true}, false
 		}
 	}
 	if u.NewPeoplePerDay > 0 {
 		u.expire(now)
-		if _, known := u.people[hash]; !known && !u.took(hash) && len(u.people)+u.strangers() >= u.NewPeoplePerDay {
+		if _, known := u.people[w.Hash]; !known && !u.took(w.Hash) && len(u.people)+u.strangers() >= u.NewPeoplePerDay {
 			return Hold{RuleNewPeople, fmt.Sprintf("limit %s: %d people in 24 hours over its channels, the most that are allowed", name, u.NewPeoplePerDay), u.nextPlaces(now), false}, false
 		}
 	}
-	return Hold{}, true
+	return u.affords(name, w, now)
 }
 
 // inFlightRetry is how soon a channel tries again whose limit has no room in flight.
@@ -180,15 +221,17 @@ func (u *Usage) fill(now time.Time) {
 }
 
 // Take takes room for a claim of the batch.
-func (u *Usage) Take(hash Hash, units int, now time.Time) {
+func (u *Usage) Take(w *Want, now time.Time) {
 	u.claimed++
-	u.units += units
+	u.units += w.Units
+	u.money.taken += w.Cost
 	if u.NewPeoplePerDay > 0 {
-		u.taken = append(u.taken, contacted{hash, now})
+		u.taken = append(u.taken, contacted{w.Hash, now})
 	}
 }
 
-// Committed keeps what the batch has taken.
+// Committed keeps what the batch has taken. Money is counted apart, by Spend: a batch also
+// learns what earlier claims have cost.
 func (u *Usage) Committed() {
 	u.tokens -= float64(u.units)
 	for _, c := range u.taken {
@@ -207,6 +250,8 @@ func (u *Usage) People(now time.Time) int {
 type LimitUse struct {
 	InFlight int // contacts in flight
 	People   int // new people in the last 24 hours
+
+	Today, Month, Spent Money // today and in this month, in UTC, and in all
 }
 
 // Limits keeps limits.

@@ -34,14 +34,14 @@ func TestUsage_NeverExceedsItsLimit(t *testing.T) {
 			var batch []contact
 			for range rapid.IntRange(1, 4).Draw(t, "claims") {
 				person := rapid.IntRange(0, 9).Draw(t, "person")
-				h, ok := u.Room("l", hashOf(person), 1, 0, now)
+				h, ok := u.Room("l", &people.Want{Hash: hashOf(person), Units: 1}, 0, now)
 				if !ok {
 					if !h.Until.After(now) {
 						t.Fatalf("no room until %v, which is not after %v", h.Until, now)
 					}
 					continue
 				}
-				u.Take(hashOf(person), 1, now)
+				u.Take(&people.Want{Hash: hashOf(person), Units: 1}, now)
 				batch = append(batch, contact{person, now})
 			}
 			if rapid.IntRange(0, 4).Draw(t, "commits") == 0 { // it is rolled back
@@ -78,27 +78,27 @@ func TestUsage_WhoeverWasContactedIsNotNew(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	u := people.NewUsage(&people.Limit{Channels: []string{"a"}, NewPeoplePerDay: 2})
 	for _, person := range []int{1, 2, 1} {
-		if h, ok := u.Room("l", hashOf(person), 1, 0, now); !ok {
+		if h, ok := u.Room("l", &people.Want{Hash: hashOf(person), Units: 1}, 0, now); !ok {
 			t.Fatalf("person %d: %+v", person, h)
 		}
-		u.Take(hashOf(person), 1, now)
+		u.Take(&people.Want{Hash: hashOf(person), Units: 1}, now)
 	}
-	if h, ok := u.Room("l", hashOf(3), 1, 0, now); ok || h.Channel || h.Rule != people.RuleNewPeople {
+	if h, ok := u.Room("l", &people.Want{Hash: hashOf(3), Units: 1}, 0, now); ok || h.Channel || h.Rule != people.RuleNewPeople {
 		t.Errorf("a third person in the same batch: %+v", h)
 	}
 	u.Committed()
 	now = now.Add(23 * time.Hour)
 	u.Begin()
-	if _, ok := u.Room("l", hashOf(2), 1, 0, now); !ok {
+	if _, ok := u.Room("l", &people.Want{Hash: hashOf(2), Units: 1}, 0, now); !ok {
 		t.Error("the second person is new after 23 hours")
 	}
-	u.Take(hashOf(2), 1, now)
+	u.Take(&people.Want{Hash: hashOf(2), Units: 1}, now)
 	u.Committed()
 	now = now.Add(time.Hour)
 	if n := u.People(now); n != 1 {
 		t.Errorf("%d people count after a day, want the one who was contacted again", n)
 	}
-	if h, ok := u.Room("l", hashOf(3), 1, 0, now); !ok {
+	if h, ok := u.Room("l", &people.Want{Hash: hashOf(3), Units: 1}, 0, now); !ok {
 		t.Errorf("a third person after a day: %+v", h)
 	}
 }
@@ -108,12 +108,12 @@ func TestUsage_InFlightCountsAllChannelsAndTheBatch(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	u := people.NewUsage(&people.Limit{Channels: []string{"a", "b"}, InFlight: 3})
 	for i := range 2 {
-		if h, ok := u.Room("l", hashOf(i), 1, 1, now); !ok {
+		if h, ok := u.Room("l", &people.Want{Hash: hashOf(i), Units: 1}, 1, now); !ok {
 			t.Fatalf("%+v", h)
 		}
-		u.Take(hashOf(i), 1, now)
+		u.Take(&people.Want{Hash: hashOf(i), Units: 1}, now)
 	}
-	if h, ok := u.Room("l", hashOf(9), 1, 1, now); ok || !h.Channel || h.Rule != people.RuleInFlight {
+	if h, ok := u.Room("l", &people.Want{Hash: hashOf(9), Units: 1}, 1, now); ok || !h.Channel || h.Rule != people.RuleInFlight {
 		t.Errorf("beyond: %+v", h)
 	}
 }

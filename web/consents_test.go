@@ -23,6 +23,41 @@ type consents struct {
 
 	purposes map[string]*consent.Purpose
 	limits   map[string]*consent.Limit
+	prices   map[string]*consent.Tariff
+}
+
+func (c *consents) Prices() map[string]*consent.Tariff {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.prices)
+}
+
+func (c *consents) PutPrice(_ context.Context, channel string, p *consent.Price) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.prices == nil {
+		c.prices = map[string]*consent.Tariff{}
+	}
+	c.prices[channel] = consent.NewTariff(p)
+	return c.err
+}
+
+func (c *consents) DeletePrice(_ context.Context, channel string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.prices, channel)
+	return c.err
+}
+
+// Spending has two entries, whatever the days.
+func (c *consents) Spending(_ context.Context, _, to int, after *consent.Spending, limit int) ([]consent.Spending, error) {
+	all := []consent.Spending{
+		{Channel: 1, Day: to, Currency: "USD", Amount: 1_500_000}, {Channel: 99, Survey: "flu", Day: to, Currency: "USD", Amount: 7500},
+	}
+	if after != nil {
+		all = all[1:]
+	}
+	return all[:min(limit, len(all))], c.err
 }
 
 func (c *consents) AllConsents(_ context.Context, after int64, limit int) ([]consent.Consent, error) {

@@ -82,6 +82,9 @@ func (d *textDriver) together(a channels.Attempt, have parts, found []finding) c
 		default:
 			have[i] = f.resource.SID
 			report.Outcome, report.Reason, _ = messageState(f.resource.Status, f.resource.code(), d.final)
+			if len(found) == 1 { // of several, each has a price of its own
+				report.Result.Cost = f.resource.cost()
+			}
 		}
 		if report.Outcome == "" {
 			answer.Status = channels.Underway
@@ -129,7 +132,7 @@ func (d *voiceDriver) Query(ctx context.Context, a channels.Attempt) channels.An
 		if report.Outcome == "" {
 			return channels.Answer{Status: channels.Underway, ProviderRef: f.resource.SID}
 		}
-		report.Result.CallSeconds = provider.CallSeconds(f.resource.Duration)
+		report.Result.CallSeconds, report.Result.Cost = provider.CallSeconds(f.resource.Duration), f.resource.cost()
 	}
 	return channels.Answer{Status: channels.Finished, ProviderRef: report.ProviderRef, Reports: []weir.Report{report}}
 }

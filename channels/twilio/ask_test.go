@@ -225,3 +225,27 @@ func TestCancel_WorksUntilItIsTooLate(t *testing.T) {
 		})
 	}
 }
+
+// The fields of the answers are those of Twilio's documentation: price is null until it is known, and negative.
+func TestQuery_ReportsWhatTwilioHasBilled(t *testing.T) {
+	t.Parallel()
+	for price, want := range map[string]weir.Cost{
+		`"-0.00750"`: {Millionths: 7500, Currency: "USD"}, `"-0"`: {Currency: "USD"}, `null`: {}, `"0.5"`: {}, `"free"`: {}, `"-1e300"`: {}, `"NaN"`: {},
+	} {
+		for _, k := range []struct {
+			typ       channels.Type
+			sid, more string
+			attempt   channels.Attempt
+		}{
+			{twilio.Type(), "SM" + strings.Repeat("a", 32), `"status": "delivered"`, attempt("hello")},
+			{twilio.VoiceType(), "CA" + strings.Repeat("a", 32), `"status": "completed", "duration": "61"`, callAttempt()},
+		} {
+			body := `{"sid": "` + k.sid + `", "price": ` + price + `, "price_unit": "usd", ` + k.more + `}`
+			k.attempt.ProviderRef = k.sid
+			answer := driverOver(t, k.typ, answering{200, body}, textSettings()).Query(t.Context(), k.attempt)
+			if len(answer.Reports) != 1 || answer.Reports[0].Result.Cost != want {
+				t.Errorf("price %s: %+v, want %+v", price, answer, want)
+			}
+		}
+	}
+}

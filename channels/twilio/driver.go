@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"math"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 	"time"
 
 	"weir"
@@ -93,6 +96,17 @@ type resource struct {
 	AnsweredBy  string `json:"answered_by"` // of a call
 	Duration    string `json:"duration"`    // of a call, in seconds; null until it ends
 	DateCreated string `json:"date_created"`
+	Price       string `json:"price"`      // negative: it costs; null until Twilio has billed it
+	PriceUnit   string `json:"price_unit"` // ISO 4217
+}
+
+// cost returns what Twilio has billed; zero: it has not yet.
+func (r *resource) cost() weir.Cost {
+	amount, err := strconv.ParseFloat(r.Price, 64)
+	if known := amount <= 0 && amount >= -1e6; err != nil || !known || len(r.PriceUnit) != 3 { // also not a number
+		return weir.Cost{}
+	}
+	return weir.Cost{Millionths: int64(math.Round(-amount * 1e6)), Currency: strings.ToUpper(r.PriceUnit)}
 }
 
 // parse reads a message (SM, MM) or a call (CA).

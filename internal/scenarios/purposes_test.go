@@ -258,3 +258,58 @@ func TestLimits_NewPeopleADayAreCountedOverChannelsAndCrashes(t *testing.T) {
 		w.want(http.StatusNoContent, "DELETE", "/v1/limits/portfolio", nil)
 	})
 }
+
+// Scenario 306.
+func TestLimits_MoneyIsNotExceededOverChannelsAndCrashes(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("texts", 5)
+		w.channel("others", 5)
+		refused := w.want(http.StatusUnprocessableEntity, "PUT", "/v1/limits/purse", fields{"channels": []string{"texts", "others"}, "currency": "USD", "money_per_day": "0.05"})
+		if !strings.Contains(refused.Text, `"pointer":"/channels/1","code":"no_price"`) {
+			t.Errorf("a limit without prices: %s", refused.Text)
+		}
+		w.want(http.StatusCreated, "PUT", "/v1/prices/texts", fields{"currency": "USD", "per_segment": "0.02"})
+		w.want(http.StatusCreated, "PUT", "/v1/prices/others", fields{"currency": "USD", "per_segment": "0.01", "prefixes": []fields{{"prefix": "+1555", "per_segment": "0.02"}}})
+		w.want(http.StatusCreated, "PUT", "/v1/limits/purse", fields{"channels": []string{"texts", "others"}, "currency": "USD", "money_per_day": "0.05"})
+		w.want(http.StatusConflict, "DELETE", "/v1/prices/texts", nil)
+		ids := w.accept("texts", sms("1"), sms("2"))
+		w.sent(2)
+		w.report("1", "all", "completed")
+		ids["3"] = w.accept("others", sms("3"))["3"]
+		w.because(ids["3"], "limit", "0.04 of 0.05 USD spent today (UTC), and a contact for 0.02 more would exceed it")
+		w.crash()
+		w.start()
+		w.because(ids["3"], "limit", "limit purse")
+		w.sent(2)
+		w.want(http.StatusOK, "PUT", "/v1/limits/purse", fields{"channels": []string{"texts", "others"}, "currency": "USD", "money_per_day": "0.06"})
+		w.sent(3)
+		if l := w.want(http.StatusOK, "GET", "/v1/limits/purse", nil).Body; l["money_today"] != "0.06" || l["money_spent"] != "0.06" {
+			t.Errorf("the limit is %v", l)
+		}
+		if all := w.want(http.StatusOK, "GET", "/v1/spending", nil).Text; !strings.Contains(all, `"channel":"texts","currency":"USD","amount":"0.04"`) || !strings.Contains(all, `"channel":"others","currency":"USD","amount":"0.02"`) {
+			t.Errorf("what was spent: %s", all)
+		}
+		w.until("the first has its cost", func() bool {
+			attempts, _ := w.contact(ids["1"])["attempts"].([]any)
+			return len(attempts) == 1 && strings.Contains(fmt.Sprint(attempts[0]), "cost 0.02 USD")
+		})
+	})
+}
+
+// Scenario 307.
+func TestLimits_ContactsBeyondABudgetWaitAlone(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("texts", 5)
+		w.want(http.StatusCreated, "PUT", "/v1/prices/texts", fields{"currency": "KES", "per_attempt": "0.8"})
+		w.want(http.StatusCreated, "PUT", "/v1/limits/budget", fields{"surveys": []string{"health"}, "currency": "KES", "money": "1"})
+		ids := w.accept("texts", sms("1", fields{"survey": "health"}), sms("2", fields{"survey": "health"}), sms("3", fields{"survey": "other"}))
+		w.sent(2)
+		w.because(ids["2"], "person", "0.80 of 1.00 KES spent, and a contact for 0.80 more would exceed it")
+		if c := w.contact(ids["2"]); c["rule"] != "limit_money" {
+			t.Errorf("the contact is %v", c)
+		}
+		w.want(http.StatusOK, "PUT", "/v1/limits/budget", fields{"surveys": []string{"health"}, "currency": "KES", "money": "1.6"})
+		time.Sleep(16 * time.Minute)
+		w.sent(3)
+	})
+}

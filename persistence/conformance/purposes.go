@@ -21,6 +21,8 @@ func purposeTopics() []topic {
 		{"receipts", testReceipts},
 		{"caps beside claims", testCapsRace},
 		{"limits that channels share", testLimits},
+		{"money", testMoney},
+		{"budgets of surveys", testBudgets},
 		{"new people a day", testNewPeople},
 	}
 }
@@ -369,5 +371,117 @@ func testNewPeople(t *testing.T, backend Backend) {
 	}
 	if c := b.claimed(byA, list[3]); c.State != weir.Sending {
 		t.Errorf("in the place of whoever was not reached: %+v", c.Progress)
+	}
+}
+
+// usd is a price per text message.
+func usd(amount string) *people.Price { return &people.Price{Currency: "USD", PerSegment: amount} }
+
+// testMoney: a claim counts what it reserves, its end what it has cost, and what certainly did not go out costs
+// nothing; also after a start. A claim beyond a limit is undone.
+func testMoney(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	b.ok(b.PutPrice(b.ctx, "a", usd("1")))
+	b.ok(b.PutPrice(b.ctx, "b", usd("0.5")))
+	b.ok(b.PutLimit(b.ctx, "purse", &people.Limit{Channels: []string{"a", "b"}, Currency: "USD", MoneyPerDay: "3.5", MoneyPerMonth: "30"}))
+	wantSpent := func(want string) {
+		t.Helper()
+		if use := b.LimitUse()["purse"]; use.Today.String() != want || use.Month != use.Today || use.Spent != use.Today {
+			t.Errorf("spent %s, %s and %s, want %s", use.Today, use.Month, use.Spent, want)
+		}
+		b.ok(b.OpenPeople(b.ctx, nil)) // as after a start
+		if use := b.LimitUse()["purse"]; use.Today.String() != want {
+			t.Errorf("spent %s after a start, want %s", use.Today, want)
+		}
+		var sum people.Money
+		for _, x := range must[[]people.Spending](t)(b.Spending(b.ctx, 0, people.DayOf(now()), nil, 100)) {
+			sum += x.Amount
+		}
+		if sum.String() != want {
+			t.Errorf("%s in the list, want %s", sum, want)
+		}
+	}
+	a, byA := b.owned("a")
+	_, byB := b.owned("b")
+	list := b.accept(a, sms("1"), sms("2"), sms("3"))
+	first, second, third := b.claimed(byA, list[0]), b.claimed(byA, list[1]), b.claimed(byA, list[2])
+	wantSpent("3.00")
+	got := must[[]weir.Accepted](t)(b.acceptClaimed(byB, 2, sms("1"), sms("2")))
+	if got[0].Contact.State != weir.Sending || got[1].Contact.State != weir.Queued || got[1].Contact.Attempt != 0 {
+		t.Fatalf("accepted with money for one: %+v, %+v", got[0].Contact.Progress, got[1].Contact.Progress)
+	}
+	wantSpent("3.50")
+	waiting := got[1].Contact
+	r := b.commit(weir.Change{By: byB, Transitions: []weir.Transition{claim(waiting, now())}})
+	if r.Err != nil || len(r.Judged) != 1 || r.Judged[0].State != weir.Queued || r.Judged[0].Receipt.Rule != "limit_money" {
+		t.Fatalf("a claim beyond the limit: %+v", r)
+	}
+	b.commitAll(byA, requeue(first, now(), time.Time{})) // it certainly did not go out
+	wantSpent("2.50")
+	if c := b.claimed(byB, waiting); c.State != weir.Sending {
+		t.Errorf("in its place: %+v", c.Progress)
+	}
+	wantSpent("3.00")
+	end := finish(second, now(), weir.Completed)
+	end.Result.Cost = weir.Cost{Millionths: 250_000, Currency: "USD"}
+	b.commitAll(byA, end)
+	wantSpent("2.25")
+	stored, _ := b.read(second.Ref)
+	if f, ok := people.ReadFacts(stored.Receipt); !ok || f.Cost.String() != "0.25" || !f.Settled {
+		t.Errorf("the receipt of a contact that ended: %+v, %v", f, ok)
+	}
+	b.commitAll(byA, finish(third, now(), weir.Failed)) // refused while it was sent
+	wantSpent("1.25")
+	for what, err := range map[string]error{
+		"a price in another currency": b.PutPrice(b.ctx, "a", &people.Price{Currency: "EUR", PerSegment: "1"}), "no price": b.DeletePrice(b.ctx, "b"),
+	} {
+		if weir.CodeOf(err) != weir.CodeConflict {
+			t.Errorf("%s while a limit counts it: %v", what, err)
+		}
+	}
+	b.ok(b.DeleteLimit(b.ctx, "purse"))
+	b.ok(b.DeletePrice(b.ctx, "b"))
+	if prices := b.Prices(); len(prices) != 1 || prices["a"].PerSegment != "1" {
+		t.Errorf("prices: %+v", prices)
+	}
+	if err := b.DeletePrice(b.ctx, "b"); weir.CodeOf(err) != weir.CodeNotFound {
+		t.Errorf("deleted twice: %v", err)
+	}
+}
+
+// testBudgets: contacts of a survey whose money is spent wait, each alone; those of others do not.
+func testBudgets(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	b.ok(b.PutPrice(b.ctx, "a", usd("1")))
+	b.ok(b.PutLimit(b.ctx, "budget", &people.Limit{Surveys: []string{"s"}, Currency: "USD", Money: "1.5"}))
+	_, by := b.owned("a")
+	of := func(key, survey string) weir.Spec {
+		s := sms(key)
+		s.Survey = survey
+		return s
+	}
+	got := must[[]weir.Accepted](t)(b.acceptClaimed(by, 3, of("1", "s"), of("2", "s"), of("3", "other")))
+	if got[0].Contact.State != weir.Sending || got[2].Contact.State != weir.Sending {
+		t.Fatalf("within the budget: %+v; of another survey: %+v", got[0].Contact.Progress, got[2].Contact.Progress)
+	}
+	over := got[1].Contact
+	if over.State != weir.Delayed || over.Receipt.Rule != "limit_money" || over.DueAt.After(now().Add(16*time.Minute)) {
+		t.Fatalf("beyond it: %+v", over.Progress)
+	}
+	if want := "limit budget: 1.00 of 1.50 USD spent, and a contact for 1.00 more would exceed it"; over.Reason != want {
+		t.Errorf("why: %q, want %q", over.Reason, want)
+	}
+	b.ok(b.PutLimit(b.ctx, "budget", &people.Limit{Surveys: []string{"s"}, Currency: "USD", Money: "2"}))
+	over = must[[]weir.Accepted](t)(b.acceptClaimed(by, 1, of("4", "s")))[0].Contact
+	if over.State != weir.Sending {
+		t.Errorf("with more money: %+v", over.Progress)
+	}
+	if use := b.LimitUse()["budget"]; use.Spent.String() != "2.00" {
+		t.Errorf("spent: %+v", use)
+	}
+	list := must[[]people.Spending](t)(b.Spending(b.ctx, 0, people.DayOf(now())+1, nil, 1))
+	more := must[[]people.Spending](t)(b.Spending(b.ctx, 0, people.DayOf(now())+1, &list[0], 9))
+	if len(list) != 1 || list[0].Survey != "other" || list[0].Amount.String() != "1.00" || len(more) != 1 || more[0].Survey != "s" || more[0].Amount.String() != "2.00" {
+		t.Errorf("in two pages: %+v, %+v", list, more)
 	}
 }

@@ -21,6 +21,7 @@ type part struct {
 
 	accepted []Insertion
 	changes  []*change
+	settled  map[weir.Ref]weir.Receipt // of contacts that end, if the gate has changed them
 	counts   map[weir.ChannelID]delta
 	landing  landing
 	scratch  []any // Arguments of the statement before
@@ -40,7 +41,7 @@ func (s *Queue) InsertContacts(t *commit.Tx, list []Insertion) error {
 
 // Begin implements [commit.Part].
 func (p *part) Begin() {
-	*p = part{contacts: p.contacts, log: p.log, observer: p.observer, gate: p.gate, counts: map[weir.ChannelID]delta{}, scratch: p.scratch}
+	*p = part{contacts: p.contacts, log: p.log, observer: p.observer, gate: p.gate, counts: map[weir.ChannelID]delta{}, settled: map[weir.Ref]weir.Receipt{}, scratch: p.scratch}
 }
 
 // Flush implements [commit.Part].

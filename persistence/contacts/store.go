@@ -18,7 +18,6 @@ package contacts
 import (
 	"context"
 	"iter"
-	"time"
 
 	"github.com/jmoiron/sqlx"
 
@@ -73,10 +72,11 @@ type Gate interface {
 	// Claimed is told a claim that the batch commits.
 	Claimed(t *commit.Tx, c *weir.Contact)
 	// Returned is told an attempt of which certainly nothing went out, in the batch that
-	// commits that.
-	Returned(t *commit.Tx, c *weir.Contact, attempt int, claimedAt time.Time)
-	// Ended is told a contact that was in flight and is done.
-	Ended(t *commit.Tx, c *weir.Contact)
+	// commits that. before is the progress that the attempt had.
+	Returned(t *commit.Tx, c *weir.Contact, attempt int, before *weir.Progress)
+	// Ended is told the end of a contact that was in flight, and whether anything may have gone
+	// out. It returns the receipt to keep.
+	Ended(t *commit.Tx, end *weir.Transition, out bool) weir.Receipt
 }
 
 // New returns the store of contacts in a database.

@@ -162,7 +162,7 @@ func (p *part) change(t *commit.Tx) error {
 	}
 	dead := func(t *commit.Tx, steps []step) error { return insertDeadLetters(&p.contacts.Dialect, t, steps) }
 	for _, write := range []func(*commit.Tx, []step) error{
-		leaveQueue, amend, enterQueue, p.logFlights, p.finish, archive, dead, p.observe, p.remember,
+		leaveQueue, amend, enterQueue, p.logFlights, p.settle, p.finish, archive, dead, p.observe, p.remember,
 	} {
 		if err := write(t, steps); err != nil {
 			return err
@@ -194,16 +194,13 @@ func (p *part) remember(t *commit.Tx, steps []step) error {
 	for i := range steps {
 		for _, tr := range steps[i].parts {
 			c := &tr.Contact
-			if c.State == weir.Done && tr.Was.InFlight() {
-				p.gate.Ended(t, c)
-			}
 			switch {
 			case tr.Was == weir.Queued && c.State == weir.Sending:
 				p.gate.Claimed(t, c)
 			case tr.Was.InFlight() && c.State.Waiting() && c.ClaimedAt.IsZero(): // an undone claim is no attempt
-				p.gate.Returned(t, c, c.Attempt+1, p.claimedAt(&steps[i]))
+				p.gate.Returned(t, c, c.Attempt+1, p.before(&steps[i]))
 			case tr.Was.InFlight() && c.State.Waiting(), neverOut(tr.Transition):
-				p.gate.Returned(t, c, c.Attempt, p.claimedAt(&steps[i]))
+				p.gate.Returned(t, c, c.Attempt, p.before(&steps[i]))
 			}
 		}
 	}
@@ -217,12 +214,26 @@ func neverOut(t *weir.Transition) bool {
 	return t.Was == weir.Sending && c.State == weir.Done && c.SentAt.IsZero() && c.HeardAt.IsZero() && c.Outcome != weir.Completed
 }
 
-// claimedAt returns when the contact of a step was claimed.
-func (p *part) claimedAt(s *step) time.Time {
-	if before, ok := p.contacts.flights.get(s.ref()); ok {
-		return before.progress.ClaimedAt
+// before returns the progress of a contact in flight that a step continues.
+func (p *part) before(s *step) *weir.Progress {
+	if fl, ok := p.contacts.flights.get(s.ref()); ok {
+		return &fl.progress
 	}
-	return s.first.Contact.ClaimedAt // in this batch
+	return &s.first.Contact.Progress // claimed in this batch
+}
+
+// settle has the gate look at the contacts that end.
+func (p *part) settle(t *commit.Tx, steps []step) error {
+	for i := range steps {
+		for _, tr := range steps[i].parts {
+			if c := &tr.Contact; c.State == weir.Done && tr.Was.InFlight() {
+				if kept := p.gate.Ended(t, tr.Transition, !neverOut(tr.Transition)); kept != c.Receipt {
+					p.settled[c.Ref] = kept
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // steps merges the transitions of the changes.
@@ -384,7 +395,11 @@ func (p *part) finish(t *commit.Tx, steps []step) error {
 	for i := range steps {
 		if c := &steps[i].last.Contact; c.State == weir.Done && steps[i].first.Was != weir.Done {
 			args = append(args, int64(c.Channel), int64(c.ID))
-			args = appendEnd(args, &c.Progress)
+			end := c.Progress
+			if receipt, ok := p.settled[c.Ref]; ok {
+				end.Receipt = receipt
+			}
+			args = appendEnd(args, &end)
 			n++
 		}
 	}

@@ -32,8 +32,10 @@ type Gate struct {
 
 // batch is what a batch adds.
 type batch struct {
-	changed  map[string]*stored       // purposes
-	limited  map[string]*people.Limit // limits; nil: deleted
+	changed  map[string]*stored        // purposes
+	limited  map[string]*people.Limit  // limits; nil: deleted
+	priced   map[string]*people.Tariff // prices; nil: deleted
+	spent    map[spentKey]people.Money
 	claimed  map[weir.AttemptRef]entry
 	returned map[weir.AttemptRef]string // the canonical address of each
 
@@ -69,6 +71,7 @@ func (g *Gate) Committed() {
 	if len(g.changed) > 0 {
 		g.store.purposes.Store(g.store.purposes.Load().with(g.changed))
 	}
+	g.pricesCommitted()
 	g.limitsCommitted()
 }
 
@@ -84,7 +87,8 @@ func (g *Gate) Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, er
 	}
 	now := g.now()
 	shared, err := g.judgedBy(t)
-	if err != nil || !g.refused && !now.ruled && len(shared.list) == 0 {
+	tariffs := g.tariffs()
+	if err != nil || !g.refused && !now.ruled && len(shared.list) == 0 && len(tariffs) == 0 {
 		return nil, err
 	}
 	if len(g.store.keys) == 0 {
@@ -107,9 +111,12 @@ func (g *Gate) Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, er
 		if purpose.Ruled() {
 			claim.Zones, claim.Before = g.store.zones.Of(c.TimeZone, addresses[i], purpose.Zone()), earlier[addresses[i]]
 		}
+		if tariff := tariffs[claim.Channel]; tariff != nil {
+			claim.Cost, claim.Currency = tariff.Reserved(c, addresses[i]), tariff.Currency
+		}
 		verdicts[i] = people.Judge(&claim, t.Now)
 		if verdicts[i].Rule == "" && len(shared.list) > 0 {
-			if held := g.takeRoom(t, shared, c, g.store.keys[0].History(addresses[i])); held.Rule != "" {
+			if held := g.takeRoom(t, shared, c, &claim, g.store.keys[0].History(addresses[i])); held.Rule != "" {
 				verdicts[i] = held
 			}
 		}
@@ -212,6 +219,9 @@ func earlierSQL(n int) string {
 
 // Claimed implements contacts.Gate.
 func (g *Gate) Claimed(t *commit.Tx, c *weir.Contact) {
+	if f, ok := people.ReadFacts(c.Receipt); ok && f.Currency != "" {
+		g.spend(t, c, f.Currency, f.Cost, c.ClaimedAt)
+	}
 	now := g.now()
 	name, purpose := now.of(c)
 	ruled := c.Spec.Priority != weir.Reply && (purpose.NeedsHistory() || now.overAll)
@@ -228,7 +238,10 @@ func (g *Gate) Claimed(t *commit.Tx, c *weir.Contact) {
 }
 
 // Returned implements contacts.Gate.
-func (g *Gate) Returned(t *commit.Tx, c *weir.Contact, attempt int, claimedAt time.Time) {
+func (g *Gate) Returned(t *commit.Tx, c *weir.Contact, attempt int, before *weir.Progress) {
+	if f, ok := people.ReadFacts(before.Receipt); ok && f.Currency != "" && before.State == weir.Sending {
+		g.spend(t, c, f.Currency, -f.Cost, before.ClaimedAt)
+	}
 	counted := g.limits.newPeople(t.Channel(c.Channel).Name)
 	if !g.now().history && !counted {
 		return
@@ -236,7 +249,7 @@ func (g *Gate) Returned(t *commit.Tx, c *weir.Contact, attempt int, claimedAt ti
 	ref := weir.AttemptRef{Ref: c.Ref, Number: attempt}
 	if counted {
 		hash := g.store.keys[0].History(people.Canonical(c.To))
-		g.uncontacted = append(g.uncontacted, uncontacted{t.Channel(c.Channel).Name, hash, columns.Instant(columns.Micros(claimedAt))})
+		g.uncontacted = append(g.uncontacted, uncontacted{t.Channel(c.Channel).Name, hash, columns.Instant(columns.Micros(before.ClaimedAt))})
 	}
 	if _, here := g.claimed[ref]; here {
 		delete(g.claimed, ref)
@@ -249,16 +262,20 @@ func (g *Gate) Returned(t *commit.Tx, c *weir.Contact, attempt int, claimedAt ti
 }
 
 // Ended implements contacts.Gate. That the provider refused a contact because the person has
-// opted out there is a refusal over its channel.
-func (g *Gate) Ended(t *commit.Tx, c *weir.Contact) {
+// opted out there is a refusal over its channel. What was reserved for the contact is
+// replaced by what it has cost, unless nothing went out.
+func (g *Gate) Ended(t *commit.Tx, end *weir.Transition, out bool) weir.Receipt {
+	c := &end.Contact
+	receipt := g.settle(t, end, out)
 	if c.Reason != channels.OptedOut || c.Outcome != weir.Failed {
-		return
+		return receipt
 	}
 	name := t.Channel(c.Channel).Name
 	g.optedOut = append(g.optedOut, people.Consent{
 		ID: t.NextID(), Key: "attempt:" + c.AttemptRef().String(), Address: people.Canonical(c.To), Purpose: people.OverChannel(name), Status: people.Refused, Source: people.FromProvider,
 		At: columns.Instant(columns.Micros(c.FinishedAt)), By: name,
 	})
+	return receipt
 }
 
 // Flush implements [commit.Part].
@@ -269,6 +286,7 @@ func (g *Gate) Flush(t *commit.Tx) error {
 			return err
 		}
 	}
+	g.writeSpent(t)
 	for _, ref := range sorted(g.returned) {
 		for _, k := range g.store.keys {
 			h := k.History(g.returned[ref])

@@ -38,10 +38,10 @@ func (l *limits) newPeople(channel string) bool {
 	})
 }
 
-// of lists the limits of a channel.
-func (l *limits) of(channel string) (list []*limit) {
+// of lists the limits of contacts over a channel, for a survey.
+func (l *limits) of(channel, survey string) (list []*limit) {
 	for _, x := range l.list {
-		if slices.Contains(x.usage.Channels, channel) {
+		if x.usage.Concerns(channel, survey) {
 			list = append(list, x)
 		}
 	}
@@ -139,7 +139,11 @@ func (w *limitChange) Write(t *commit.Tx, r *commit.Request) error {
 	d := t.Dialect()
 	t.AddOnce("INSERT INTO limits (name, rules, changed_at) VALUES "+columns.Marks(3)+d.Merge("name")+
 		strings.Join([]string{"rules = " + d.Fresh("rules"), "changed_at = " + d.Fresh("changed_at")}, ", "), w.name, string(rules), columns.Micros(r.At))
-	t.Add(oldestSQL, purposesStep, purposesStep)
+	step := purposesStep
+	if w.to.CountsMoney() {
+		step = pricesStep
+	}
+	t.Add(oldestSQL, step, step)
 	g.limited[w.name] = w.to
 	return nil
 }
@@ -165,24 +169,28 @@ func (g *Gate) judgedBy(t *commit.Tx) (*limits, error) {
 	return now, nil
 }
 
-// readUsage reads whom the channels of a limit have contacted in the last 24 hours.
+// readUsage reads whom the channels of a limit have contacted in the last 24 hours, and what
+// was spent.
 func readUsage(ctx context.Context, from selecter, into *limits, l *limit, now time.Time) error {
 	var rows []struct {
 		ID   int64  `db:"id"`
 		Name string `db:"name"`
 	}
-	names := make([]any, len(l.usage.Channels))
-	for i, name := range l.usage.Channels {
-		names[i] = name
-	}
-	err := from.SelectContext(ctx, &rows, "SELECT id, name FROM channels WHERE name IN "+columns.Marks(len(names)), names...)
-	if err != nil {
-		return err
+	if names := texts(l.usage.Channels); len(names) > 0 {
+		err := from.SelectContext(ctx, &rows, "SELECT id, name FROM channels WHERE name IN "+columns.Marks(len(names)), names...)
+		if err != nil {
+			return err
+		}
 	}
 	ids := make([]any, 0, len(rows)+1)
 	for _, r := range rows {
 		into.learn(r.Name, weir.ChannelID(r.ID))
 		ids = append(ids, r.ID)
+	}
+	if l.usage.CountsMoney() {
+		if err := readSpent(ctx, from, l.usage, ids); err != nil {
+			return err
+		}
 	}
 	if l.read = true; l.usage.NewPeoplePerDay == 0 || len(ids) == 0 {
 		return nil
@@ -191,7 +199,7 @@ func readUsage(ctx context.Context, from selecter, into *limits, l *limit, now t
 		Hash []byte `db:"hash"`
 		At   int64  `db:"claimed_at"`
 	}
-	err = from.SelectContext(ctx, &found, newPeopleSQL(len(ids)), append([]any{columns.Micros(now.Add(-24 * time.Hour))}, ids...)...)
+	err := from.SelectContext(ctx, &found, newPeopleSQL(len(ids)), append([]any{columns.Micros(now.Add(-24 * time.Hour))}, ids...)...)
 	if err != nil {
 		l.read = false
 		return err
@@ -209,14 +217,14 @@ func newPeopleSQL(n int) string {
 
 // takeRoom takes room for a claim from every limit of its channel. If one has none it takes
 // nothing, and returns the verdict.
-func (g *Gate) takeRoom(t *commit.Tx, now *limits, c *weir.Contact, hash people.Hash) people.Verdict {
+func (g *Gate) takeRoom(t *commit.Tx, now *limits, c *weir.Contact, claim *people.Claim, hash people.Hash) people.Verdict {
 	name := t.Channel(c.Channel).Name
-	mine := now.of(name)
+	mine := now.of(name, c.Survey)
 	if len(mine) == 0 {
 		return people.Verdict{}
 	}
 	now.learn(name, c.Channel)
-	units := max(1, segments.Total(c.Messages))
+	want := people.Want{Hash: hash, Units: max(1, segments.Total(c.Messages)), Cost: claim.Cost, Currency: claim.Currency}
 	for _, l := range mine {
 		inFlight := 0
 		if l.usage.InFlight > 0 {
@@ -226,12 +234,12 @@ func (g *Gate) takeRoom(t *commit.Tx, now *limits, c *weir.Contact, hash people.
 				}
 			}
 		}
-		if h, ok := l.usage.Room(l.name, hash, units, inFlight, t.Now); !ok {
+		if h, ok := l.usage.Room(l.name, &want, inFlight, t.Now); !ok {
 			return people.Verdict{Receipt: weir.Receipt{Rule: string(h.Rule)}, Reason: h.Reason, Due: h.Until, Channel: h.Channel}
 		}
 	}
 	for _, l := range mine {
-		l.usage.Take(hash, units, columns.Instant(columns.Micros(c.ClaimedAt)))
+		l.usage.Take(&want, columns.Instant(columns.Micros(c.ClaimedAt)))
 	}
 	return people.Verdict{}
 }
@@ -244,6 +252,7 @@ func (g *Gate) publish(now time.Time) {
 	use := make(map[string]people.LimitUse, len(g.limits.list))
 	for _, l := range g.limits.list {
 		u := people.LimitUse{People: l.usage.People(now)}
+		u.Today, u.Month, u.Spent = l.usage.MoneySpent(now)
 		for _, member := range l.usage.Channels {
 			for _, id := range g.limits.channels[member] {
 				u.InFlight += g.InFlight(id)
@@ -271,6 +280,11 @@ func (g *Gate) limitsCommitted() {
 	}
 	for _, l := range g.limits.list {
 		l.usage.Committed()
+		for k, amount := range g.spent {
+			if l.usage.Counts(k.name, k.survey, k.currency) {
+				l.usage.Spend(k.day, amount)
+			}
+		}
 		for _, u := range g.uncontacted {
 			if slices.Contains(l.usage.Channels, u.channel) {
 				l.usage.Uncontacted(u.hash, u.at)

@@ -11,6 +11,8 @@
 //     was committed judges by it.
 //   - An earlier contact counts once for each claim that was committed, in that transaction,
 //     and no longer in the transaction that learns that nothing went out.
+//   - What was spent is the sum of what the receipts of all attempts say: a claim adds what it
+//     reserves, its end the difference, each in the transaction that writes the receipt.
 package people
 
 import (
@@ -46,6 +48,7 @@ type Store struct {
 	purposes atomic.Pointer[purposes]
 	limits   atomic.Pointer[map[string]*people.Limit]
 	used     atomic.Pointer[map[string]people.LimitUse]
+	prices   atomic.Pointer[map[string]*people.Tariff]
 	gate     *Gate
 }
 
@@ -55,6 +58,7 @@ func New(db *commit.DB) *Store {
 	s.gate = &Gate{store: s, limits: limits{channels: map[string][]weir.ChannelID{}}, InFlight: func(weir.ChannelID) int { return 0 }}
 	s.limits.Store(&map[string]*people.Limit{})
 	s.used.Store(&map[string]people.LimitUse{})
+	s.prices.Store(&map[string]*people.Tariff{})
 	s.purposes.Store(newPurposes(nil))
 	return s
 }
@@ -68,7 +72,7 @@ type keyRow struct {
 	Secret string `db:"secret"` // hexadecimal; empty: the key is configured
 }
 
-// OpenPeople reads the purposes and limits, and makes the keys of addresses known: the configured ones, of which the first is
+// OpenPeople reads the purposes, prices and limits, and makes the keys of addresses known: the configured ones, of which the first is
 // for new states, or the one that the database has, which the first call makes. It is for
 // the owner of the database, before anything is claimed. An error says that a key is
 // missing, without which those who refused would be contacted again.
@@ -77,6 +81,9 @@ func (s *Store) OpenPeople(ctx context.Context, configured [][]byte) error {
 		return err
 	}
 	if err := s.readPurposes(ctx); err != nil {
+		return err
+	}
+	if err := s.readPrices(ctx); err != nil {
 		return err
 	}
 	return s.readLimits(ctx)

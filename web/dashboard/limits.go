@@ -36,6 +36,18 @@ func (l limitView) Rate() string {
 // People returns how many of the new people a day are used.
 func (l limitView) People() string { return ofMax(l.NewPeople, l.NewPeoplePerDay) }
 
+// Money returns the limits of money, with how much of them is used.
+func (l limitView) Money() (list []string) {
+	for _, m := range []struct{ spent, most, when string }{
+		{l.MoneyToday, l.MoneyPerDay, " today"}, {l.MoneyMonth, l.MoneyPerMonth, " this month"}, {l.MoneySpent, l.LimitView.Money, " in all"},
+	} {
+		if m.most != "" {
+			list = append(list, m.spent+" of "+m.most+" "+l.Currency+m.when)
+		}
+	}
+	return list
+}
+
 // Use returns what is limited, and how much of it is used, in words.
 func (l limitView) Use() (list []string) {
 	if l.InFlight > 0 {
@@ -47,7 +59,7 @@ func (l limitView) Use() (list []string) {
 	if l.NewPeoplePerDay > 0 {
 		list = append(list, l.People()+" new people in 24 hours")
 	}
-	return list
+	return append(list, l.Money()...)
 }
 
 // noLimit stands where a limit does not limit something.
@@ -110,6 +122,9 @@ type limitForm struct {
 	New                                  bool // with a name to fill in
 	Name, Title                          string
 	InFlight, PerSecond, NewPeoplePerDay string
+	Currency                             string
+	Money, MoneyPerDay, MoneyPerMonth    string
+	Surveys                              string   // a line each
 	Channels                             []string // that are checked
 	Choices                              []limitChannel
 	More                                 bool              // there are more channels than choices
@@ -157,20 +172,25 @@ func limitFormOf(l *peopleapi.LimitView) *limitForm {
 		}
 		return strconv.Itoa(n)
 	}
-	return &limitForm{Name: l.Name, Title: l.Title, Channels: l.Channels, InFlight: number(l.InFlight), PerSecond: number(l.PerSecond), NewPeoplePerDay: number(l.NewPeoplePerDay)}
+	return &limitForm{
+		Name: l.Name, Title: l.Title, Channels: l.Channels, InFlight: number(l.InFlight), PerSecond: number(l.PerSecond), NewPeoplePerDay: number(l.NewPeoplePerDay),
+		Currency: l.Currency, Money: l.Money, MoneyPerDay: l.MoneyPerDay, MoneyPerMonth: l.MoneyPerMonth, Surveys: strings.Join(l.Surveys, "\n"),
+	}
 }
 
 func readLimitForm(form url.Values) *limitForm {
 	field := func(name string) string { return strings.TrimSpace(form.Get(name)) }
 	return &limitForm{
 		Name: field("name"), Title: field("title"), Channels: form["channels"],
-		InFlight: field("in_flight"), PerSecond: field("per_second"), NewPeoplePerDay: field("new_people_per_day"), Mistakes: map[string]string{},
+		InFlight: field("in_flight"), PerSecond: field("per_second"), NewPeoplePerDay: field("new_people_per_day"), Currency: strings.ToUpper(field("currency")),
+		Money: field("money"), MoneyPerDay: field("money_per_day"), MoneyPerMonth: field("money_per_month"), Surveys: field("surveys"), Mistakes: map[string]string{},
 	}
 }
 
 // body returns the limit for the API, which reports what is missing.
 func (f *limitForm) body() map[string]any {
-	body := filled("title", f.Title, "in_flight", f.InFlight, "per_second", f.PerSecond, "new_people_per_day", f.NewPeoplePerDay)
+	body := filled("title", f.Title, "in_flight", f.InFlight, "per_second", f.PerSecond, "new_people_per_day", f.NewPeoplePerDay,
+		"currency", f.Currency, "money", f.Money, "money_per_day", f.MoneyPerDay, "money_per_month", f.MoneyPerMonth)
 	for _, name := range []string{"in_flight", "per_second", "new_people_per_day"} {
 		text, _ := body[name].(string)
 		if n, err := strconv.Atoi(text); err == nil {
@@ -179,6 +199,9 @@ func (f *limitForm) body() map[string]any {
 	}
 	if len(f.Channels) > 0 {
 		body["channels"] = f.Channels
+	}
+	if names := strings.Fields(f.Surveys); len(names) > 0 {
+		body["surveys"] = names
 	}
 	return body
 }
@@ -192,7 +215,7 @@ func (f *limitForm) place(p *problem) {
 		switch field {
 		case "":
 			if e.Code == "required" {
-				field, e.Detail = "in_flight", "enter at least one of these three limits"
+				field, e.Detail = "in_flight", "enter at least one limit, of these three or of money"
 			}
 		case "name":
 			if !f.New {
@@ -200,9 +223,9 @@ func (f *limitForm) place(p *problem) {
 			}
 		case "channels":
 			if len(f.Channels) == 0 {
-				e.Detail = "choose at least one channel"
+				e.Detail = "choose at least one channel, or name a survey below"
 			}
-		case "title", "in_flight", "per_second", "new_people_per_day":
+		case "title", "in_flight", "per_second", "new_people_per_day", "currency", "money", "money_per_day", "money_per_month", "surveys":
 		default:
 			field = ""
 		}

@@ -117,7 +117,7 @@ func TestLimits_EveryMistakeIsShownAtOnceBesideItsField(t *testing.T) {
 	check(b.post("/limits/_new", limitForm(append(wrong, "name", "Portfolio!")...)).want(422).has(`id="name-wrong"`, `value="Portfolio!"`))
 	check(b.post("/limits/_new", limitForm(append(wrong, "name", "new")...)).want(422).hasNot(`id="name-wrong"`))
 	check(b.post("/limits/portfolio/edit", limitForm(wrong...)).want(422).hasNot(`id="name"`))
-	b.post("/limits/_new", limitForm("name", "all")).want(422).has(`id="name-wrong"`, "is not all", "Choose at least one channel.", `id="in_flight-wrong"`, "Enter at least one of these three limits.")
+	b.post("/limits/_new", limitForm("name", "all")).want(422).has(`id="name-wrong"`, "is not all", "Choose at least one channel, or name a survey below.", `id="in_flight-wrong"`, "Enter at least one limit, of these three or of money.")
 	b.post("/limits/No!/edit", limitForm("title", "kept", "channels", "texts", "in_flight", "1")).want(422).has(`role="alert"`, "<code>/name</code>", `value="kept"`)
 	b.get("/limits").want(200).hasNot(`id="limit-new"`, `id="limit-all"`)
 }
@@ -147,6 +147,29 @@ func TestLimits_EditKeepsWhatIsNotChanged(t *testing.T) {
 	form = filledIn(b.get("/limits/portfolio/edit").want(200).has(`value="other" checked`, "does not exist any more"))
 	b.post("/limits/portfolio/edit", form).want(422).has(`id="channels-wrong"`, "does not exist")
 	b.get("/limits/none/edit").want(404)
+}
+
+func TestLimits_MoneyIsSetAndShown(t *testing.T) {
+	t.Parallel()
+	r := newLimitRig(t, "channels:admin")
+	b := r.login("channels:admin")
+	fill := limitForm("name", "budget", "channels", "texts", "surveys", "health-2026\r\nflu", "currency", "usd", "money", "2500", "money_per_day", "200.50")
+	b.post("/limits/_new", fill).want(422).has(`id="channels-wrong"`, "has no price in USD", "health-2026\r\nflu", `value="200.50"`)
+	r.api("PUT", "/v1/prices/texts", `{"currency":"USD","per_segment":"0.01"}`, nil)
+	b.post("/limits/_new", fill).want(303)
+	b.get("/limits/budget").want(200).has("0.00 of 2500 USD in all", "0.00 of 200.50 USD today", "<li>flu</li>").hasNot("this month")
+	b.get("/limits").want(200).has("0.00 of 200.50 USD today", "of health-2026, flu")
+	form := filledIn(b.get("/limits/budget/edit").want(200))
+	form.Set("money_per_month", "1000")
+	b.post("/limits/budget/edit", form).want(303)
+	if l := r.limit("budget"); l.Money != "2500" || l.MoneyPerDay != "200.50" || l.MoneyPerMonth != "1000" || l.Currency != "USD" || !slices.Equal(l.Surveys, []string{"health-2026", "flu"}) {
+		t.Errorf("it is %+v", l)
+	}
+	form.Set("money_per_day", "1,5")
+	form.Set("money_per_month", "0")
+	form.Set("currency", "")
+	form.Set("in_flight", "5")
+	b.post("/limits/budget/edit", form).want(422).has(`id="money_per_day-wrong"`, `id="money_per_month-wrong"`, `id="currency-wrong"`, `id="in_flight-wrong"`, `value="1,5"`).hasNot(`role="alert"`)
 }
 
 func TestLimits_OneIsDeleted(t *testing.T) {

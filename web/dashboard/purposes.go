@@ -93,6 +93,8 @@ func ruleText(r people.Rule) string {
 		return "holiday, in the time zone of the person"
 	case people.RuleOnlyTo:
 		return "only_to: the channel is limited to other addresses"
+	case people.RuleMoney:
+		return "money: what a limit allows is spent"
 	case people.RuleInFlight, people.RulePerSecond, people.RuleNewPeople:
 		return "shared limit of several channels"
 	}

@@ -22,6 +22,10 @@ type LimitView struct {
 	people.Limit
 	InFlightNow int `json:"in_flight_now" doc:"contacts in flight over its channels"`
 	NewPeople   int `json:"new_people" doc:"people who were contacted in the last 24 hours, if they are counted"`
+
+	MoneyToday string `json:"money_today,omitempty" doc:"spent or reserved today, in UTC; absent: money is not limited" example:"12.50"`
+	MoneyMonth string `json:"money_month,omitempty" doc:"in this month, in UTC" example:"340.00"`
+	MoneySpent string `json:"money_spent,omitempty" doc:"in all" example:"1240.75"`
 }
 
 // LimitList lists limits by name.
@@ -62,7 +66,11 @@ func (r *routes) limitRoutes() []*route.Route {
 
 func (r *routes) limitView(name string, l *people.Limit) LimitView {
 	use := r.Store.LimitUse()[name]
-	return LimitView{name, *l, use.InFlight, use.People}
+	v := LimitView{Name: name, Limit: *l, InFlightNow: use.InFlight, NewPeople: use.People}
+	if l.CountsMoney() {
+		v.MoneyToday, v.MoneyMonth, v.MoneySpent = use.Today.String(), use.Month.String(), use.Spent.String()
+	}
+	return v
 }
 
 func (r *routes) listLimits(_ *route.Call) (route.Reply, error) {
@@ -94,7 +102,7 @@ func (r *routes) putLimit(c *route.Call) (route.Reply, error) {
 		return route.Reply{}, err
 	}
 	_ = json.Unmarshal(text, &given) // it skips values of a wrong type, which the schema reports
-	unknown, err := r.unknownChannels(c, given.Channels)
+	unknown, err := r.unfitChannels(c, &given)
 	if err != nil {
 		return route.Reply{}, err
 	}
@@ -122,17 +130,24 @@ func (r *routes) putLimit(c *route.Call) (route.Reply, error) {
 }
 
 // limitPointers returns the pointers of the fields of which a limit needs one.
-func limitPointers() []string { return []string{"/in_flight", "/per_second", "/new_people_per_day"} }
+func limitPointers() []string {
+	return []string{"/in_flight", "/per_second", "/new_people_per_day", "/money", "/money_per_day", "/money_per_month"}
+}
 
-// unknownChannels returns the mistakes about channels that do not exist.
-func (r *routes) unknownChannels(c *route.Call, channels []string) (m []weir.FieldError, err error) {
-	for i, channel := range channels[:min(len(channels), people.MaxLimitChannels)] {
+// unfitChannels returns the mistakes about channels that do not exist, or have no price in the
+// limit's currency.
+func (r *routes) unfitChannels(c *route.Call, l *people.Limit) (m []weir.FieldError, err error) {
+	prices := r.Store.Prices()
+	for i, channel := range l.Channels[:min(len(l.Channels), people.MaxLimitChannels)] {
 		_, err := r.Channels.Channel(c, channel)
-		switch {
+		at := "/channels/" + strconv.Itoa(i)
+		switch price := prices[channel]; {
 		case weir.CodeOf(err) == weir.CodeNotFound:
-			m = append(m, weir.FieldError{Pointer: "/channels/" + strconv.Itoa(i), Code: "unknown", Detail: fmt.Sprintf("channel %q does not exist", channel)})
+			m = append(m, weir.FieldError{Pointer: at, Code: "unknown", Detail: fmt.Sprintf("channel %q does not exist", channel)})
 		case err != nil:
 			return nil, err
+		case l.CountsMoney() && l.Currency != "" && (price == nil || price.Currency != l.Currency):
+			m = append(m, weir.FieldError{Pointer: at, Code: "no_price", Detail: fmt.Sprintf("channel %q has no price in %s: set it first", channel, l.Currency)})
 		}
 	}
 	return m, nil
@@ -149,7 +164,19 @@ func limitText(l *people.Limit) string {
 			parts = append(parts, strconv.Itoa(x.n)+" "+x.what)
 		}
 	}
-	return strings.Join(parts, ", ") + " over " + strings.Join(l.Channels, ", ")
+	for _, x := range []struct{ amount, when string }{{l.MoneyPerDay, " a day"}, {l.MoneyPerMonth, " a month"}, {l.Money, " in all"}} {
+		if x.amount != "" {
+			parts = append(parts, x.amount+" "+l.Currency+x.when)
+		}
+	}
+	text := strings.Join(parts, ", ")
+	if len(l.Channels) > 0 {
+		text += " over " + strings.Join(l.Channels, ", ")
+	}
+	if len(l.Surveys) > 0 {
+		text += " for " + strings.Join(l.Surveys, ", ")
+	}
+	return text
 }
 
 func (r *routes) deleteLimit(c *route.Call) (route.Reply, error) {

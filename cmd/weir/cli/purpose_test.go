@@ -38,8 +38,44 @@ func TestLimit_IsSetShownAndDeleted(t *testing.T) {
 	clitest.Check(t, b.run("channel", "put", "texts", "--type", "workers", "--set", "queue=callers"), app.OK, "", "")
 	clitest.Check(t, b.run("limit", "put", "portfolio", "--channel", "texts", "--title", "all numbers"), app.Rejected, "", "must limit something")
 	clitest.Check(t, b.run("limit", "put", "portfolio", "--channel", "texts", "--in-flight", "2", "--new-people-per-day", "1000"), app.OK, "portfolio: saved", "")
-	clitest.Check(t, b.run("limit", "list"), app.OK, `(?s)portfolio +0 of 2 +- +0 of 1000 +texts`, "")
+	clitest.Check(t, b.run("limit", "list"), app.OK, `(?s)portfolio +0 of 2 +- +0 of 1000 +- +texts`, "")
 	clitest.Check(t, b.run("limit", "show", "portfolio"), app.OK, `(?s)in flight +0 of 2.*new people +0 of 1000 in 24 hours`, "")
 	clitest.Check(t, b.run("limit", "delete", "portfolio", "--yes"), app.OK, "portfolio: deleted", "")
 	clitest.Check(t, b.run("limit", "show", "portfolio"), app.NotFound, "", "no limit")
+}
+
+func TestPrice_IsSetShownAndDeleted(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	clitest.Check(t, b.run("price", "put", "calls", "--currency", "USD", "--per-minute", "0.014"), app.NotFound, "", "channel")
+	clitest.Check(t, b.run("channel", "put", "calls", "--type", "workers", "--set", "queue=callers"), app.OK, "", "")
+	clitest.Check(t, b.run("limit", "put", "purse", "--channel", "calls", "--money", "20", "--currency", "USD"), app.Rejected, "", "has no price in USD")
+	clitest.Check(t, b.run("price", "put", "calls", "--per-minute", "0.014"), app.Usage, "", "give --currency")
+	clitest.Check(t, b.run("price", "put", "calls", "--currency", "USD"), app.Rejected, "", "must have an amount")
+	rates := file(t, "rates.csv", "prefix,per_minute,per_attempt\n254,0.1,\n+44, 0.02,0.001\n")
+	clitest.Check(t, b.run("price", "put", "calls", "--currency", "USD", "--per-minute", "0.014", "--minutes", "3", "--prefixes", rates), app.OK, `calls: saved \(2 prefixes\)`, "")
+	clitest.Check(t, b.run("price", "list"), app.OK, `(?s)calls +USD +- +- +0.014`, "")
+	clitest.Check(t, b.run("price", "show", "calls"), app.OK, `(?s)calls, in USD.*a minute +0.014.*\+254 +- an attempt, - a segment, 0.1 a minute.*\+44 +0.001 an attempt`, "")
+	clitest.Check(t, b.run("limit", "put", "purse", "--channel", "calls", "--survey", "s", "--money", "20", "--money-per-day", "5", "--currency", "USD"), app.OK, "purse: saved", "")
+	clitest.Check(t, b.run("limit", "list"), app.OK, `(?s)purse .* 0.00 of 5 USD today, 0.00 of 20 USD +calls s`, "")
+	clitest.Check(t, b.run("limit", "show", "purse"), app.OK, `(?s)money +0.00 of 5 USD today, 0.00 of 20 USD\n.*surveys +s`, "")
+	clitest.Check(t, b.run("price", "spending", "--days", "7"), app.OK, "DAY", "")
+	clitest.Check(t, b.run("price", "delete", "calls", "--yes"), app.Rejected, "", "the limit purse counts USD over channel calls")
+	clitest.Check(t, b.run("limit", "delete", "purse", "--yes"), app.OK, "", "")
+	clitest.Check(t, b.run("price", "delete", "calls", "--yes"), app.OK, "calls: deleted", "")
+	clitest.Check(t, b.run("price", "show", "calls"), app.NotFound, "", "no price")
+}
+
+func TestPrice_MistakesOfAFileAreNamedTogether(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	clitest.Check(t, b.run("channel", "put", "calls", "--type", "workers", "--set", "queue=callers"), app.OK, "", "")
+	put := func(content string) clitest.Result {
+		return b.run("price", "put", "calls", "--currency", "USD", "--prefixes", file(t, "rates.csv", content))
+	}
+	clitest.Check(t, put("prefix,per_minute\n254,free\n255,0.1\n256,0.12345678\n"), app.Failure, "", `(?s)rates.csv:2: "free" is no amount.*rates.csv:4: "0.12345678"`)
+	clitest.Check(t, put("prefix,price\n254,1\n"), app.Failure, "", `column "price" is not known`)
+	clitest.Check(t, put(""), app.Failure, "", "header cannot be read")
+	clitest.Check(t, put("prefix,per_minute\n254,1,2\n"), app.Failure, "", "wrong number of fields")
+	clitest.Check(t, put("prefix,per_minute\n254,0.1\n254,0.1\nabc,1\n257,\n"), app.Rejected, "", `(?s)prefixes/2/prefix.*prefixes/1/prefix.*prefixes/3`)
 }

@@ -1,9 +1,11 @@
 package channels
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,11 +17,13 @@ import (
 )
 
 const aboutLimits = `Bound what several channels do together, such as the numbers of one account at a provider:
-contacts in flight, dispatches a second, new people a day. A limit is looked at when a
-contact is claimed, and never exceeded, also not after a crash.`
+contacts in flight, dispatches a second, new people a day, money; or what surveys may
+cost. A limit is looked at when a contact is claimed, and never exceeded, also not after
+a crash. Money needs the prices of the channels: weir price.`
 
 const limitExample = `  weir limit put gateway --channel texts --channel reminders --in-flight 50 --per-second 20
   weir limit put portfolio --channel whatsapp-1 --channel whatsapp-2 --new-people-per-day 1000
+  weir limit put health --survey health-2026 --money 2500 --money-per-day 200 --currency USD
   weir limit list --watch`
 
 // LimitCommand makes "weir limit".
@@ -36,15 +40,25 @@ func limitListCommand(a *app.App, r *app.Connection) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			l := a.Console.NewList(&r.Output, out, app.Column("LIMIT"), app.Column("IN FLIGHT"), app.Column("A SECOND"), app.Column("NEW PEOPLE A DAY"), app.Column("CHANNELS", 12), app.Column("TITLE", 8))
+			l := a.Console.NewList(&r.Output, out, app.Column("LIMIT"), app.Column("IN FLIGHT"), app.Column("A SECOND"), app.Column("NEW PEOPLE A DAY"), app.Column("MONEY"), app.Column("CHANNELS, SURVEYS", 12), app.Column("TITLE", 8))
 			for i := range all.Limits {
 				x := &all.Limits[i]
-				if err := l.Add(x, app.Cells(x.Name, ofMost(x.InFlightNow, x.InFlight), most(x.PerSecond), ofMost(x.NewPeople, x.NewPeoplePerDay), strings.Join(x.Channels, " "), x.Title)...); err != nil {
+				if err := l.Add(x, app.Cells(x.Name, ofMost(x.InFlightNow, x.InFlight), most(x.PerSecond), ofMost(x.NewPeople, x.NewPeoplePerDay), cmp.Or(strings.Join(moneyOf(x), ", "), "-"), strings.Join(append(slices.Clone(x.Channels), x.Surveys...), " "), x.Title)...); err != nil {
 					return err
 				}
 			}
 			return l.Close()
 		})
+}
+
+// moneyOf returns the limits of money, with how much of them is used.
+func moneyOf(x *client.LimitView) (list []string) {
+	for _, m := range []struct{ spent, most, when string }{{x.MoneyToday, x.MoneyPerDay, " today"}, {x.MoneyMonth, x.MoneyPerMonth, " this month"}, {x.MoneySpent, x.Money, ""}} {
+		if m.most != "" {
+			list = append(list, fmt.Sprintf("%s of %s %s%s", m.spent, m.most, x.Currency, m.when))
+		}
+	}
+	return list
 }
 
 func ofMost(n, limit int) string {
@@ -64,8 +78,9 @@ func most(limit int) string {
 func limitShowCommand(a *app.App, r *app.Connection) *cobra.Command {
 	return app.ShowCommand(a.Clock, r, "show NAME", "Show a limit", "Show a limit, and how much of it is used.", "  weir limit show portfolio", (*client.Client).GetLimit,
 		func(_ *app.Clock, x *client.LimitView, _ bool) string {
-			return fmt.Sprintf("%s\n  in flight   %s\n  a second    %s\n  new people  %s in 24 hours\n  channels    %s\n", terminal.Visible(strings.TrimSpace(x.Name+"  "+x.Title)),
-				ofMost(x.InFlightNow, x.InFlight), most(x.PerSecond), ofMost(x.NewPeople, x.NewPeoplePerDay), strings.Join(x.Channels, " "))
+			return fmt.Sprintf("%s\n  in flight   %s\n  a second    %s\n  new people  %s in 24 hours\n  money       %s\n  channels    %s\n  surveys     %s\n", terminal.Visible(strings.TrimSpace(x.Name+"  "+x.Title)),
+				ofMost(x.InFlightNow, x.InFlight), most(x.PerSecond), ofMost(x.NewPeople, x.NewPeoplePerDay), cmp.Or(strings.Join(moneyOf(x), ", "), "-"),
+				cmp.Or(strings.Join(x.Channels, " "), "all"), cmp.Or(strings.Join(x.Surveys, " "), "-"))
 		})
 }
 
@@ -73,8 +88,8 @@ func limitPutCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var body client.Limit
 	c := r.APICommand("put NAME", "Create or replace a limit", "Set all of a limit: what is not given is not limited.", limitExample,
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
-			if len(body.Channels) == 0 {
-				return command.UsageError(c, "give --channel")
+			if len(body.Channels) == 0 && len(body.Surveys) == 0 {
+				return command.UsageError(c, "give --channel or --survey")
 			}
 			x, err := to.PutLimit(ctx, args[0], body)
 			if err != nil {
@@ -88,6 +103,11 @@ func limitPutCommand(a *app.App, r *app.Connection) *cobra.Command {
 	g.IntVar(&body.InFlight, "in-flight", 0, "most contacts in flight at one time")
 	g.IntVar(&body.PerSecond, "per-second", 0, "most dispatches a second; of texts, segments")
 	g.IntVar(&body.NewPeoplePerDay, "new-people-per-day", 0, "most people in 24 hours whom none of the channels contacted in the 24 hours before")
+	g.StringArrayVar(&body.Surveys, "survey", nil, "survey whose contacts are bounded, in money alone; repeatable")
+	g.StringVar(&body.Currency, "currency", "", "of the amounts, such as USD")
+	g.StringVar(&body.Money, "money", "", "most that is spent in all, such as 2500")
+	g.StringVar(&body.MoneyPerDay, "money-per-day", "", "most that is spent on a day, in UTC")
+	g.StringVar(&body.MoneyPerMonth, "money-per-month", "", "most that is spent in a month, in UTC")
 	r.CompleteFlag(c, "channel", app.ChannelNames)
 	return c
 }

@@ -1,0 +1,308 @@
+package people
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir"
+	"weir/internal/segments"
+	"weir/internal/validation"
+)
+
+// Money is an amount in millionths of the unit of a currency.
+type Money int64
+
+const unit Money = 1_000_000
+
+// ParseMoney reads an amount such as 12.50. Empty is 0.
+func ParseMoney(text string) (Money, error) {
+	whole, part, _ := strings.Cut(text, ".")
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(whole+(part + "000000")[:6], 10, 63)
+	if err != nil || whole == "" || len(whole) > 12 || len(part) > 6 {
+		return 0, fmt.Errorf("%q is no amount, such as 12.50, with up to 6 decimals", validation.Clip(text))
+	}
+	return Money(n), nil
+}
+
+// String returns the amount with the decimals that it has, at least two.
+func (m Money) String() string {
+	sign := ""
+	if m < 0 {
+		sign, m = "-", -m
+	}
+	part := strings.TrimRight(fmt.Sprintf("%06d", m%unit), "0")
+	for len(part) < 2 {
+		part += "0"
+	}
+	return sign + strconv.FormatInt(int64(m/unit), 10) + "." + part
+}
+
+// Price is what contacts over a channel cost. Amounts are decimal numbers of the currency's unit.
+type Price struct {
+	Currency   string        `json:"currency" pattern:"^[A-Z]{3}$" patternDescription:"three capital letters" doc:"ISO 4217 code" example:"USD"`
+	PerAttempt string        `json:"per_attempt,omitempty" pattern:"^[0-9]{1,6}(\\.[0-9]{1,6})?$" patternDescription:"an amount, such as 0.0075" doc:"each attempt; absent: nothing" example:"0.002"`
+	PerSegment string        `json:"per_segment,omitempty" pattern:"^[0-9]{1,6}(\\.[0-9]{1,6})?$" patternDescription:"an amount, such as 0.0075" doc:"each segment of a text message; absent: nothing" example:"0.0075"`
+	PerMinute  string        `json:"per_minute,omitempty" pattern:"^[0-9]{1,6}(\\.[0-9]{1,6})?$" patternDescription:"an amount, such as 0.0075" doc:"each started minute of a call, from the answer; absent: nothing" example:"0.014"`
+	Minutes    int           `json:"minutes,omitempty" minimum:"1" maximum:"240" default:"1" doc:"minutes of a call that its claim reserves; the provider's report corrects it"`
+	Prefixes   []PrefixPrice `json:"prefixes,omitempty" maxItems:"5000" nullable:"false" doc:"other prices for numbers that begin so; the longest prefix counts"`
+}
+
+// PrefixPrice is what contacts with some numbers cost. An absent amount is that of the channel.
+type PrefixPrice struct {
+	Prefix     string `json:"prefix" pattern:"^\\+[1-9][0-9]{0,14}$" patternDescription:"the beginning of a number with its country code" doc:"beginning of numbers" example:"+254"`
+	PerAttempt string `json:"per_attempt,omitempty" pattern:"^[0-9]{1,6}(\\.[0-9]{1,6})?$" patternDescription:"an amount, such as 0.0075" doc:"each attempt; absent: as without the prefix"`
+	PerSegment string `json:"per_segment,omitempty" pattern:"^[0-9]{1,6}(\\.[0-9]{1,6})?$" patternDescription:"an amount, such as 0.0075" doc:"each segment of a text message; absent: as without the prefix"`
+	PerMinute  string `json:"per_minute,omitempty" pattern:"^[0-9]{1,6}(\\.[0-9]{1,6})?$" patternDescription:"an amount, such as 0.0075" doc:"each started minute of a call; absent: as without the prefix"`
+}
+
+// MaxPrefixes bounds the prefixes of a price.
+const MaxPrefixes = 5000
+
+// Check returns the mistakes of a price, with pointers relative to it. Those that its schema
+// reports are not among them.
+func (p *Price) Check() (m validation.Errors) {
+	free := p.PerAttempt == "" && p.PerSegment == "" && p.PerMinute == ""
+	seen := map[string]bool{}
+	for i, x := range p.Prefixes {
+		at := "/prefixes/" + strconv.Itoa(i)
+		if seen[x.Prefix] {
+			m.Add(at+"/prefix", "duplicate", "%s is listed twice", validation.Clip(x.Prefix))
+		}
+		if seen[x.Prefix] = true; x.PerAttempt == "" && x.PerSegment == "" && x.PerMinute == "" {
+			m.Add(at, "required", "must have an amount: per_attempt, per_segment or per_minute")
+		}
+		free = false
+	}
+	if free {
+		m.Add("", "required", "must have an amount: per_attempt, per_segment or per_minute")
+	}
+	return m
+}
+
+// Tariff is a price, ready for use. It is immutable.
+type Tariff struct {
+	*Price
+	base     rates
+	prefixes map[string]rates
+	longest  int // prefix
+}
+
+type rates struct{ attempt, segment, minute Money }
+
+// NewTariff makes a price ready for use. An amount that cannot be read is 0.
+func NewTariff(p *Price) *Tariff {
+	t := &Tariff{Price: p, base: rates{}.with(p.PerAttempt, p.PerSegment, p.PerMinute), prefixes: make(map[string]rates, len(p.Prefixes))}
+	for _, x := range p.Prefixes {
+		t.prefixes[x.Prefix] = t.base.with(x.PerAttempt, x.PerSegment, x.PerMinute)
+		t.longest = max(t.longest, len(x.Prefix))
+	}
+	return t
+}
+
+func (r rates) with(attempt, segment, minute string) rates {
+	for _, x := range []struct {
+		to   *Money
+		text string
+	}{{&r.attempt, attempt}, {&r.segment, segment}, {&r.minute, minute}} {
+		if m, err := ParseMoney(x.text); err == nil && x.text != "" {
+			*x.to = m
+		}
+	}
+	return r
+}
+
+// of returns the rates for a canonical address.
+func (t *Tariff) of(address string) rates {
+	address = strings.TrimPrefix(address, "tel:")
+	for n := min(t.longest, len(address)); n > 1; n-- {
+		if r, ok := t.prefixes[address[:n]]; ok {
+			return r
+		}
+	}
+	return t.base
+}
+
+// Reserved returns what the claim of a contact reserves. address is its canonical one.
+func (t *Tariff) Reserved(c *weir.Contact, address string) Money {
+	r := t.of(address)
+	if len(c.Messages) > 0 {
+		return r.attempt + r.segment*Money(segments.Total(c.Messages))
+	}
+	return r.attempt + r.minute*Money(max(1, t.Minutes))
+}
+
+// Spent returns what an attempt has cost that ended. Without a report from which that follows,
+// it is what was reserved.
+func (t *Tariff) Spent(c *weir.Contact, address string, end *weir.Result) Money {
+	r := t.of(address)
+	switch {
+	case end.Cost.Currency == t.Currency:
+		return Money(end.Cost.Millionths)
+	case len(c.Messages) > 0 || c.Outcome == weir.Lost:
+		return t.Reserved(c, address)
+	case end.CallSeconds > 0:
+		return r.attempt + r.minute*Money((end.CallSeconds+59)/60)
+	case c.Outcome != weir.Completed: // nobody has answered
+		return r.attempt
+	}
+	return t.Reserved(c, address)
+}
+
+// spending is what a limit of money has counted.
+type spending struct {
+	days  map[int]Money // by day of the Unix epoch, in UTC
+	all   Money
+	taken Money // by the batch
+
+	perDay, perMonth, inAll Money // 0: no limit
+}
+
+func newSpending(l *Limit) (s spending) {
+	s.days = map[int]Money{}
+	s.perDay, _ = ParseMoney(l.MoneyPerDay) // its schema has checked them
+	s.perMonth, _ = ParseMoney(l.MoneyPerMonth)
+	s.inAll, _ = ParseMoney(l.Money)
+	return s
+}
+
+// DayOf returns the day of an instant, in UTC, as spending is counted by.
+func DayOf(at time.Time) int { return int(at.Unix() / int64(day/time.Second)) }
+
+// DayText returns a day as 2026-03-05.
+func DayText(n int) string {
+	return time.Unix(int64(n)*int64(day/time.Second), 0).UTC().Format(time.DateOnly)
+}
+
+// Spend counts money that was spent on a day, or with a negative amount, that it was not.
+func (u *Usage) Spend(onDay int, amount Money) {
+	u.money.days[onDay] += amount
+	u.money.all += amount
+}
+
+// Unspent forgets all money.
+func (u *Usage) Unspent() { u.money = newSpending(u.Limit) }
+
+// Counts reports whether money spent over a channel, for a survey, in a currency counts.
+func (u *Usage) Counts(channel, survey, currency string) bool {
+	return u.Currency == currency && u.Concerns(channel, survey)
+}
+
+// MoneySpent returns what was spent today, in this month, both in UTC, and in all.
+func (u *Usage) MoneySpent(now time.Time) (today, month, all Money) {
+	y, m, d := now.UTC().Date()
+	first := DayOf(time.Date(y, m, 1, 0, 0, 0, 0, time.UTC))
+	for n := first; n < first+d; n++ {
+		month += u.money.days[n]
+	}
+	return u.money.days[DayOf(now)], month, u.money.all
+}
+
+// affords reports whether the limit has money for a claim.
+func (u *Usage) affords(name string, w *Want, now time.Time) (Hold, bool) {
+	s := &u.money
+	if s.perDay == 0 && s.perMonth == 0 && s.inAll == 0 {
+		return Hold{}, true
+	}
+	channel := len(u.Surveys) == 0
+	hold := func(until time.Time, format string, args ...any) (Hold, bool) {
+		soon := unpaidRetry // somebody may raise the limit
+		if channel {
+			soon = time.Minute // it costs nothing
+		}
+		return Hold{RuleMoney, "limit " + name + ": " + fmt.Sprintf(format, args...), earliest(until, now.Add(soon)), channel}, false
+	}
+	if w.Currency != u.Currency {
+		return hold(now.Add(day), "the channel has no price in %s", u.Currency)
+	}
+	today, month, all := u.MoneySpent(now)
+	y, m, d := now.UTC().Date()
+	for _, x := range []struct {
+		most, spent Money
+		when        string
+		until       time.Time
+	}{
+		{s.inAll, all, "", now.Add(maxWait)},
+		{s.perMonth, month, " in this month (UTC)", time.Date(y, m+1, 1, 0, 0, 0, 0, time.UTC)},
+		{s.perDay, today, " today (UTC)", time.Date(y, m, d+1, 0, 0, 0, 0, time.UTC)},
+	} {
+		if spent := x.spent + s.taken; x.most > 0 && spent+w.Cost > x.most {
+			return hold(x.until, "%s of %s %s spent%s, and a contact for %s more would exceed it", spent, x.most, u.Currency, x.when, w.Cost)
+		}
+	}
+	return Hold{}, true
+}
+
+// unpaidRetry is how soon a contact of a survey looks again for money.
+const unpaidRetry = 15 * time.Minute
+
+// checkMoney adds the mistakes of a limit's money.
+func (l *Limit) checkMoney(m *validation.Errors) {
+	if !l.CountsMoney() {
+		if l.Currency != "" {
+			m.Add("/currency", "unexpected", "there is no amount in it: give money, money_per_day or money_per_month")
+		}
+		return
+	}
+	if l.Currency == "" {
+		m.Add("/currency", "required", "must name the currency of the amounts")
+	}
+	amounts := []struct{ name, text string }{{"money_per_day", l.MoneyPerDay}, {"money_per_month", l.MoneyPerMonth}, {"money", l.Money}}
+	for i, x := range amounts {
+		n, err := ParseMoney(x.text)
+		if err != nil {
+			continue // its schema says so
+		}
+		if n == 0 && x.text != "" {
+			m.Add("/"+x.name, "minimum", "must be more than 0")
+		}
+		for _, longer := range amounts[i+1:] {
+			if most, err := ParseMoney(longer.text); err == nil && most > 0 && n > most {
+				m.Add("/"+x.name, "maximum", "must not exceed %s", longer.name)
+				break
+			}
+		}
+	}
+}
+
+// Spending is what was spent over a channel for a survey on a day.
+type Spending struct {
+	Channel  weir.ChannelID
+	Survey   string // empty: direct contacts
+	Day      int    // see [DayOf]
+	Currency string
+	Amount   Money
+}
+
+// Prices keeps what contacts cost.
+type Prices interface {
+	// Prices returns the prices, by channel. They are immutable.
+	Prices() map[string]*Tariff
+	// PutPrice sets the price of a channel. When it returns, every later claim is counted by it.
+	PutPrice(ctx context.Context, channel string, p *Price) error
+	DeletePrice(ctx context.Context, channel string) error
+	// Spending returns what was spent from a day to another, both included, in the order of
+	// day, channel and survey, at most limit entries behind one.
+	Spending(ctx context.Context, from, to int, after *Spending, limit int) ([]Spending, error)
+}
+
+// UsesPrice returns the name of a limit that counts money over a channel, in a currency other
+// than the given one; empty: there is none.
+func UsesPrice(limits map[string]*Limit, channel, currency string) string {
+	var names []string
+	for name, l := range limits {
+		if l.CountsMoney() && l.Currency != currency && slices.Contains(l.Channels, channel) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return slices.Min(names)
+}

@@ -1,0 +1,229 @@
+package people_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"weir"
+	"weir/people"
+)
+
+func TestMoney_IsReadAndWritten(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"0.0075": "0.0075", "12": "12.00", "12.5": "12.50", "999999999999.999999": "999999999999.999999", "007.10": "7.10", "": "0.00"} {
+		m, err := people.ParseMoney(text)
+		if err != nil || m.String() != want {
+			t.Errorf("%q is %s, %v; want %s", text, m, err, want)
+		}
+	}
+	for _, text := range []string{".5", "1.1234567", "-1", "1e3", "1,5", "1234567890123", "1.5.5", " 1", "+1"} {
+		if m, err := people.ParseMoney(text); err == nil {
+			t.Errorf("%q is read as %s", text, m)
+		}
+	}
+	if got := people.Money(-12_345_600).String(); got != "-12.3456" {
+		t.Errorf("a negative amount: %s", got)
+	}
+}
+
+// price is one of texts and calls, with other rates for two prefixes.
+func price() *people.Tariff {
+	return people.NewTariff(&people.Price{
+		Currency: "USD", PerAttempt: "0.001", PerSegment: "0.01", PerMinute: "0.02", Minutes: 3,
+		Prefixes: []people.PrefixPrice{{Prefix: "+254", PerSegment: "0.05"}, {Prefix: "+2547", PerMinute: "0.1"}},
+	})
+}
+
+func TestTariff_ReservesByTheLongestPrefix(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 161) // two segments
+	for _, c := range []struct {
+		name, to string
+		messages []string
+		want     string
+	}{
+		{"a text", "+15550001", []string{"hello"}, "0.011"},
+		{"segments of several texts", "+15550001", []string{"hello", long}, "0.031"},
+		{"a prefix", "+254200123456", []string{"hello"}, "0.051"},
+		{"the longest prefix; it has the others' rates of the channel", "+254722123456", []string{"hello"}, "0.011"},
+		{"a call", "+254722123456", nil, "0.301"},
+		{"a call elsewhere", "+15550001", nil, "0.061"},
+		{"an address that is no number", "@ana", []string{"hello"}, "0.011"},
+	} {
+		if got := price().Reserved(&weir.Contact{Spec: weir.Spec{Messages: c.messages}}, people.Canonical(c.to)).String(); got != c.want {
+			t.Errorf("%s: %s is reserved, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestTariff_AnEndSaysWhatWasSpent(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		messages []string
+		outcome  weir.Outcome
+		end      weir.Result
+		want     string
+	}{
+		{"a text", []string{"hello"}, weir.Completed, weir.Result{}, "0.011"},
+		{"a text that failed", []string{"hello"}, weir.Failed, weir.Result{}, "0.011"},
+		{"a call of 61 seconds", nil, weir.Completed, weir.Result{CallSeconds: 61}, "0.041"},
+		{"a call of a minute", nil, weir.Completed, weir.Result{CallSeconds: 60}, "0.021"},
+		{"a call whose seconds nobody reports", nil, weir.Completed, weir.Result{}, "0.061"},
+		{"nobody has answered", nil, weir.Failed, weir.Result{}, "0.001"},
+		{"nobody knows how it ended", nil, weir.Lost, weir.Result{}, "0.061"},
+		{"the provider says", nil, weir.Completed, weir.Result{CallSeconds: 61, Cost: weir.Cost{Millionths: 7000, Currency: "USD"}}, "0.007"},
+		{"the provider says that it was free", []string{"hello"}, weir.Completed, weir.Result{Cost: weir.Cost{Currency: "USD"}}, "0.00"},
+		{"in another currency", []string{"hello"}, weir.Completed, weir.Result{Cost: weir.Cost{Millionths: 7000, Currency: "EUR"}}, "0.011"},
+	} {
+		contact := weir.Contact{Spec: weir.Spec{Messages: c.messages}, Progress: weir.Progress{State: weir.Done, Outcome: c.outcome}}
+		if got := price().Spent(&contact, people.Canonical("+15550001"), &c.end).String(); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestPrice_MistakesAreNamed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		price people.Price
+		want  string
+	}{
+		{people.Price{Currency: "USD"}, ""},
+		{people.Price{Currency: "USD", Prefixes: []people.PrefixPrice{{Prefix: "+1"}}}, "/prefixes/0"},
+		{people.Price{Currency: "USD", Prefixes: []people.PrefixPrice{{Prefix: "+1", PerMinute: "1"}, {Prefix: "+1", PerMinute: "2"}}}, "/prefixes/1/prefix"},
+	} {
+		m := c.price.Check()
+		if len(m) != 1 || m[0].Pointer != c.want {
+			t.Errorf("%+v: %v, want one at %q", c.price, m, c.want)
+		}
+	}
+	good := people.Price{Currency: "USD", PerSegment: "0.1"}
+	if m := good.Check(); len(m) > 0 {
+		t.Errorf("a price: %v", m)
+	}
+}
+
+func TestLimit_MistakesOfMoneyAreNamed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		limit people.Limit
+		want  []string
+	}{
+		{people.Limit{Channels: []string{"a"}, Money: "5"}, []string{"/currency"}},
+		{people.Limit{Channels: []string{"a"}, InFlight: 1, Currency: "USD"}, []string{"/currency"}},
+		{people.Limit{Surveys: []string{"s"}, InFlight: 1}, []string{"/in_flight"}},
+		{people.Limit{Surveys: []string{"s", "s"}, Money: "1", Currency: "USD"}, []string{"/surveys/1"}},
+		{people.Limit{Surveys: []string{"s"}, Money: "0", Currency: "USD"}, []string{"/money"}},
+		{people.Limit{Channels: []string{"a"}, MoneyPerDay: "5", MoneyPerMonth: "4", Money: "4.5", Currency: "USD"}, []string{"/money_per_day"}},
+		{people.Limit{Channels: []string{"a"}, MoneyPerMonth: "5", Money: "4", Currency: "USD"}, []string{"/money_per_month"}},
+		{people.Limit{}, []string{"/channels", ""}},
+		{people.Limit{Surveys: []string{"s"}, Money: "10", MoneyPerDay: "10", Currency: "USD"}, nil},
+	} {
+		m := c.limit.Check()
+		var got []string
+		for _, x := range m {
+			got = append(got, x.Pointer)
+		}
+		if strings.Join(got, " ") != strings.Join(c.want, " ") || len(got) != len(c.want) {
+			t.Errorf("%+v: %v, want mistakes at %v", c.limit, m, c.want)
+		}
+	}
+}
+
+// TestUsage_MoneyIsNeverExceeded: whatever is claimed, rolled back and settled, no limit is exceeded by what
+// claims reserve, and every refusal says when to look again.
+func TestUsage_MoneyIsNeverExceeded(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		perDay, perMonth, all := rapid.IntRange(0, 20).Draw(t, "day"), rapid.IntRange(0, 60).Draw(t, "month"), rapid.IntRange(1, 100).Draw(t, "all")
+		text := func(n int) string {
+			if n == 0 {
+				return ""
+			}
+			return people.Money(n * 1_000_000).String()
+		}
+		l := &people.Limit{Surveys: []string{"s"}, Currency: "USD", Money: text(all), MoneyPerDay: text(perDay), MoneyPerMonth: text(perMonth)}
+		u := people.NewUsage(l)
+		now := time.Date(2026, 1, 20, 0, 0, 0, 0, time.UTC)
+		spent := map[string]int{} // by day
+		for range rapid.IntRange(1, 80).Draw(t, "steps") {
+			now = now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 7, 24, 24 * 12}).Draw(t, "hours")) * time.Hour)
+			u.Begin()
+			batch := 0
+			for range rapid.IntRange(1, 4).Draw(t, "claims") {
+				cost := rapid.IntRange(0, 9).Draw(t, "cost")
+				want := people.Want{Cost: people.Money(cost * 1_000_000), Currency: "USD"}
+				h, ok := u.Room("l", &want, 0, now)
+				if !ok {
+					if !h.Until.After(now) || h.Channel || h.Rule != people.RuleMoney {
+						t.Fatalf("no room: %+v at %v", h, now)
+					}
+					continue
+				}
+				u.Take(&want, now)
+				batch += cost
+			}
+			if rapid.IntRange(0, 4).Draw(t, "commits") == 0 { // it is rolled back
+				continue
+			}
+			u.Committed()
+			u.Spend(people.DayOf(now), people.Money(batch*1_000_000))
+			spent[now.Format(time.DateOnly)] += batch
+			if batch > 0 && rapid.IntRange(0, 3).Draw(t, "settles") == 0 { // for less
+				less := rapid.IntRange(0, batch).Draw(t, "less")
+				u.Spend(people.DayOf(now), people.Money(-less*1_000_000))
+				spent[now.Format(time.DateOnly)] -= less
+			}
+			month, total := 0, 0
+			for d, n := range spent {
+				if total += n; strings.HasPrefix(d, now.Format("2006-01")) {
+					month += n
+				}
+			}
+			today, thisMonth, inAll := u.MoneySpent(now)
+			if today != people.Money(spent[now.Format(time.DateOnly)]*1_000_000) || thisMonth != people.Money(month*1_000_000) || inAll != people.Money(total*1_000_000) {
+				t.Fatalf("spent %s, %s, %s; want %d, %d, %d", today, thisMonth, inAll, spent[now.Format(time.DateOnly)], month, total)
+			}
+			if total > all || perDay > 0 && spent[now.Format(time.DateOnly)] > perDay || perMonth > 0 && month > perMonth {
+				t.Fatalf("exceeded: %d today, %d in the month, %d in all; limits %d, %d, %d", spent[now.Format(time.DateOnly)], month, total, perDay, perMonth, all)
+			}
+		}
+	})
+}
+
+func TestUsage_AChannelWithoutPriceWaits(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 20, 0, 0, 0, 0, time.UTC)
+	u := people.NewUsage(&people.Limit{Channels: []string{"a"}, Currency: "USD", MoneyPerDay: "5"})
+	for _, w := range []people.Want{{}, {Currency: "EUR", Cost: 1}} {
+		h, ok := u.Room("l", &w, 0, now)
+		if ok || !h.Channel || h.Reason != "limit l: the channel has no price in USD" || !h.Until.Equal(now.Add(time.Minute)) {
+			t.Errorf("%+v: %+v, %v", w, h, ok)
+		}
+	}
+}
+
+func TestSettle_ReplacesWhatWasReservedOnce(t *testing.T) {
+	t.Parallel()
+	claim := people.Claim{Name: "default", Purpose: &people.Purpose{}, Channel: "a", Cost: 11_000, Currency: "USD"}
+	v := people.Judge(&claim, time.Now())
+	f, ok := people.ReadFacts(v.Receipt)
+	if !ok || f.Cost != 11_000 || f.Currency != "USD" || !strings.HasSuffix(f.Text(time.Now()), "0.011 USD reserved") {
+		t.Fatalf("the receipt: %+v, %v", f, ok)
+	}
+	settled, reserved, currency := people.Settle(v.Receipt, func(people.Money, string) people.Money { return 7000 })
+	if f, _ = people.ReadFacts(settled); reserved != 11_000 || currency != "USD" || f.Cost != 7000 || !strings.HasSuffix(f.Text(time.Now()), "cost 0.007 USD") {
+		t.Errorf("settled: %+v, %s %s", f, reserved, currency)
+	}
+	again, reserved, currency := people.Settle(settled, func(people.Money, string) people.Money { return 1 })
+	if again != settled || reserved != 0 || currency != "" {
+		t.Errorf("settled twice: %+v, %s %s", again, reserved, currency)
+	}
+	if other, _, currency := people.Settle(weir.Receipt{}, nil); other != (weir.Receipt{}) || currency != "" {
+		t.Errorf("no receipt: %+v", other)
+	}
+}

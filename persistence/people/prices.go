@@ -1,0 +1,239 @@
+package people
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"weir"
+	"weir/people"
+	"weir/persistence/columns"
+	"weir/persistence/commit"
+)
+
+// pricesStep is the migration without which a program does not count money.
+const pricesStep = 27
+
+// spentKey is a row of spent.
+type spentKey struct {
+	channel  weir.ChannelID
+	name     string // of the channel
+	survey   string
+	day      int
+	currency string
+}
+
+// tariffs returns the prices as this batch leaves them, by channel.
+func (g *Gate) tariffs() map[string]*people.Tariff {
+	now := *g.store.prices.Load()
+	if len(g.priced) == 0 {
+		return now
+	}
+	now = maps.Clone(now)
+	for channel, to := range g.priced {
+		if now[channel] = to; to == nil {
+			delete(now, channel)
+		}
+	}
+	return now
+}
+
+func (g *Gate) pricesCommitted() {
+	if len(g.priced) > 0 {
+		now := g.tariffs()
+		g.store.prices.Store(&now)
+	}
+}
+
+// spend counts money for a contact, on the day of its claim.
+func (g *Gate) spend(t *commit.Tx, c *weir.Contact, currency string, amount people.Money, claimedAt time.Time) {
+	if amount == 0 {
+		return
+	}
+	if g.spent == nil {
+		g.spent = map[spentKey]people.Money{}
+	}
+	g.spent[spentKey{c.Channel, t.Channel(c.Channel).Name, c.Survey, people.DayOf(claimedAt), currency}] += amount
+}
+
+// settle replaces what was reserved for a contact that ends by what it has cost, and returns
+// its receipt. Without a price, which was deleted meanwhile, that is what was reserved. If
+// nothing went out, [Gate.Returned] takes back what was reserved.
+func (g *Gate) settle(t *commit.Tx, end *weir.Transition, out bool) weir.Receipt {
+	c := &end.Contact
+	var cost people.Money
+	receipt, reserved, currency := people.Settle(c.Receipt, func(reserved people.Money, currency string) people.Money {
+		cost = reserved
+		tariff := g.tariffs()[t.Channel(c.Channel).Name]
+		switch {
+		case !out:
+			cost = 0
+		case tariff != nil && tariff.Currency == currency:
+			cost = tariff.Spent(c, people.Canonical(c.To), &end.Result)
+		}
+		return cost
+	})
+	if out && currency != "" {
+		g.spend(t, c, currency, cost-reserved, c.ClaimedAt)
+	}
+	return receipt
+}
+
+// writeSpent adds what the batch has spent.
+func (g *Gate) writeSpent(t *commit.Tx) {
+	const width = 5
+	keys := slices.SortedFunc(maps.Keys(g.spent), func(a, b spentKey) int {
+		return cmp.Or(cmp.Compare(a.channel, b.channel), cmp.Compare(a.survey, b.survey), cmp.Compare(a.currency, b.currency), cmp.Compare(a.day, b.day))
+	})
+	d := t.Dialect()
+	for part := range slices.Chunk(keys, columns.KeysPerList) {
+		args := make([]any, 0, width*len(part))
+		for _, k := range part {
+			args = append(args, int64(k.channel), k.survey, k.currency, k.day, int64(g.spent[k]))
+		}
+		t.Add("INSERT INTO spent (channel_id, survey, currency, day, amount) VALUES "+columns.RowsOf(len(part), width)+
+			d.Merge("channel_id", "survey", "currency", "day")+"amount = amount + "+d.Fresh("amount"), args...)
+	}
+}
+
+// readSpent reads what was spent of a limit.
+func readSpent(ctx context.Context, from selecter, u *people.Usage, channels []any) error {
+	u.Unspent()
+	text, args := "SELECT day, SUM(amount) AS amount FROM spent WHERE currency = ?", []any{u.Currency}
+	if len(u.Channels) > 0 {
+		if len(channels) == 0 {
+			return nil
+		}
+		text, args = text+" AND channel_id IN "+columns.Marks(len(channels)), append(args, channels...)
+	}
+	if len(u.Surveys) > 0 {
+		text, args = text+" AND survey IN "+columns.Marks(len(u.Surveys)), append(args, texts(u.Surveys)...)
+	}
+	var rows []struct {
+		Day    int   `db:"day"`
+		Amount int64 `db:"amount"`
+	}
+	if err := from.SelectContext(ctx, &rows, text+" GROUP BY day", args...); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		u.Spend(r.Day, people.Money(r.Amount))
+	}
+	return nil
+}
+
+// readPrices reads the prices.
+func (s *Store) readPrices(ctx context.Context) error {
+	var rows []struct {
+		Channel string `db:"channel"`
+		Rules   string `db:"rules"`
+	}
+	if err := s.Read.SelectContext(ctx, &rows, "SELECT channel, rules FROM prices"); err != nil {
+		return s.Failure("read the prices", err)
+	}
+	all := map[string]*people.Tariff{}
+	for _, r := range rows {
+		var p people.Price
+		if err := json.Unmarshal([]byte(r.Rules), &p); err != nil {
+			return fmt.Errorf("the price of channel %s cannot be read: %w", r.Channel, err)
+		}
+		all[r.Channel] = people.NewTariff(&p)
+	}
+	s.prices.Store(&all)
+	return nil
+}
+
+// Prices implements [people.Prices].
+func (s *Store) Prices() map[string]*people.Tariff { return *s.prices.Load() }
+
+// PutPrice implements [people.Prices].
+func (s *Store) PutPrice(ctx context.Context, channel string, p *people.Price) error {
+	return s.change(ctx, &priceChange{s, channel, p})
+}
+
+// DeletePrice implements [people.Prices].
+func (s *Store) DeletePrice(ctx context.Context, channel string) error {
+	if s.Prices()[channel] == nil {
+		return weir.Errorf(weir.CodeNotFound, "channel %q has no price", channel)
+	}
+	return s.change(ctx, &priceChange{s, channel, nil})
+}
+
+// priceChange is the work of [Store.PutPrice] and [Store.DeletePrice].
+type priceChange struct {
+	s       *Store
+	channel string
+	to      *people.Price // nil: delete it
+}
+
+// Write implements [commit.Work].
+func (w *priceChange) Write(t *commit.Tx, r *commit.Request) error {
+	g := w.s.gate
+	currency := ""
+	if w.to != nil {
+		currency = w.to.Currency
+	}
+	now := maps.Clone(w.s.Limits())
+	maps.Copy(now, g.limited)
+	maps.DeleteFunc(now, func(_ string, l *people.Limit) bool { return l == nil })
+	if name := people.UsesPrice(now, w.channel, currency); name != "" {
+		r.Refuse(weir.Errorf(weir.CodeConflict, "the limit %s counts %s over channel %s: delete the limit first, or set it to another currency", name, now[name].Currency, w.channel))
+		return nil
+	}
+	if g.priced == nil {
+		g.priced = map[string]*people.Tariff{}
+	}
+	if w.to == nil {
+		t.AddOnce("DELETE FROM prices WHERE channel = ?", w.channel)
+		g.priced[w.channel] = nil
+		return nil
+	}
+	rules, err := json.Marshal(w.to)
+	if err != nil {
+		return err
+	}
+	d := t.Dialect()
+	t.AddOnce("INSERT INTO prices (channel, rules, changed_at) VALUES "+columns.Marks(3)+d.Merge("channel")+
+		"rules = "+d.Fresh("rules")+", changed_at = "+d.Fresh("changed_at"), w.channel, string(rules), columns.Micros(r.At))
+	t.Add(oldestSQL, pricesStep, pricesStep)
+	g.priced[w.channel] = people.NewTariff(w.to)
+	return nil
+}
+
+// Spending implements [people.Prices].
+func (s *Store) Spending(ctx context.Context, from, to int, after *people.Spending, limit int) ([]people.Spending, error) {
+	var rows []struct {
+		Channel  int64  `db:"channel_id"`
+		Survey   string `db:"survey"`
+		Currency string `db:"currency"`
+		Day      int    `db:"day"`
+		Amount   int64  `db:"amount"`
+	}
+	text, args := "SELECT channel_id, survey, currency, day, amount FROM spent WHERE day >= ? AND day <= ?", []any{from, to}
+	if after != nil {
+		text += " AND (day > ? OR (day = ? AND (channel_id > ? OR (channel_id = ? AND (survey > ? OR (survey = ? AND currency > ?))))))"
+		args = append(args, after.Day, after.Day, int64(after.Channel), int64(after.Channel), after.Survey, after.Survey, after.Currency)
+	}
+	err := s.Read.SelectContext(ctx, &rows, text+" ORDER BY day, channel_id, survey, currency LIMIT ?", append(args, limit)...)
+	if err != nil {
+		return nil, s.Failure("read what was spent", err)
+	}
+	list := make([]people.Spending, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, people.Spending{Channel: weir.ChannelID(r.Channel), Survey: r.Survey, Day: r.Day, Currency: r.Currency, Amount: people.Money(r.Amount)})
+	}
+	return list, nil
+}
+
+// texts returns texts as arguments of a statement.
+func texts(list []string) []any {
+	args := make([]any, len(list))
+	for i, text := range list {
+		args[i] = text
+	}
+	return args
+}

@@ -1,0 +1,209 @@
+package people
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir"
+	"weir/operators"
+	"weir/people"
+	"weir/web/httpjson"
+	"weir/web/route"
+)
+
+// PriceView is what contacts over a channel cost.
+type PriceView struct {
+	Channel string `json:"channel" doc:"name of the channel" example:"texts"`
+	people.Price
+}
+
+// PriceList lists prices by channel.
+type PriceList struct {
+	Prices []PriceView `json:"prices" nullable:"false" doc:"by channel; without the prefixes"`
+}
+
+// SpendingView is what was spent over a channel for a survey on a day.
+type SpendingView struct {
+	Day      string `json:"day" doc:"of the claims, in UTC" example:"2026-03-05"`
+	Channel  string `json:"channel" doc:"name of the channel" example:"texts"`
+	Survey   string `json:"survey,omitempty" doc:"name of the survey; absent: of none" example:"health-2026"`
+	Currency string `json:"currency" doc:"ISO 4217 code" example:"USD"`
+	Amount   string `json:"amount" doc:"what the contacts have cost that ended, and what those in flight reserve" example:"12.345"`
+}
+
+// SpendingList is a page of what was spent.
+type SpendingList struct {
+	Spending   []SpendingView `json:"spending" nullable:"false" doc:"by day, channel and survey"`
+	NextCursor string         `json:"next_cursor,omitempty" doc:"absent on the last page"`
+}
+
+const pricePath = "/v1/prices/{channel}"
+
+// priceRoutes returns the routes of prices.
+func (r *routes) priceRoutes() []*route.Route {
+	view := route.TypeOf[PriceView]()
+	return []*route.Route{
+		{
+			Method: "GET", Path: "/v1/prices", ID: "list-prices", Tag: "limits", Summary: "List prices", Handle: r.listPrices,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "all of them", Body: route.TypeOf[PriceList]()}},
+		},
+		{
+			Method: "GET", Path: pricePath, ID: "get-price", Tag: "limits", Summary: "Get the price of a channel", Handle: r.getPrice,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "the price", Body: view}},
+			Codes:   []weir.Code{weir.CodeNotFound},
+		},
+		{
+			Method: "PUT", Path: pricePath, ID: "put-price", Tag: "limits", Summary: "Set what contacts over a channel cost",
+			Description: "From then on each claim reserves what it is expected to cost, and its end corrects that: by the provider's own price if it reports one, by the seconds of a call otherwise. " +
+				"What was spent counts for limits of money, which are never exceeded by what is reserved.",
+			Body: route.TypeOf[people.Price](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.putPrice,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "set", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}},
+			Codes:   []weir.Code{weir.CodeConflict, weir.CodeNotFound},
+		},
+		{
+			Method: "DELETE", Path: pricePath, ID: "delete-price", Tag: "limits", Summary: "Delete the price of a channel", Handle: r.deletePrice,
+			Answers: []route.Answer{{Status: http.StatusNoContent, Description: "deleted"}},
+			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
+		},
+		{
+			Method: "GET", Path: "/v1/spending", ID: "list-spending", Tag: "limits", Summary: "List what was spent",
+			Description: "The sum of what attempts cost that were claimed on a day, in UTC. Contacts over channels without a price are not in it.",
+			Query: append([]httpjson.Parameter{
+				{Name: "days", Kind: "integer", Minimum: 1, Maximum: 1000, Default: int64(30), Description: "how many days, today the last"},
+			}, route.Paging(1000, 1000)...),
+			Handle:  r.listSpending,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[SpendingList]()}},
+		},
+	}
+}
+
+func (r *routes) listPrices(_ *route.Call) (route.Reply, error) {
+	known := r.Store.Prices()
+	out := PriceList{Prices: make([]PriceView, 0, len(known))}
+	for _, channel := range slices.Sorted(maps.Keys(known)) {
+		view := PriceView{channel, *known[channel].Price}
+		view.Prefixes = nil // there may be thousands
+		out.Prices = append(out.Prices, view)
+	}
+	return route.Reply{Status: http.StatusOK, Body: out}, nil
+}
+
+func (r *routes) getPrice(c *route.Call) (route.Reply, error) {
+	channel := c.Request.PathValue("channel")
+	known := r.Store.Prices()[channel]
+	if known == nil {
+		return route.Reply{}, weir.Errorf(weir.CodeNotFound, "channel %q has no price", channel)
+	}
+	return route.Reply{Status: http.StatusOK, Body: PriceView{channel, *known.Price}}, nil
+}
+
+func (r *routes) putPrice(c *route.Call) (route.Reply, error) {
+	channel := c.Request.PathValue("channel")
+	if _, err := r.Channels.Channel(c, channel); err != nil {
+		return route.Reply{}, err
+	}
+	var given people.Price
+	text, err := json.Marshal(c.Body)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	_ = json.Unmarshal(text, &given) // it skips values of a wrong type, which the schema reports
+	wrong := []weir.FieldError(given.Check())
+	if slices.ContainsFunc(c.Errors, func(e weir.FieldError) bool { return strings.HasPrefix(e.Pointer, "/per_") }) {
+		wrong = without(wrong, []weir.FieldError{{Pointer: ""}}) // an amount is there, but wrong
+	}
+	c.Errors.Append(without(wrong, c.Errors)...)
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
+	}
+	before := r.Store.Prices()[channel]
+	if err := r.Store.PutPrice(c, channel, &given); err != nil {
+		return route.Reply{}, err
+	}
+	out := route.Reply{Status: http.StatusOK, Body: PriceView{channel, given}, Changes: []operators.FieldChange{{Field: "price", After: priceText(&given)}}}
+	if before == nil {
+		out.Status = http.StatusCreated
+	} else {
+		out.Changes[0].Before = priceText(before.Price)
+	}
+	return out, nil
+}
+
+// priceText returns a price as the audit log has it.
+func priceText(p *people.Price) string {
+	var parts []string
+	for _, x := range []struct{ amount, of string }{{p.PerAttempt, "an attempt"}, {p.PerSegment, "a segment"}, {p.PerMinute, "a minute"}} {
+		if x.amount != "" {
+			parts = append(parts, x.amount+" "+p.Currency+" "+x.of)
+		}
+	}
+	if n := len(p.Prefixes); n > 0 {
+		parts = append(parts, strconv.Itoa(n)+" prefixes in "+p.Currency)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (r *routes) deletePrice(c *route.Call) (route.Reply, error) {
+	if err := r.Store.DeletePrice(c, c.Request.PathValue("channel")); err != nil {
+		return route.Reply{}, err
+	}
+	return route.Reply{Status: http.StatusNoContent}, nil
+}
+
+func (r *routes) listSpending(c *route.Call) (route.Reply, error) {
+	after, ok := readPlace(c.Query.Text("cursor"))
+	if !ok {
+		c.Errors.Add("/cursor", "format", "must be the next_cursor of a page before")
+	}
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
+	}
+	today, limit := people.DayOf(r.Now()), c.Query.Int("limit")
+	list, err := r.Store.Spending(c, today-c.Query.Int("days")+1, today, after, limit)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	out := SpendingList{Spending: make([]SpendingView, 0, len(list))}
+	names := map[weir.ChannelID]string{}
+	for _, x := range list {
+		name, known := names[x.Channel]
+		if !known {
+			channel, err := r.Channels.ChannelByID(c, x.Channel)
+			if err != nil && weir.CodeOf(err) != weir.CodeNotFound {
+				return route.Reply{}, err
+			}
+			name = channel.Name
+			names[x.Channel] = name
+		}
+		out.Spending = append(out.Spending, SpendingView{people.DayText(x.Day), name, x.Survey, x.Currency, x.Amount.String()})
+	}
+	if len(list) == limit {
+		out.NextCursor = placeText(&list[limit-1])
+	}
+	return route.Reply{Status: http.StatusOK, Body: out}, nil
+}
+
+// placeText returns the place of an entry, as a cursor.
+func placeText(x *people.Spending) string {
+	text, _ := json.Marshal([]any{x.Day, x.Channel, x.Survey, x.Currency}) // numbers and texts
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+// readPlace reads what placeText wrote. Empty is the beginning: nil.
+func readPlace(cursor string) (*people.Spending, bool) {
+	if cursor == "" {
+		return nil, true
+	}
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil {
+		return nil, false
+	}
+	var x people.Spending
+	err = json.Unmarshal(text, &[]any{&x.Day, &x.Channel, &x.Survey, &x.Currency})
+	return &x, err == nil && placeText(&x) == cursor
+}
