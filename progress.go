@@ -65,7 +65,7 @@ type Attempt struct {
 	HeardAt     time.Time
 	FinishedAt  time.Time
 	ProviderRef string
-	Outcome     Outcome // of this attempt; empty if the contact was queued again
+	Outcome     Outcome // of this attempt; empty if the contact was queued again and nothing went out
 	Reason      string
 	Receipt     Receipt
 }

@@ -214,7 +214,11 @@ func (c *Core) absent(f *flight, partial bool, now time.Time) []weir.Transition 
 func (c *Core) outcomeUnknown(f *flight, now time.Time) []weir.Transition {
 	switch {
 	case f.c.State == weir.Unknown && channels.AtLeastOnce(c.ch.Settings) && !f.c.CancelRequested && !windowOver(&f.c.Spec, now):
-		return []weir.Transition{c.retry(f, now, now, "sent again: the channel is set to at least once")}
+		t := c.retry(f, now, now, "sent again: the channel is set to at least once")
+		if t.Ended != nil {
+			t.Ended.Outcome = weir.Lost // it may have reached the person
+		}
+		return []weir.Transition{t}
 	case now.Sub(f.lastHeard()) >= c.cfg.LostAfter:
 		return []weir.Transition{c.finish(f, now, weir.Lost, "its outcome is unknown")}
 	}

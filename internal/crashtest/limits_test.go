@@ -96,3 +96,73 @@ func (r *rig) count(o *outside, filter string) int {
 	r.api.insist(http.MethodGet, "/v1/contacts?limit=1000&"+filter+"&channel="+o.channel, nil, http.StatusOK, &page)
 	return len(page.Contacts)
 }
+
+// Bounds of TestMoney_IsNotExceededDespiteKills.
+const (
+	moneyPerDay  = 30
+	moneyPoints  = 5
+	pricePerText = 2
+)
+
+// TestMoney_IsNotExceededDespiteKills kills the program at the boundaries of claims and reports under a limit of money,
+// twice at each, and compares with what the provider counts: no more than the money pays for has gone out, and what
+// Weir says was spent is what did, with what may have.
+func TestMoney_IsNotExceededDespiteKills(t *testing.T) {
+	t.Parallel()
+	for _, store := range []string{"sqlite", "mariadb"} {
+		t.Run(store, func(t *testing.T) {
+			t.Parallel()
+			from := seed(t)
+			chance := rand.New(rand.NewPCG(from, 13))
+			o := newSMS(t, capacity)
+			r := newRig(t, database(t, store), from, false, o)
+			r.api.insist(http.MethodPut, "/v1/prices/"+o.channel, map[string]any{"currency": "USD", "per_attempt": fmt.Sprint(pricePerText)}, http.StatusCreated, nil)
+			r.api.insist(http.MethodPut, "/v1/limits/purse", map[string]any{"channels": []string{o.channel}, "currency": "USD", "money_per_month": fmt.Sprint(moneyPerDay)}, http.StatusCreated, nil)
+			batch := r.loads[0].fresh(3 * moneyPerDay / pricePerText)
+			for i := range batch {
+				batch[i]["priority"], batch[i]["messages"] = "normal", []string{fmt.Sprint("paid ", i)}
+			}
+			r.loads[0].post(batch, false)
+			for n := range 2 * moneyPoints * max(1, size().cell/4) {
+				r.broker.kill()
+				point := []string{"claim.before", "claim.committed", "send.before", "ref.before", "report.before"}[n%moneyPoints]
+				r.broker.start(fmt.Sprintf("%s:%d", point, 1+chance.IntN(4)))
+				if err := r.broker.died(limitStrike); err != nil {
+					t.Log(err) // everything that may go has gone
+				}
+			}
+			r.broker.kill()
+			r.broker.start("")
+			r.broker.up()
+			r.checkMoney(o)
+			r.broker.terminate()
+		})
+	}
+}
+
+// checkMoney waits until nothing moves, and compares what the provider has got with what was
+// spent.
+func (r *rig) checkMoney(o *outside) {
+	r.t.Helper()
+	const most = moneyPerDay / pricePerText
+	var out, lost int
+	spent := func() string {
+		var l struct {
+			Spent string `json:"money_spent"`
+		}
+		r.api.insist(http.MethodGet, "/v1/limits/purse", nil, http.StatusOK, &l)
+		return l.Spent
+	}
+	if !polling.Until(time.Minute, 100*time.Millisecond, func() bool {
+		out, lost = len(o.tally.Keys(o.line)), r.count(o, "outcome=lost")
+		return r.count(o, "state=sending,active,unknown") == 0 && out >= most-lost
+	}) {
+		r.t.Errorf("in a minute %d went out, %d may; %d in flight, %d lost", out, most, r.count(o, "state=sending,active,unknown"), lost)
+	}
+	if out > most {
+		r.t.Errorf("%d went out; the money pays for %d", out, most)
+	}
+	if got, want := spent(), fmt.Sprintf("%d.00", moneyPerDay); got != want {
+		r.t.Errorf("%s was spent, want %s: %d went out, of %d nobody knows", got, want, out, lost)
+	}
+}

@@ -418,9 +418,14 @@ func testMoney(t *testing.T, backend Backend) {
 	}
 	b.commitAll(byA, requeue(first, now(), time.Time{})) // it certainly did not go out
 	wantSpent("2.50")
-	if c := b.claimed(byB, waiting); c.State != weir.Sending {
-		t.Errorf("in its place: %+v", c.Progress)
+	again := b.claimed(byB, waiting)
+	if again.State != weir.Sending {
+		t.Errorf("in its place: %+v", again.Progress)
 	}
+	wantSpent("3.00")
+	resent := requeue(again, now(), time.Time{})
+	resent.Ended.Outcome = weir.Lost // it may have gone out
+	b.commitAll(byB, resent)
 	wantSpent("3.00")
 	end := finish(second, now(), weir.Completed)
 	end.Result.Cost = weir.Cost{Millionths: 250_000, Currency: "USD"}

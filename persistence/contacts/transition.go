@@ -199,6 +199,7 @@ func (p *part) remember(t *commit.Tx, steps []step) error {
 				p.gate.Claimed(t, c)
 			case tr.Was.InFlight() && c.State.Waiting() && c.ClaimedAt.IsZero(): // an undone claim is no attempt
 				p.gate.Returned(t, c, c.Attempt+1, p.before(&steps[i]))
+			case tr.Ended != nil && tr.Ended.Outcome != "": // it may have gone out
 			case tr.Was.InFlight() && c.State.Waiting(), neverOut(tr.Transition):
 				p.gate.Returned(t, c, c.Attempt, p.before(&steps[i]))
 			}

@@ -239,7 +239,7 @@ func (g *Gate) Claimed(t *commit.Tx, c *weir.Contact) {
 
 // Returned implements contacts.Gate.
 func (g *Gate) Returned(t *commit.Tx, c *weir.Contact, attempt int, before *weir.Progress) {
-	if f, ok := people.ReadFacts(before.Receipt); ok && f.Currency != "" && before.State == weir.Sending {
+	if f, ok := people.ReadFacts(before.Receipt); ok && f.Currency != "" {
 		g.spend(t, c, f.Currency, -f.Cost, before.ClaimedAt)
 	}
 	counted := g.limits.newPeople(t.Channel(c.Channel).Name)
