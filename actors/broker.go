@@ -165,6 +165,8 @@ func (b *broker) handle(msg any) {
 		b.work(func(ctx context.Context) any { return b.reader.row(ctx, m.done) })
 	case figuresRequest:
 		b.onFigures(m)
+	case callOff:
+		b.onCallOff(m)
 	case whyRequest:
 		b.onWaitReasons(m)
 	case observed:
@@ -426,7 +428,7 @@ func (b *broker) refuseStash(err error) {
 // a request that is answered all the same.
 func (b *broker) refuse(msg any, err error) bool {
 	switch m := msg.(type) {
-	case figuresRequest, whyRequest, accepting:
+	case figuresRequest, whyRequest, accepting, callOff:
 		return false
 	case reported:
 		b.reply(core.Reply{Waiter: m.from.Waiter, Err: err})
@@ -512,6 +514,16 @@ func (b *broker) stopSelf(why error) {
 		b.state.writes.wait()
 		b.shared.root.Send(b.parent, brokerEnded{b.state.channel, self})
 	}()
+}
+
+// onCallOff is answered by a broker that rests or begins, too: it has nothing in flight that it
+// knows of.
+func (b *broker) onCallOff(m callOff) {
+	n := 0
+	if b.core != nil {
+		b.event(func(c *core.Core, now time.Time) { n = c.CallOff(m.unwanted, now) })
+	}
+	m.answer(n)
 }
 
 func (b *broker) onFigures(m figuresRequest) {

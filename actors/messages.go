@@ -54,6 +54,12 @@ type (
 		ref  weir.Ref
 		from core.Origin
 	}
+	// callOff cancels contacts in flight that people do not want any more. Every running broker
+	// answers how many they are.
+	callOff struct {
+		unwanted func(*weir.Contact) bool
+		answer   func(int)
+	}
 	changed   struct{ done chan<- core.Reply }
 	sweepHint struct{}
 	// figuresRequest requests the live numbers. absent, if it is not nil, is called

@@ -10,6 +10,7 @@ import (
 	core "weir/actors/contacts"
 	"weir/internal/failpoint"
 	"weir/operators"
+	"weir/people"
 )
 
 // requests passes the requests of clients and providers to the brokers. Its methods are
@@ -87,6 +88,36 @@ func (s *requests) Cancel(ctx context.Context, ref weir.Ref) (weir.State, error)
 	s.mail.deliver(ref.Channel, cancelRequest{ref, core.Origin{Waiter: wait}})
 	r, err := s.await(ctx, wait)
 	return r.State, err
+}
+
+// CallOff asks the providers to cancel what is in flight and was withdrawn, and returns how many
+// contacts that is. Those of a broker that does not answer in time are not among them.
+func (s *requests) CallOff(ctx context.Context, w *people.Withdrawal) (n int) {
+	if w.Empty() {
+		return 0
+	}
+	ctx, cancel := background(ctx, figuresTimeout)
+	defer cancel()
+	count, answers := make(chan int, 1), make(chan int, changesAtOnce)
+	s.shared.root.Send(s.mail.manager, broadcast{callOff{w.Covers, func(n int) {
+		select {
+		case answers <- n:
+		case <-ctx.Done():
+		}
+	}}, count})
+	select {
+	case brokers := <-count:
+		for range brokers {
+			select {
+			case some := <-answers:
+				n += some
+			case <-ctx.Done():
+				return n
+			}
+		}
+	case <-ctx.Done():
+	}
+	return n
 }
 
 // await waits for a broker's reply. After the actors have ended there is none, and

@@ -2037,6 +2037,9 @@ type SpendingView struct {
 
 // StateList What counts of addresses.
 type StateList struct {
+	// InFlight contacts to people who refused that are in flight already: the providers are asked to cancel them, and some may reach the person all the same; absent: none
+	InFlight int `json:"in_flight,omitempty,omitzero"`
+
 	// States a state for each consent
 	States []StateView `json:"states"`
 }
@@ -3233,7 +3236,7 @@ func (c *Client) ListConsents(ctx context.Context, params ListConsentsParams) (*
 
 // PostConsents Record refusals and consents.
 //
-// 1 to 1000, all or none. They are durable before the response, and a contact whose claim begins after it is not dispatched to an address that has refused: it ends as suppressed, also if it waited already. A refusal that a person sent as a message, or that a provider reports, can be taken back only by the person. The state is kept by a keyed hash of the address.
+// 1 to 1000, all or none. They are durable before the response, and a contact whose claim begins after it is not dispatched to an address that has refused: it ends as suppressed, also if it waited already. What is in flight is called off where the provider can. A refusal that a person sent as a message, or that a provider reports, can be taken back only by the person. The state is kept by a keyed hash of the address.
 //
 // POST /v1/consents
 func (c *Client) PostConsents(ctx context.Context, body ConsentsBody) (*StateList, error) {

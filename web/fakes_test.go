@@ -11,6 +11,7 @@ import (
 
 	"weir"
 	"weir/operators"
+	consent "weir/people"
 	"weir/web"
 )
 
@@ -275,6 +276,9 @@ func (m *memory) Accept(_ context.Context, ch weir.Channel, specs []weir.Spec) (
 	}
 	return out, nil
 }
+
+// CallOff finds nothing in flight.
+func (*memory) CallOff(context.Context, *consent.Withdrawal) int { return 0 }
 
 func (m *memory) Report(_ context.Context, id weir.ChannelID, reports []weir.Report) ([]weir.Verdict, error) {
 	end, err := m.begin(true)

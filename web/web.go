@@ -107,7 +107,7 @@ func (o *Options) routes(index *callbacks.Index) ([]*route.Route, error) {
 		})...)
 	}
 	if o.People != nil {
-		routes = append(routes, peopleapi.Routes(peopleapi.Options{Store: o.People, Surveys: o.SurveyStore, Channels: o.Store, Now: o.Now})...)
+		routes = append(routes, peopleapi.Routes(peopleapi.Options{Store: o.People, Surveys: o.SurveyStore, Channels: o.Store, Broker: o.Broker, Now: o.Now})...)
 	}
 	return routes, route.Grant(routes)
 }

@@ -2,6 +2,8 @@ package contacts
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"time"
 
 	"weir"
@@ -181,6 +183,20 @@ func (c *Core) Cancel(ref weir.Ref, from Origin, now time.Time) {
 		c.load(Load{Ref: ref, Origin: from})
 	}
 	c.run(now)
+}
+
+// CallOff cancels the contacts in flight that people do not want any more, and returns how many
+// they are: some may reach the person all the same.
+func (c *Core) CallOff(unwanted func(*weir.Contact) bool, now time.Time) int {
+	n := 0
+	for _, id := range slices.Sorted(maps.Keys(c.flights)) {
+		if f := c.flights[id]; unwanted(&f.c) {
+			n++
+			c.cancelFlight(f, Origin{})
+		}
+	}
+	c.run(now)
+	return n
 }
 
 // cancelFlight records the request durably and asks the provider to cancel. The

@@ -105,3 +105,39 @@ func TestConsent_ConversationsThatEndInARefusalCountEverywhere(t *testing.T) {
 		w.finish(callKey("s", ids[0], 1))
 	})
 }
+
+// Scenario 309.
+func TestConsent_WhatIsInFlightIsCalledOff(t *testing.T) {
+	onStores(t, func(w *world) {
+		const other = "+15550101"
+		w.channel("texts", 5)
+		w.channel("calls", 5, fields{"type": "labcall"})
+		w.purpose("emergency", fields{"exempt_from": []string{"consent"}, "exempt_reason": "floods"})
+		ids := w.accept("calls", call("theirs"), call("warning", fields{"purpose": "emergency"}), call("somebody's", fields{"to": other}))
+		w.sent(3)
+		w.until("they are active", func() bool {
+			return w.contact(ids["theirs"])["state"] == "active" && w.contact(ids["warning"])["state"] == "active"
+		})
+		answer := w.want(http.StatusOK, "POST", "/v1/consents", fields{"consents": []fields{{"to": "+15550100", "status": "refused"}}}).Body
+		if answer["in_flight"] != 1.0 {
+			t.Errorf("the answer is %v", answer)
+		}
+		if got := w.done(ids["theirs"]); got != "canceled" {
+			t.Errorf("what was in flight ended as %s", got)
+		}
+		// A message, too, calls off what is in flight over another channel.
+		more := w.accept("calls", call("of another", fields{"to": other}))
+		w.sent(4)
+		w.until("it is active", func() bool { return w.contact(more["of another"])["state"] == "active" })
+		w.receiveMessage("texts", other, "stop")
+		for _, id := range []string{ids["somebody's"], more["of another"]} {
+			if got := w.done(id); got != "canceled" {
+				t.Errorf("after a stop word it ended as %s", got)
+			}
+		}
+		if c := w.contact(ids["warning"]); c["state"] != "active" || c["canceling"] != nil {
+			t.Errorf("a contact of an exempt purpose is %v", c)
+		}
+		w.report(callURL("warning"), "all", "completed")
+	})
+}

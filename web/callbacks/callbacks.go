@@ -54,6 +54,8 @@ type Store interface {
 type Broker interface {
 	// Report applies a provider's reports. They are durable when it returns.
 	Report(ctx context.Context, channel weir.ChannelID, reports []weir.Report) ([]weir.Verdict, error)
+	// CallOff asks the providers to cancel what is in flight to people who refused.
+	CallOff(ctx context.Context, w *people.Withdrawal) int
 }
 
 // Surveys is the survey broker as callbacks use it.
@@ -268,7 +270,10 @@ func (s *Handler) recordConsent(ctx context.Context, ch weir.Channel, m *weir.In
 	if len(c.Key) > people.MaxKey {
 		c.Key = ""
 	}
-	_, err := s.People.RecordConsents(ctx, []people.Consent{c})
+	states, err := s.People.RecordConsents(ctx, []people.Consent{c})
+	if err == nil {
+		s.Broker.CallOff(ctx, people.Withdrawn([]people.Consent{c}, states, s.People.Purposes()))
+	}
 	return err
 }
 

@@ -24,7 +24,15 @@ type Options struct {
 	Store    people.Store
 	Surveys  SurveyLister // which may name a purpose; nil: there are none
 	Channels ChannelReader
+	Broker   Broker
 	Now      func() time.Time
+}
+
+// Broker calls off contacts in flight.
+type Broker interface {
+	// CallOff asks the providers to cancel what is in flight and was withdrawn, and returns how
+	// many contacts that is.
+	CallOff(ctx context.Context, w *people.Withdrawal) int
 }
 
 // ChannelReader reads channels.
@@ -66,6 +74,8 @@ type StateView struct {
 // StateList lists states, in the order of the request.
 type StateList struct {
 	States []StateView `json:"states" nullable:"false" doc:"a state for each consent"`
+	// Unlike what waits, they may reach the person.
+	InFlight int `json:"in_flight,omitempty" doc:"contacts to people who refused that are in flight already: the providers are asked to cancel them, and some may reach the person all the same; absent: none"`
 }
 
 // ConsentSearchBody names an address.
@@ -121,7 +131,7 @@ func Routes(o Options) []*route.Route {
 	return append(slices.Concat(r.purposeRoutes(), r.limitRoutes(), r.priceRoutes()), []*route.Route{
 		{
 			Method: "POST", Path: "/v1/consents", ID: "post-consents", Tag: "people", Summary: "Record refusals and consents",
-			Description: "1 to 1000, all or none. They are durable before the response, and a contact whose claim begins after it is not dispatched to an address that has refused: it ends as suppressed, also if it waited already. " +
+			Description: "1 to 1000, all or none. They are durable before the response, and a contact whose claim begins after it is not dispatched to an address that has refused: it ends as suppressed, also if it waited already. What is in flight is called off where the provider can. " +
 				"A refusal that a person sent as a message, or that a provider reports, can be taken back only by the person. The state is kept by a keyed hash of the address.",
 			Body: route.TypeOf[ConsentsBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBatchBody, Handle: r.record,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "what counts of each address now, in the order of the request", Body: route.TypeOf[StateList]()}},
@@ -150,6 +160,11 @@ func Routes(o Options) []*route.Route {
 }
 
 type routes struct{ Options }
+
+// callOff calls off what is in flight to people who refused.
+func (r *routes) callOff(ctx context.Context, list []people.Consent, states []people.State) int {
+	return r.Broker.CallOff(ctx, people.Withdrawn(list, states, r.Store.Purposes()))
+}
 
 // record records consents.
 func (r *routes) record(c *route.Call) (route.Reply, error) {
@@ -198,7 +213,7 @@ func (r *routes) record(c *route.Call) (route.Reply, error) {
 		only, _ := given[0].(map[string]any)
 		changes = append(changes, operators.FieldChange{Field: "to", After: auth.MaskNumber(text(only, "to"))})
 	}
-	return route.Reply{Status: http.StatusOK, Body: StateList{stateViews(states)}, Changes: changes}, nil
+	return route.Reply{Status: http.StatusOK, Body: StateList{stateViews(states), r.callOff(c, list, states)}, Changes: changes}, nil
 }
 
 // search finds what is known of an address.
