@@ -1989,6 +1989,36 @@ type SearchBody struct {
 	Until time.Time `json:"until,omitempty,omitzero"`
 }
 
+// SkippedList What rules have kept from being dispatched.
+type SkippedList struct {
+	// Skipped by channel, survey and rule
+	Skipped []SkippedView `json:"skipped"`
+}
+
+// SkippedView How often a rule has kept contacts of a channel from being dispatched.
+type SkippedView struct {
+	// Channel name of the channel
+	//
+	// Examples: texts
+	Channel string `json:"channel"`
+
+	// Delayed times that a contact began to wait for the rule
+	Delayed int `json:"delayed"`
+
+	// Rule the rule
+	//
+	// Examples: consent
+	Rule string `json:"rule"`
+
+	// Suppressed contacts that ended without being dispatched
+	Suppressed int `json:"suppressed"`
+
+	// Survey name of the survey; absent: of none
+	//
+	// Examples: health-2026
+	Survey string `json:"survey,omitempty,omitzero"`
+}
+
 // SpanView A window of a schedule.
 type SpanView struct {
 	// ClosesAt end of the window
@@ -2869,6 +2899,18 @@ type ListMinutesParams struct {
 	Cursor string `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
 }
 
+// ListSkippedParams defines parameters for ListSkipped.
+type ListSkippedParams struct {
+	// Days how many days, today the last
+	Days int `form:"days,omitempty" json:"days,omitempty,omitzero"`
+
+	// Channel of this channel alone
+	Channel string `form:"channel,omitempty" json:"channel,omitempty,omitzero"`
+
+	// Survey of this survey alone
+	Survey string `form:"survey,omitempty" json:"survey,omitempty,omitzero"`
+}
+
 // ListSpendingParams defines parameters for ListSpending.
 type ListSpendingParams struct {
 	// Days how many days, today the last
@@ -3575,6 +3617,20 @@ func (c *Client) GetPurpose(ctx context.Context, name string) (*PurposeView, err
 func (c *Client) PutPurpose(ctx context.Context, name string, body Purpose) (*PurposeView, error) {
 	r := Request{Method: "PUT", Path: fmt.Sprintf("/v1/purposes/%s", url.PathEscape(name)), Body: body, Idempotent: idempotent(body)}
 	return call[PurposeView](ctx, c, r)
+}
+
+// ListSkipped Count what rules have kept from being dispatched.
+//
+// For each channel, survey and rule for the sake of the person, or limit that channels share: how many contacts were suppressed, and how often one was delayed. Claims that only wait for a shared limit of their channel are not counted.
+//
+// GET /v1/skipped
+func (c *Client) ListSkipped(ctx context.Context, params ListSkippedParams) (*SkippedList, error) {
+	r := Request{Method: "GET", Path: "/v1/skipped"}
+	r.Query = url.Values{}
+	setQuery(r.Query, "days", params.Days)
+	setQuery(r.Query, "channel", params.Channel)
+	setQuery(r.Query, "survey", params.Survey)
+	return call[SkippedList](ctx, c, r)
 }
 
 // ListSpending List what was spent.

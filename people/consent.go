@@ -136,6 +136,7 @@ type Store interface {
 	Purposes
 	Limits
 	Prices
+	SkipCounter
 	// RecordConsents appends consents, all or none, and updates the states. It returns the state
 	// of each consent's address and purpose behind it. A consent whose key is known is not
 	// recorded again. When RecordConsents returns, every later claim sees the states.

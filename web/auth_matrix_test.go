@@ -68,6 +68,7 @@ func rights() map[string]string {
 		"PUT /v1/prices/{channel}":    "channels:admin",
 		"DELETE /v1/prices/{channel}": "channels:admin",
 		"GET /v1/spending":            "contacts:read channels:admin",
+		"GET /v1/skipped":             "contacts:read channels:admin",
 		"PUT /v1/purposes/{name}":     "people:admin",
 		"DELETE /v1/purposes/{name}":  "people:admin",
 		"GET /v1/consents":            "people:admin",

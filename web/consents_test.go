@@ -49,6 +49,10 @@ func (c *consents) DeletePrice(_ context.Context, channel string) error {
 	return c.err
 }
 
+func (c *consents) Skipped(_ context.Context, f consent.SkippedFilter, _ int) ([]consent.Skipped, error) {
+	return []consent.Skipped{{Channel: 1, Rule: consent.RuleConsent, Day: f.To, Suppressed: 3}}, c.err
+}
+
 // Spending has two entries, whatever the days.
 func (c *consents) Spending(_ context.Context, _, to int, after *consent.Spending, limit int) ([]consent.Spending, error) {
 	all := []consent.Spending{

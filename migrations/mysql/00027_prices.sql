@@ -16,6 +16,19 @@ CREATE TABLE IF NOT EXISTS spent (
   KEY spent_day (day, channel_id, survey)
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
+-- How often a rule for the sake of the person, or a limit, has ended or delayed contacts.
+CREATE TABLE IF NOT EXISTS skipped (
+  channel_id BIGINT NOT NULL,
+  survey VARCHAR(255) NOT NULL, -- its name; empty: of no survey
+  rule_name VARCHAR(63) NOT NULL,
+  day INT NOT NULL, -- since 1970, in UTC
+  suppressed BIGINT NOT NULL, -- contacts that ended
+  delayed BIGINT NOT NULL, -- times that a contact began to wait
+  PRIMARY KEY (channel_id, survey, rule_name, day),
+  KEY skipped_survey (survey, day)
+) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+
 -- +goose Down
+DROP TABLE IF EXISTS skipped;
 DROP TABLE IF EXISTS spent;
 DROP TABLE IF EXISTS prices;

@@ -484,8 +484,16 @@ func testBudgets(t *testing.T, backend Backend) {
 	if use := b.LimitUse()["budget"]; use.Spent.String() != "2.00" {
 		t.Errorf("spent: %+v", use)
 	}
-	list := must[[]people.Spending](t)(b.Spending(b.ctx, 0, people.DayOf(now())+1, nil, 1))
-	more := must[[]people.Spending](t)(b.Spending(b.ctx, 0, people.DayOf(now())+1, &list[0], 9))
+	today := people.DayOf(now())
+	skipped := must[[]people.Skipped](t)(b.Skipped(b.ctx, people.SkippedFilter{From: today - 1, To: today, Survey: "s"}, 10))
+	if len(skipped) != 1 || skipped[0].Rule != people.RuleMoney || skipped[0].Delayed != 1 || skipped[0].Suppressed != 0 {
+		t.Errorf("skipped: %+v", skipped)
+	}
+	if none := must[[]people.Skipped](t)(b.Skipped(b.ctx, people.SkippedFilter{From: today - 1, To: today, Survey: "other"}, 10)); len(none) > 0 {
+		t.Errorf("skipped of another survey: %+v", none)
+	}
+	list := must[[]people.Spending](t)(b.Spending(b.ctx, 0, today+1, nil, 1))
+	more := must[[]people.Spending](t)(b.Spending(b.ctx, 0, today+1, &list[0], 9))
 	if len(list) != 1 || list[0].Survey != "other" || list[0].Amount.String() != "1.00" || len(more) != 1 || more[0].Survey != "s" || more[0].Amount.String() != "2.00" {
 		t.Errorf("in two pages: %+v, %+v", list, more)
 	}

@@ -127,6 +127,9 @@ func (p *part) insertContacts(t *commit.Tx, list []Insertion) error {
 	var ended []any
 	for i := range list {
 		c := &list[i].Contact
+		if !list[i].Into.Duplicate && skipped(c) {
+			p.gate.Skipped(c, t.Now)
+		}
 		switch {
 		case list[i].Into.Duplicate:
 		case c.State == weir.Done: // suppressed

@@ -18,6 +18,7 @@ package contacts
 import (
 	"context"
 	"iter"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 
@@ -74,6 +75,8 @@ type Gate interface {
 	// Returned is told an attempt of which certainly nothing went out, in the batch that
 	// commits that. before is the progress that the attempt had.
 	Returned(t *commit.Tx, c *weir.Contact, attempt int, before *weir.Progress)
+	// Skipped is told a contact that a rule has ended before it was claimed, or has delayed.
+	Skipped(c *weir.Contact, at time.Time)
 	// Ended is told the end of a contact that was in flight, and whether anything may have gone
 	// out. It returns the receipt to keep.
 	Ended(t *commit.Tx, end *weir.Transition, out bool) weir.Receipt

@@ -194,6 +194,9 @@ func (p *part) remember(t *commit.Tx, steps []step) error {
 	for i := range steps {
 		for _, tr := range steps[i].parts {
 			c := &tr.Contact
+			if skipped(c) && tr.Was.Waiting() {
+				p.gate.Skipped(c, t.Now)
+			}
 			switch {
 			case tr.Was == weir.Queued && c.State == weir.Sending:
 				p.gate.Claimed(t, c)
@@ -206,6 +209,11 @@ func (p *part) remember(t *commit.Tx, steps []step) error {
 		}
 	}
 	return nil
+}
+
+// skipped reports whether a rule has ended or delayed a contact.
+func skipped(c *weir.Contact) bool {
+	return c.Receipt.Rule != "" && (c.State == weir.Delayed || c.State == weir.Done && c.Outcome == weir.Suppressed)
 }
 
 // neverOut reports whether a contact ended while it was being sent, without anything from the

@@ -36,6 +36,7 @@ type batch struct {
 	limited  map[string]*people.Limit  // limits; nil: deleted
 	priced   map[string]*people.Tariff // prices; nil: deleted
 	spent    map[spentKey]people.Money
+	skipped  map[skipKey]skips
 	claimed  map[weir.AttemptRef]entry
 	returned map[weir.AttemptRef]string // the canonical address of each
 
@@ -287,6 +288,7 @@ func (g *Gate) Flush(t *commit.Tx) error {
 		}
 	}
 	g.writeSpent(t)
+	g.writeSkipped(t)
 	for _, ref := range sorted(g.returned) {
 		for _, k := range g.store.keys {
 			h := k.History(g.returned[ref])

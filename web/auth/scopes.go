@@ -26,7 +26,7 @@ func RouteScopes() map[string][]operators.Scope {
 		"get-minutes":          readChannels,
 		"list-minutes":         readChannels,
 		"list-limits":          readChannels, "get-limit": readChannels, "put-limit": changeChannels, "delete-limit": changeChannels,
-		"list-prices": readChannels, "get-price": readChannels, "put-price": changeChannels, "delete-price": changeChannels, "list-spending": readChannels,
+		"list-prices": readChannels, "get-price": readChannels, "put-price": changeChannels, "delete-price": changeChannels, "list-spending": readChannels, "list-skipped": readChannels,
 
 		"post-contacts":  writeContacts,
 		"cancel-contact": writeContacts,

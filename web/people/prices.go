@@ -169,16 +169,11 @@ func (r *routes) listSpending(c *route.Call) (route.Reply, error) {
 		return route.Reply{}, err
 	}
 	out := SpendingList{Spending: make([]SpendingView, 0, len(list))}
-	names := map[weir.ChannelID]string{}
+	names := channelNames{r: r, known: map[weir.ChannelID]string{}}
 	for _, x := range list {
-		name, known := names[x.Channel]
-		if !known {
-			channel, err := r.Channels.ChannelByID(c, x.Channel)
-			if err != nil && weir.CodeOf(err) != weir.CodeNotFound {
-				return route.Reply{}, err
-			}
-			name = channel.Name
-			names[x.Channel] = name
+		name, err := names.of(c, x.Channel)
+		if err != nil {
+			return route.Reply{}, err
 		}
 		out.Spending = append(out.Spending, SpendingView{people.DayText(x.Day), name, x.Survey, x.Currency, x.Amount.String()})
 	}

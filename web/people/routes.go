@@ -128,7 +128,7 @@ type PersonConsents struct {
 // Routes returns the routes of consents.
 func Routes(o Options) []*route.Route {
 	r := &routes{o}
-	return append(slices.Concat(r.purposeRoutes(), r.limitRoutes(), r.priceRoutes()), []*route.Route{
+	return append(slices.Concat(r.purposeRoutes(), r.limitRoutes(), r.priceRoutes(), r.skippedRoutes()), []*route.Route{
 		{
 			Method: "POST", Path: "/v1/consents", ID: "post-consents", Tag: "people", Summary: "Record refusals and consents",
 			Description: "1 to 1000, all or none. They are durable before the response, and a contact whose claim begins after it is not dispatched to an address that has refused: it ends as suppressed, also if it waited already. What is in flight is called off where the provider can. " +

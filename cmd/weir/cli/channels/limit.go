@@ -19,7 +19,7 @@ import (
 const aboutLimits = `Bound what several channels do together, such as the numbers of one account at a provider:
 contacts in flight, dispatches a second, new people a day, money; or what surveys may
 cost. A limit is looked at when a contact is claimed, and never exceeded, also not after
-a crash. Money needs the prices of the channels: weir price.`
+a crash. Money needs the prices of the channels: see "weir price".`
 
 const limitExample = `  weir limit put gateway --channel texts --channel reminders --in-flight 50 --per-second 20
   weir limit put portfolio --channel whatsapp-1 --channel whatsapp-2 --new-people-per-day 1000

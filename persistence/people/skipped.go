@@ -1,0 +1,85 @@
+package people
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"weir"
+	"weir/people"
+	"weir/persistence/columns"
+	"weir/persistence/commit"
+)
+
+// skipKey is a row of skipped.
+type skipKey struct {
+	channel weir.ChannelID
+	survey  string
+	rule    string
+	day     int
+}
+
+// skips counts suppressed and delayed contacts.
+type skips struct{ suppressed, delayed int64 }
+
+// Skipped implements contacts.Gate.
+func (g *Gate) Skipped(c *weir.Contact, at time.Time) {
+	if g.skipped == nil {
+		g.skipped = map[skipKey]skips{}
+	}
+	k := skipKey{c.Channel, c.Survey, c.Receipt.Rule, people.DayOf(at)}
+	n := g.skipped[k]
+	if c.State == weir.Done {
+		n.suppressed++
+	} else {
+		n.delayed++
+	}
+	g.skipped[k] = n
+}
+
+// writeSkipped adds what the batch has skipped.
+func (g *Gate) writeSkipped(t *commit.Tx) {
+	const width = 6
+	keys := slices.SortedFunc(maps.Keys(g.skipped), func(a, b skipKey) int {
+		return cmp.Or(cmp.Compare(a.channel, b.channel), cmp.Compare(a.survey, b.survey), cmp.Compare(a.rule, b.rule), cmp.Compare(a.day, b.day))
+	})
+	d := t.Dialect()
+	for part := range slices.Chunk(keys, columns.KeysPerList) {
+		args := make([]any, 0, width*len(part))
+		for _, k := range part {
+			n := g.skipped[k]
+			args = append(args, int64(k.channel), k.survey, k.rule, k.day, n.suppressed, n.delayed)
+		}
+		t.Add("INSERT INTO skipped (channel_id, survey, rule_name, day, suppressed, delayed) VALUES "+columns.RowsOf(len(part), width)+
+			d.Merge("channel_id", "survey", "rule_name", "day")+"suppressed = suppressed + "+d.Fresh("suppressed")+", delayed = delayed + "+d.Fresh("delayed"), args...)
+	}
+}
+
+// Skipped implements [people.SkipCounter].
+func (s *Store) Skipped(ctx context.Context, f people.SkippedFilter, limit int) ([]people.Skipped, error) {
+	text, args := "SELECT channel_id, survey, rule_name, SUM(suppressed) AS suppressed, SUM(delayed) AS delayed FROM skipped WHERE day >= ? AND day <= ?", []any{f.From, f.To}
+	if f.Channel != 0 {
+		text, args = text+" AND channel_id = ?", append(args, int64(f.Channel))
+	}
+	if f.Survey != "" {
+		text, args = text+" AND survey = ?", append(args, f.Survey)
+	}
+	var rows []struct {
+		Channel    int64  `db:"channel_id"`
+		Survey     string `db:"survey"`
+		Rule       string `db:"rule_name"`
+		Suppressed int64  `db:"suppressed"`
+		Delayed    int64  `db:"delayed"`
+	}
+	err := s.Read.SelectContext(ctx, &rows, text+" GROUP BY channel_id, survey, rule_name ORDER BY channel_id, survey, rule_name LIMIT ?", append(args, limit)...)
+	if err != nil {
+		return nil, s.Failure("read what was skipped", err)
+	}
+	list := make([]people.Skipped, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, people.Skipped{Channel: weir.ChannelID(r.Channel), Survey: r.Survey, Rule: people.Rule(r.Rule), Day: f.To, Suppressed: r.Suppressed, Delayed: r.Delayed})
+	}
+	return list, nil
+}

@@ -1,0 +1,89 @@
+package people
+
+import (
+	"net/http"
+
+	"weir"
+	"weir/people"
+	"weir/web/httpjson"
+	"weir/web/route"
+)
+
+// SkippedView is how often a rule has kept contacts from being dispatched.
+type SkippedView struct {
+	Channel    string      `json:"channel" doc:"name of the channel" example:"texts"`
+	Survey     string      `json:"survey,omitempty" doc:"name of the survey; absent: of none" example:"health-2026"`
+	Rule       people.Rule `json:"rule" doc:"the rule" example:"consent"`
+	Suppressed int64       `json:"suppressed" doc:"contacts that ended without being dispatched"`
+	Delayed    int64       `json:"delayed" doc:"times that a contact began to wait for the rule"`
+}
+
+// SkippedList lists what rules have kept from being dispatched.
+type SkippedList struct {
+	Skipped []SkippedView `json:"skipped" nullable:"false" doc:"by channel, survey and rule"`
+}
+
+// maxSkipped bounds the list: surveys can be as many as clients name.
+const maxSkipped = 10_000
+
+func (r *routes) skippedRoutes() []*route.Route {
+	return []*route.Route{{
+		Method: "GET", Path: "/v1/skipped", ID: "list-skipped", Tag: "people", Summary: "Count what rules have kept from being dispatched",
+		Description: "For each channel, survey and rule for the sake of the person, or limit that channels share: how many contacts were suppressed, and how often one was delayed. Claims that only wait for a shared limit of their channel are not counted.",
+		Query: []httpjson.Parameter{
+			{Name: "days", Kind: "integer", Minimum: 1, Maximum: 1000, Default: int64(30), Description: "how many days, today the last"},
+			{Name: "channel", Kind: "string", Description: "of this channel alone"}, {Name: "survey", Kind: "string", Description: "of this survey alone"},
+		},
+		Handle:  r.listSkipped,
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "up to 10,000 sums", Body: route.TypeOf[SkippedList]()}},
+		Codes:   []weir.Code{weir.CodeNotFound},
+	}}
+}
+
+func (r *routes) listSkipped(c *route.Call) (route.Reply, error) {
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
+	}
+	today := people.DayOf(r.Now())
+	f := people.SkippedFilter{From: today - c.Query.Int("days") + 1, To: today, Survey: c.Query.Text("survey")}
+	if name := c.Query.Text("channel"); name != "" {
+		channel, err := r.Channels.Channel(c, name)
+		if err != nil {
+			return route.Reply{}, err
+		}
+		f.Channel = channel.ID
+	}
+	list, err := r.Store.Skipped(c, f, maxSkipped)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	names := channelNames{r: r, known: map[weir.ChannelID]string{}}
+	out := SkippedList{Skipped: make([]SkippedView, 0, len(list))}
+	for _, x := range list {
+		name, err := names.of(c, x.Channel)
+		if err != nil {
+			return route.Reply{}, err
+		}
+		out.Skipped = append(out.Skipped, SkippedView{name, x.Survey, x.Rule, x.Suppressed, x.Delayed})
+	}
+	return route.Reply{Status: http.StatusOK, Body: out}, nil
+}
+
+// channelNames finds the names of channels, each once.
+type channelNames struct {
+	r     *routes
+	known map[weir.ChannelID]string
+}
+
+// of returns the name of a channel; empty: it is gone.
+func (n *channelNames) of(c *route.Call, id weir.ChannelID) (string, error) {
+	if name, ok := n.known[id]; ok {
+		return name, nil
+	}
+	channel, err := n.r.Channels.ChannelByID(c, id)
+	if err != nil && weir.CodeOf(err) != weir.CodeNotFound {
+		return "", err
+	}
+	n.known[id] = channel.Name
+	return channel.Name, nil
+}
