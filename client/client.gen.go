@@ -948,6 +948,30 @@ type FieldError struct {
 	Pointer string `json:"pointer"`
 }
 
+// FindBody A person, named by an address, a contact or a respondent.
+type FindBody struct {
+	// Contact id of a contact to the person
+	//
+	// Examples: 1-4503599627370496
+	Contact string `json:"contact,omitempty,omitzero"`
+
+	// Cursor next_cursor of the page before: for older contacts and messages; everything else is the same on each page
+	Cursor string `json:"cursor,omitempty,omitzero"`
+
+	// Limit most contacts and messages together, and most consents of the history
+	Limit int `json:"limit,omitempty,omitzero"`
+
+	// Respondent id of the person as the respondent of a survey
+	//
+	// Examples: r2s
+	Respondent string `json:"respondent,omitempty,omitzero"`
+
+	// To phone number with its country code, or another address; or contact, or respondent
+	//
+	// Examples: +525512345678
+	To string `json:"to,omitempty,omitzero"`
+}
+
 // FinishedView Contacts that ended, by outcome.
 type FinishedView struct {
 	// Busy how many were busy
@@ -1420,6 +1444,82 @@ type PersonConsents struct {
 	States []StateView `json:"states"`
 }
 
+// PersonRespondentView A person as the respondent of a survey.
+type PersonRespondentView struct {
+	// AddedAt when it was added
+	AddedAt time.Time `json:"added_at"`
+
+	// Answers messages of the person
+	Answers int `json:"answers"`
+
+	// Attempts attempts to reach the person, over all modes
+	Attempts int `json:"attempts"`
+
+	// Contact id of the latest contact
+	Contact string `json:"contact,omitempty,omitzero"`
+
+	// Disposition as of a respondent
+	Disposition string `json:"disposition"`
+
+	// FinishedAt when its status became final
+	FinishedAt time.Time `json:"finished_at,omitempty,omitzero"`
+
+	// ID id of the respondent
+	//
+	// Examples: r2s
+	ID string `json:"id"`
+
+	// Status as of a respondent
+	Status string `json:"status"`
+
+	// Survey name of the survey
+	Survey string `json:"survey"`
+}
+
+// PersonView Everything that is known of an address: what the person said, what the rules say, and one page of contacts and messages.
+type PersonView struct {
+	// Consents the history, newest first
+	Consents []ConsentView `json:"consents"`
+
+	// Contacts contacts to the person over all channels, newest first, with their attempts
+	Contacts []ContactView `json:"contacts"`
+
+	// Messages messages from the person over all channels, newest first
+	Messages []ReceivedView `json:"messages"`
+
+	// MoreConsents the history of consents has older ones
+	MoreConsents bool `json:"more_consents,omitempty,omitzero"`
+
+	// MoreRespondents the person is a respondent of more surveys
+	MoreRespondents bool `json:"more_respondents,omitempty,omitzero"`
+
+	// NextCursor for what is older; absent: there is nothing
+	NextCursor string `json:"next_cursor,omitempty,omitzero"`
+
+	// Refused contacts to the address end as suppressed
+	Refused bool `json:"refused"`
+
+	// Respondents the person as a respondent of surveys, newest first
+	Respondents []PersonRespondentView `json:"respondents"`
+
+	// States what counts, for each purpose
+	States []StateView `json:"states"`
+
+	// To the address, as the request or the contact has it
+	//
+	// Examples: +525512345678
+	To string `json:"to"`
+
+	// UnsearchedSince contacts accepted from then on, until unsearched_until, were not looked at: the index of addresses does not have them yet, as for some minutes after an upgrade; absent: all were
+	UnsearchedSince time.Time `json:"unsearched_since,omitempty,omitzero"`
+
+	// UnsearchedUntil see unsearched_since
+	UnsearchedUntil time.Time `json:"unsearched_until,omitempty,omitzero"`
+
+	// Verdicts whether the person may be contacted now, for each purpose
+	Verdicts []VerdictView `json:"verdicts"`
+}
+
 // Problem An error (RFC 9457). Its code is stable; title and detail are for people.
 type Problem struct {
 	// Code stable name of the kind of error
@@ -1618,6 +1718,33 @@ type ReceiptView struct {
 	//
 	// Examples: Africa/Nairobi
 	Zones string `json:"zones,omitempty,omitzero"`
+}
+
+// ReceivedView A message of a person, with its channel.
+type ReceivedView struct {
+	// Body the text
+	Body string `json:"body"`
+
+	// Channel that received it
+	Channel string `json:"channel"`
+
+	// Fields other fields that the provider sent
+	Fields map[string]string `json:"fields,omitempty,omitzero"`
+
+	// From address of the person, as the provider wrote it
+	From string `json:"from"`
+
+	// GUID the provider's id of the message
+	GUID string `json:"guid,omitempty,omitzero"`
+
+	// ID an increasing integer, as a string because it exceeds the numbers of some clients; pass the last one as after to continue
+	ID string `json:"id"`
+
+	// ReceivedAt when it came
+	ReceivedAt time.Time `json:"received_at"`
+
+	// To address that the person wrote to
+	To string `json:"to,omitempty,omitzero"`
 }
 
 // ReplayBody Which events are delivered again: one of the fields.
@@ -2339,6 +2466,31 @@ type UnreachableView struct {
 
 	// Start number of its start
 	Start int `json:"start"`
+}
+
+// VerdictView What the rules of a purpose say about a person now.
+type VerdictView struct {
+	// Allowed whether the person may be contacted now. Rules about a text, limits of channels and what is in flight are looked at for each contact
+	Allowed bool `json:"allowed"`
+
+	// NotOver names of channels over which the person has refused
+	NotOver []string `json:"not_over,omitempty,omitzero"`
+
+	// Purpose the purpose
+	//
+	// Examples: research
+	Purpose string `json:"purpose"`
+
+	// Rule the rule by which the person may not be
+	Rule string `json:"rule,omitempty,omitzero"`
+
+	// Text in one sentence
+	//
+	// Examples: For research the person is not contacted before 2026-03-05 08:00:00 UTC: contacted 2 in 7d already
+	Text string `json:"text"`
+
+	// Until allowed: when the hours end in which the person may be contacted; otherwise: until when a contact waits. Absent: there is no such instant
+	Until time.Time `json:"until,omitempty,omitzero"`
 }
 
 // WebhookBody A webhook, as in a request.
@@ -3282,6 +3434,16 @@ func (c *Client) ListMinutes(ctx context.Context, params ListMinutesParams) (*Al
 	setQuery(r.Query, "limit", params.Limit)
 	setQuery(r.Query, "cursor", params.Cursor)
 	return call[AllMinutesView](ctx, c, r)
+}
+
+// FindPerson Find everything about a person.
+//
+// What a person has said about being contacted, whether the rules allow a contact now, the contacts to the person and the messages from the person over all channels, and the surveys. The person is named by an address, by a contact or by a respondent, in the body, so that no address, log or history keeps it. The search is in the audit log, with the address masked.
+//
+// POST /v1/people:find
+func (c *Client) FindPerson(ctx context.Context, body FindBody) (*PersonView, error) {
+	r := Request{Method: "POST", Path: "/v1/people:find", Body: body, Idempotent: true}
+	return call[PersonView](ctx, c, r)
 }
 
 // ListProcesses List the processes of the database: its owner and the standbys.

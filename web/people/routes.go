@@ -14,6 +14,7 @@ import (
 	"weir/operators"
 	"weir/people"
 	"weir/surveys"
+	"weir/web/api"
 	"weir/web/auth"
 	"weir/web/httpjson"
 	"weir/web/route"
@@ -24,7 +25,10 @@ type Options struct {
 	Store    people.Store
 	Surveys  SurveyLister // which may name a purpose; nil: there are none
 	Channels ChannelReader
-	Now      func() time.Time
+	// Finder finds contacts and messages, Respondents respondents; nil: there are none.
+	Finder      *api.Finder
+	Respondents RespondentFinder
+	Now         func() time.Time
 }
 
 // ChannelReader reads channels.
@@ -116,8 +120,9 @@ type PersonConsents struct {
 
 // Routes returns the routes of consents.
 func Routes(o Options) []*route.Route {
-	r := &routes{o}
+	r := &routes{o, &people.Zones{}}
 	return append(slices.Concat(r.purposeRoutes(), r.limitRoutes()), []*route.Route{
+		r.personRoute(),
 		{
 			Method: "POST", Path: "/v1/consents", ID: "post-consents", Tag: "people", Summary: "Record refusals and consents",
 			Description: "1 to 1000, all or none. They are durable before the response, and a contact whose claim begins after it is not dispatched to an address that has refused: it ends as suppressed, also if it waited already. " +
@@ -148,7 +153,10 @@ func Routes(o Options) []*route.Route {
 	}...)
 }
 
-type routes struct{ Options }
+type routes struct {
+	Options
+	zones *people.Zones
+}
 
 // record records consents.
 func (r *routes) record(c *route.Call) (route.Reply, error) {
@@ -213,12 +221,16 @@ func (r *routes) search(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
+	return route.Reply{Status: http.StatusOK, Body: personConsents(states, list), Changes: []operators.FieldChange{{Field: "to", After: auth.MaskNumber(to)}}}, nil
+}
+
+func personConsents(states []people.State, list []people.Consent) PersonConsents {
 	out := PersonConsents{States: stateViews(states), Consents: make([]ConsentView, len(list))}
 	out.Refused, _ = people.Decide(states, people.AllPurposes)
 	for i := range list {
 		out.Consents[i] = consentView(&list[i])
 	}
-	return route.Reply{Status: http.StatusOK, Body: out, Changes: []operators.FieldChange{{Field: "to", After: auth.MaskNumber(to)}}}, nil
+	return out
 }
 
 func consentView(x *people.Consent) ConsentView {
