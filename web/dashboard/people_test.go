@@ -126,7 +126,7 @@ func TestPeople_OperatorRecordsARefusalAndTakesItBack(t *testing.T) {
 
 	admin := r.login("channels:admin")
 	r.soon(func() bool { return strings.Count(admin.get("/audit").want(200).body, "post-consents") == 5 })
-	audit := admin.get("/audit").has("search-consents", "***77").hasNot(numberCanary[1:], "never again")
+	audit := admin.get("/audit").has("find-person", "***77").hasNot(numberCanary[1:], "never again")
 	if n := strings.Count(audit.body, "***77"); n < 10 { // one for each time that it was recorded, and shown
 		t.Errorf("%d entries of the audit log have the masked address", n)
 	}
