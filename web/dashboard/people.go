@@ -52,10 +52,10 @@ type personView struct {
 	ByPerson bool       // the person refused, so that no operator can take it back
 	Number   string     // for a search of contacts; empty: the address is not a phone number
 	Verdicts []peopleapi.VerdictView
-	Talk     []talkView // what went to the person and came from one, newest first
-	Clipped  bool       // there are older consents, which Talk does not have
-	Waiting  int        // contacts of Talk that can be canceled before they are dispatched
-	Older    *olderForm // nil: Talk has everything
+	Talk     []*talkView // what went to the person and came from one, newest first
+	Clipped  bool        // there are older consents, which Talk does not have
+	Waiting  int         // contacts of Talk that can be canceled before they are dispatched
+	Older    *olderForm  // nil: Talk has everything
 
 	Respondents     []peopleapi.PersonRespondentView
 	MoreRespondents bool

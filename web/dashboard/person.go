@@ -120,14 +120,14 @@ func (p *personView) talk(found peopleapi.PersonView, q personQuery) {
 	oldest := q.Above
 	for i := range found.Contacts {
 		c := &found.Contacts[i]
-		p.Talk, oldest = append(p.Talk, talkView{At: c.QueuedAt, Contact: c}), earlier(oldest, c.QueuedAt)
+		p.Talk, oldest = append(p.Talk, &talkView{At: c.QueuedAt, Contact: c}), earlier(oldest, c.QueuedAt)
 		if c.State == weir.Queued.String() {
 			p.Waiting++
 		}
 	}
 	for i := range found.Messages {
 		m := &found.Messages[i]
-		p.Talk, oldest = append(p.Talk, talkView{At: m.ReceivedAt, Message: m}), earlier(oldest, m.ReceivedAt)
+		p.Talk, oldest = append(p.Talk, &talkView{At: m.ReceivedAt, Message: m}), earlier(oldest, m.ReceivedAt)
 	}
 	last := found.NextCursor == ""
 	for _, one := range found.Consents {
@@ -136,9 +136,9 @@ func (p *personView) talk(found peopleapi.PersonView, q personQuery) {
 		}
 		line := said(people.Status(one.Status), people.Source(one.Source), one.Purpose, one.At)
 		line.Words, line.By = one.Words, one.By
-		p.Talk = append(p.Talk, talkView{At: one.At, Said: &line})
+		p.Talk = append(p.Talk, &talkView{At: one.At, Said: &line})
 	}
-	slices.SortStableFunc(p.Talk, func(a, b talkView) int { return b.At.Compare(a.At) })
+	slices.SortStableFunc(p.Talk, func(a, b *talkView) int { return b.At.Compare(a.At) })
 	p.Clipped = p.Clipped && last
 	if !last {
 		p.Older = &olderForm{p.To, found.NextCursor, oldest.Format(time.RFC3339Nano)}
