@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -45,8 +46,8 @@ func TestPerson_IsExportedInFull(t *testing.T) {
 	b.channel("texts")
 	const n = 1050 // more than a page
 	list := "to,message\n"
-	for range n {
-		list += "+525512345678,hello\n"
+	for i := range n {
+		list += fmt.Sprintf("+525512345678,hello %d\n", i)
 	}
 	clitest.Check(t, at(t, b.url, list, "contact", "send", "texts", "-f", "-", "--format", "csv"), app.OK, "", "")
 	file := filepath.Join(t.TempDir(), "person.json")
