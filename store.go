@@ -116,8 +116,9 @@ type ContactFilter struct {
 	// Newest reverses the list, over all channels: the latest accepted first or,
 	// with States, the latest to enter their state first.
 	Newest bool
-	// To lists the spellings of one address. It has no index: a call examines a
-	// bounded number of contacts, channel by channel, from the newest on.
+	// To lists the spellings of one address. It uses no index: a call examines a
+	// bounded number of contacts, channel by channel, from the newest on. See
+	// [AddressReader] for the contacts over all channels.
 	To     []string
 	Limit  int
 	Cursor string
