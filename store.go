@@ -116,8 +116,9 @@ type ContactFilter struct {
 	// Newest reverses the list, over all channels: the latest accepted first or,
 	// with States, the latest to enter their state first.
 	Newest bool
-	// To lists the spellings of one address. It has no index: a call examines a
-	// bounded number of contacts, channel by channel, from the newest on.
+	// To lists the spellings of one address. It uses no index: a call examines a
+	// bounded number of contacts, channel by channel, from the newest on. See
+	// [AddressReader] for the contacts over all channels.
 	To     []string
 	Limit  int
 	Cursor string
@@ -171,4 +172,29 @@ type IncomingStore interface {
 	Receive(ctx context.Context, channel ChannelID, m Incoming) (duplicate bool, err error)
 	// IncomingSince lists messages with a greater ID, oldest first.
 	IncomingSince(ctx context.Context, channel ChannelID, after int64, limit int) ([]Incoming, error)
+}
+
+// AddressReader finds what went to an address, and what came from it, over all channels.
+type AddressReader interface {
+	// ContactsTo lists the contacts to any of the spellings of an address, from the newest on,
+	// with ids below before; 0: all. An index has all of them but the newest.
+	ContactsTo(ctx context.Context, to []string, before ContactID, limit int) (AddressPage, error)
+	// IncomingFrom lists the messages from any of the spellings of an address, from the newest
+	// on, with ids below before; 0: all. Ids of messages and of contacts are of one order.
+	IncomingFrom(ctx context.Context, from []string, before int64, limit int) ([]Received, error)
+}
+
+// AddressPage is a page of contacts to an address.
+type AddressPage struct {
+	Contacts []Contact
+	More     bool // there are older ones
+	// GapSince and GapUntil bound when contacts were accepted that were not looked at, because
+	// the index does not have them yet and there are many; zero: there is no gap.
+	GapSince, GapUntil time.Time
+}
+
+// Received is a message with its channel.
+type Received struct {
+	Channel ChannelID
+	Incoming
 }

@@ -71,3 +71,19 @@ func isE164(text string) bool {
 	}
 	return true
 }
+
+// Numbers returns the forms in which channels may know the number of a canonical address, as
+// E.164; none: it is not a phone number.
+func Numbers(canonical string) []string {
+	number, ok := strings.CutPrefix(canonical, "tel:")
+	if !ok {
+		return nil
+	}
+	list := []string{number}
+	for _, country := range []struct{ code, before string }{{"+52", "+521"}, {"+54", "+549"}} {
+		if rest, ok := strings.CutPrefix(number, country.code); ok && len(rest) == len("5512345678") {
+			list = append(list, country.before+rest)
+		}
+	}
+	return list
+}

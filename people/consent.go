@@ -143,6 +143,9 @@ type Store interface {
 	RecordConsents(ctx context.Context, list []Consent) ([]State, error)
 	// Consents returns the states of an address, and its consents, newest first.
 	Consents(ctx context.Context, address string, limit int) ([]State, []Consent, error)
+	// Contacted returns when the person of an address was contacted, as far as a rule of a purpose
+	// looks at it, in any order.
+	Contacted(ctx context.Context, address string, now time.Time) ([]Entry, error)
 	// AllConsents returns consents of everybody, in order, behind an id.
 	AllConsents(ctx context.Context, after int64, limit int) ([]Consent, error)
 	// Erase removes an address, what was said and the keys from its history, and returns how many

@@ -99,6 +99,7 @@ var (
 	_ weir.QueueReader   = (*Store)(nil)
 	_ weir.ChannelStore  = (*Store)(nil)
 	_ weir.IncomingStore = (*Store)(nil)
+	_ weir.AddressReader = (*Store)(nil)
 	_ events.Interest    = (*Store)(nil)
 )
 

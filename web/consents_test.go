@@ -21,6 +21,7 @@ type consents struct {
 	list []consent.Consent
 	err  error
 
+	before   []consent.Entry // contacts of everybody
 	purposes map[string]*consent.Purpose
 	limits   map[string]*consent.Limit
 	prices   map[string]*consent.Tariff
@@ -149,6 +150,12 @@ func (c *consents) RecordConsents(_ context.Context, list []consent.Consent) ([]
 		out = append(out, c.states(one.Address)...)
 	}
 	return out, nil
+}
+
+func (c *consents) Contacted(context.Context, string, time.Time) ([]consent.Entry, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.before, c.err
 }
 
 func (c *consents) states(address string) []consent.State {

@@ -238,6 +238,43 @@ func (m *memory) IncomingSince(_ context.Context, id weir.ChannelID, after int64
 	return list[:min(limit, len(list))], nil
 }
 
+func (m *memory) ContactsTo(_ context.Context, to []string, before weir.ContactID, limit int) (weir.AddressPage, error) {
+	end, err := m.begin(false)
+	if err != nil {
+		return weir.AddressPage{}, err
+	}
+	defer end()
+	var page weir.AddressPage
+	for _, c := range slices.Backward(m.contacts) {
+		if !slices.Contains(to, c.To) || before > 0 && c.ID >= before {
+			continue
+		}
+		if page.More = len(page.Contacts) == limit; page.More {
+			break
+		}
+		page.Contacts = append(page.Contacts, c)
+	}
+	return page, nil
+}
+
+func (m *memory) IncomingFrom(_ context.Context, from []string, before int64, limit int) ([]weir.Received, error) {
+	end, err := m.begin(false)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	var list []weir.Received
+	for channel, messages := range m.incoming {
+		for _, in := range messages {
+			if slices.Contains(from, in.From) && (before == 0 || in.ID < before) {
+				list = append(list, weir.Received{Channel: channel, Incoming: in})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b weir.Received) int { return cmp.Compare(b.ID, a.ID) })
+	return list[:min(limit, len(list))], nil
+}
+
 func (m *memory) Ready(context.Context) error {
 	end, err := m.begin(false)
 	if err == nil {

@@ -11,6 +11,7 @@ import (
 	"weir/web/api"
 	"weir/web/auth"
 	"weir/web/callbacks"
+	peopleapi "weir/web/people"
 	surveyapi "weir/web/surveys"
 )
 
@@ -56,9 +57,10 @@ type Options struct {
 	Surveys     Surveys
 	SurveyStore surveyapi.Store
 	Importer    surveys.Importer
-	Tokens      surveys.Tokens // of respondents
-	MaxImport   int64          // bytes of one import of respondents; 0: 1 GiB
-	People      people.Store   // what people said about being contacted; nil: nothing is kept
+	Respondents peopleapi.RespondentFinder // over all surveys; nil: there are none
+	Tokens      surveys.Tokens             // of respondents
+	MaxImport   int64                      // bytes of one import of respondents; 0: 1 GiB
+	People      people.Store               // what people said about being contacted; nil: nothing is kept
 	// HSTS makes browsers require https. Set it if PUBLIC_URL is https.
 	HSTS bool
 	// Refusals logs refused requests; nil: the handler creates one.

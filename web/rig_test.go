@@ -91,7 +91,7 @@ func newRig(t testing.TB, change ...func(*web.Options)) *rig {
 	r.people = &people{imports: map[int64][]surveys.Respondent{}}
 	o := web.Options{
 		Gate:    auth.NewGate(auth.GateOptions{Configured: []string{"another", apiCanary}, Now: r.clock.Now}),
-		Surveys: r.people, SurveyStore: r.people, Importer: r.people, People: r.consents,
+		Surveys: r.people, SurveyStore: r.people, Importer: r.people, Respondents: r.people, People: r.consents,
 		Options: api.Options{
 			DefaultCapacity: 100, Directory: channels.NewDirectory(table(), "http://weir.test", nil), Now: r.clock.Now,
 			Dead: noDeadLetters{}, Trail: auth.NewTrail(noAudit{}),

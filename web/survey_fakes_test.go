@@ -107,6 +107,28 @@ func (p *people) SurveyByID(_ context.Context, id int64) (surveys.Survey, error)
 	return p.one(func(s *surveys.Survey) bool { return s.ID == id })
 }
 
+func (p *people) ByPhone(_ context.Context, phone string, limit int) ([]surveys.Respondent, error) {
+	return p.some(limit, func(r *surveys.Respondent) bool { return r.Phone == phone })
+}
+
+func (p *people) RespondentsByID(_ context.Context, ids []surveys.RespondentID) ([]surveys.Respondent, error) {
+	return p.some(len(ids), func(r *surveys.Respondent) bool { return slices.Contains(ids, r.ID) })
+}
+
+func (p *people) some(limit int, which func(*surveys.Respondent) bool) (list []surveys.Respondent, _ error) {
+	end, err := p.begin(false)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	for i := range p.respondents {
+		if which(&p.respondents[i]) && len(list) < limit {
+			list = append(list, p.respondents[i])
+		}
+	}
+	return list, nil
+}
+
 func (p *people) one(f func(*surveys.Survey) bool) (surveys.Survey, error) {
 	end, err := p.begin(false)
 	if err != nil {

@@ -91,7 +91,7 @@ func New(o Options) (http.Handler, error) {
 
 // routes returns the route table of the JSON API, with the scopes of each route.
 func (o *Options) routes(index *callbacks.Index) ([]*route.Route, error) {
-	routes := api.Routes(o.Options, api.Links{
+	links := api.Links{
 		Store: o.Store, Broker: o.Broker, Index: index, Survey: o.survey, People: o.People,
 		Changed: func(weir.Channel) {
 			if o.Surveys != nil {
@@ -99,7 +99,8 @@ func (o *Options) routes(index *callbacks.Index) ([]*route.Route, error) {
 			}
 		},
 		Deleted: func(ch weir.Channel) { o.Metrics.Callbacks.Forget(ch.Name) },
-	})
+	}
+	routes := api.Routes(o.Options, links)
 	if o.Surveys != nil {
 		routes = append(routes, surveys.Routes(surveys.Options{
 			Contacts: o.Store, Surveys: o.Surveys, SurveyStore: o.SurveyStore, Importer: o.Importer, Tokens: o.Tokens, MaxImport: o.MaxImport,
@@ -107,7 +108,9 @@ func (o *Options) routes(index *callbacks.Index) ([]*route.Route, error) {
 		})...)
 	}
 	if o.People != nil {
-		routes = append(routes, peopleapi.Routes(peopleapi.Options{Store: o.People, Surveys: o.SurveyStore, Channels: o.Store, Broker: o.Broker, Now: o.Now})...)
+		routes = append(routes, peopleapi.Routes(peopleapi.Options{
+			Store: o.People, Surveys: o.SurveyStore, Channels: o.Store, Broker: o.Broker, Finder: api.NewFinder(o.Options, links), Respondents: o.Respondents, Now: o.Now,
+		})...)
 	}
 	return routes, route.Grant(routes)
 }

@@ -129,9 +129,10 @@ const (
 	MaxExamined = 10_000 // rows that one call reads
 	SeekCost    = 10     // what an index seek counts as
 
-	// MaxSearched bounds the contacts that one call examines for an address. No index
-	// has addresses: they come in no order, so that each insert would dirty one more
-	// page, for a question that is asked a few times a day.
+	// MaxSearched bounds the contacts that one call examines for an address. No index that
+	// acceptance writes has addresses: they come in no order, so that each insert would dirty
+	// one more page, for a question that is asked a few times a day. The index that is written
+	// in the background has all but the newest.
 	MaxSearched = 100_000
 )
 

@@ -136,6 +136,11 @@ func testCappedClaims(t *testing.T, backend Backend) {
 	if c := both[2].Contact; c.State != weir.Sending {
 		t.Errorf("replies in the same batch count: %+v", c.Progress)
 	}
+	for to, n := range map[string]int{"+15550008": 2, "+15550009": 1, "+15550010": 0} { // without replies and what certainly did not go out
+		if list := must[[]people.Entry](t)(b.Contacted(b.ctx, people.Canonical(to), now())); len(list) != n || n > 0 && list[0].Purpose != "research" {
+			t.Errorf("%s was contacted %+v, want %d times", to, list, n)
+		}
+	}
 	got := must[[]weir.Accepted](t)(b.acceptClaimed(lease, 1, smsFor("research", "5")))
 	if c := got[0].Contact; c.State != weir.Delayed || c.Receipt.Rule != "cap" {
 		t.Errorf("a contact beyond the cap that is claimed as it is accepted is %+v", c.Progress)

@@ -49,6 +49,7 @@ func Run(t *testing.T, b Backend) {
 		{"outbox", testOutbox},
 		{"outbox of replies", testReplyOutbox},
 		{"incoming", testIncoming},
+		{"contacts and messages of an address", testAddresses},
 		{"channels", testChannels},
 		{"contacts accepted between two instants", testAcceptedBetween},
 		{"identifiers", testIdentifiers},

@@ -1,11 +1,14 @@
 package contacts
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -110,32 +113,76 @@ func (s *Incoming) insertIncoming(ctx context.Context, tx *sqlx.Tx, channel weir
 	return s.WritesContactEvents(before.ContactEvents), s.observer.Received(ctx, tx, channel, m)
 }
 
+// incomingRow is a row of incoming.
+type incomingRow struct {
+	Channel    int64   `db:"channel_id"`
+	ID         int64   `db:"id"`
+	GUID       *string `db:"guid"`
+	Sender     string  `db:"sender"`
+	Recipient  string  `db:"recipient"`
+	Body       string  `db:"body"`
+	Fields     string  `db:"fields"`
+	ReceivedAt int64   `db:"received_at"`
+}
+
+const readIncoming = "SELECT channel_id, id, guid, sender, recipient, body, fields, received_at FROM incoming WHERE "
+
+func (r *incomingRow) message() (weir.Incoming, error) {
+	m := weir.Incoming{ID: r.ID, From: r.Sender, To: r.Recipient, Body: r.Body, ReceivedAt: columns.Instant(r.ReceivedAt)}
+	if r.GUID != nil {
+		m.GUID = *r.GUID
+	}
+	return m, json.Unmarshal([]byte(r.Fields), &m.Fields)
+}
+
 // IncomingSince implements [weir.IncomingStore].
 func (s *Incoming) IncomingSince(ctx context.Context, channel weir.ChannelID, after int64, limit int) ([]weir.Incoming, error) {
-	var rows []struct {
-		ID         int64   `db:"id"`
-		GUID       *string `db:"guid"`
-		Sender     string  `db:"sender"`
-		Recipient  string  `db:"recipient"`
-		Body       string  `db:"body"`
-		Fields     string  `db:"fields"`
-		ReceivedAt int64   `db:"received_at"`
-	}
-	err := s.Read.SelectContext(ctx, &rows, "SELECT id, guid, sender, recipient, body, fields, received_at FROM incoming "+
-		"WHERE channel_id = ? AND id > ? ORDER BY id LIMIT ?", int64(channel), after, limit)
+	var rows []incomingRow
+	err := s.Read.SelectContext(ctx, &rows, readIncoming+"channel_id = ? AND id > ? ORDER BY id LIMIT ?", int64(channel), after, limit)
 	if err != nil {
 		return nil, s.Failure("read messages", err)
 	}
 	list := make([]weir.Incoming, 0, len(rows))
-	for _, r := range rows {
-		m := weir.Incoming{ID: r.ID, From: r.Sender, To: r.Recipient, Body: r.Body, ReceivedAt: columns.Instant(r.ReceivedAt)}
-		if r.GUID != nil {
-			m.GUID = *r.GUID
-		}
-		if err := json.Unmarshal([]byte(r.Fields), &m.Fields); err != nil {
+	for i := range rows {
+		m, err := rows[i].message()
+		if err != nil {
 			return nil, s.Failure("read messages", err)
 		}
 		list = append(list, m)
+	}
+	return list, nil
+}
+
+// fromSQL finds the newest messages of n senders, some of each.
+func fromSQL(n int) string {
+	one := "SELECT channel_id, id FROM (SELECT channel_id, id FROM incoming WHERE sender = ? AND id < ? ORDER BY id DESC LIMIT ?) AS part"
+	return one + strings.Repeat(" UNION ALL "+one, n-1)
+}
+
+// IncomingFrom implements [weir.AddressReader].
+func (s *Incoming) IncomingFrom(ctx context.Context, from []string, before int64, limit int) ([]weir.Received, error) {
+	var args []any
+	for _, sender := range from {
+		args = append(args, sender, cmp.Or(before, math.MaxInt64), limit)
+	}
+	var found []keyOf
+	if err := s.Read.SelectContext(ctx, &found, fromSQL(len(from)), args...); err != nil {
+		return nil, s.Failure("find the messages of a person", err)
+	}
+	slices.SortFunc(found, func(a, b keyOf) int { return cmp.Compare(b.ID, a.ID) })
+	list := make([]weir.Received, 0, len(found))
+	for _, ref := range found[:min(len(found), limit)] {
+		var rows []incomingRow
+		if err := s.Read.SelectContext(ctx, &rows, readIncoming+"channel_id = ? AND id = ?", ref.Channel, ref.ID); err != nil {
+			return nil, s.Failure("read messages", err)
+		}
+		for i := range rows { // none: it was purged meanwhile
+			m, err := rows[i].message()
+			if err != nil {
+				return nil, s.Failure("read messages", err)
+			}
+			list = append(list, weir.Received{Channel: weir.ChannelID(ref.Channel), Incoming: m})
+		}
 	}
 	return list, nil
 }

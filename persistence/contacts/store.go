@@ -37,6 +37,7 @@ type Store struct {
 	*Incoming
 	*Figures
 	*Purger
+	*Addresses
 }
 
 // Queue accepts contacts and moves them from state to state, in batches of the writer.
@@ -89,6 +90,6 @@ func New(db *commit.DB, channels *channels.Store, log *events.Log, metrics *Metr
 	batch := &part{contacts: reader, log: log, observer: observer, gate: gate}
 	return &Store{
 		Queue: &Queue{db, batch, flights}, Reader: reader, DeadLetterStore: &DeadLetterStore{db, reader, batch},
-		Incoming: &Incoming{db, channels, log, observer}, Figures: &Figures{db, flights, metrics}, Purger: &Purger{db, channels},
+		Incoming: &Incoming{db, channels, log, observer}, Figures: &Figures{db, flights, metrics}, Purger: &Purger{db, channels}, Addresses: &Addresses{db, channels},
 	}
 }

@@ -156,6 +156,11 @@ func FirstID(t time.Time) int64 {
 	return max(0, t.Add(time.Millisecond-1).UnixMilli()-idEpochMS) << (nodeBits + sequenceBits)
 }
 
+// InstantOfID returns the instant at which an id was given, to the millisecond.
+func InstantOfID(id int64) time.Time {
+	return time.UnixMilli(id>>(nodeBits+sequenceBits) + idEpochMS).UTC()
+}
+
 // Bounds are those of the ids that were given since an instant and before
 // another: low is the least, high the first that is none. A zero instant bounds
 // nothing.

@@ -182,8 +182,12 @@ func (g *Gate) earlier(t *commit.Tx, now *purposes, claims []*weir.Contact, addr
 	if len(hashes) == 0 {
 		return nil, nil
 	}
+	return readEntries(t.Ctx, t, hashes, t.Now.Add(-now.window), owner)
+}
+
+// readEntries returns the entries of hashes since an instant, by the address of each hash.
+func readEntries(ctx context.Context, from selecter, hashes []any, since time.Time, owner map[people.Hash]string) (map[string][]people.Entry, error) {
 	out := map[string][]people.Entry{}
-	since := columns.Micros(t.Now.Add(-now.window))
 	for part := range slices.Chunk(hashes, columns.KeysPerList) {
 		var rows []struct {
 			Hash    []byte `db:"hash"`
@@ -193,8 +197,7 @@ func (g *Gate) earlier(t *commit.Tx, now *purposes, claims []*weir.Contact, addr
 			Purpose string `db:"purpose"`
 			Text    int64  `db:"text"`
 		}
-		err := t.SelectContext(t.Ctx, &rows, earlierSQL(len(part)),
-			append(slices.Clone(part), since)...)
+		err := from.SelectContext(ctx, &rows, earlierSQL(len(part)), append(slices.Clone(part), columns.Micros(since))...)
 		if err != nil {
 			return nil, err
 		}
@@ -211,6 +214,19 @@ func (g *Gate) earlier(t *commit.Tx, now *purposes, claims []*weir.Contact, addr
 		}
 	}
 	return out, nil
+}
+
+// Contacted implements [people.Store].
+func (s *Store) Contacted(ctx context.Context, address string, now time.Time) ([]people.Entry, error) {
+	owner := map[people.Hash]string{}
+	var hashes []any
+	for _, k := range s.keys {
+		h := k.History(address)
+		owner[h] = address
+		hashes = append(hashes, h[:])
+	}
+	found, err := readEntries(ctx, s.Read, hashes, now.Add(-s.purposes.Load().window), owner)
+	return found[address], s.Failure("read when a person was contacted", err)
 }
 
 // earlierSQL reads the entries of n hashes since an instant.

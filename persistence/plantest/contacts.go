@@ -45,6 +45,7 @@ func prepare(t *testing.T, url string, open func(context.Context, string, *slog.
 		t.Fatal(err)
 	}
 	contacts(t, pool, ended.ID, weir.Done, 4*many, 10_000)
+	addresses(t, pool, c.ID)
 	t.Logf("filled in %v", time.Since(begin).Round(time.Second))
 	return s, pool, c.ID
 }
@@ -89,6 +90,16 @@ func contacts(t *testing.T, db *sql.DB, channel weir.ChannelID, state weir.State
 			fill.Column{Name: "reason", Value: "''"}, fill.Column{Name: "progress", Value: progress})
 	default: // in flight: only in the log, which no plan is about
 	}
+}
+
+// addresses inserts four segments of the index of addresses, and a message of each of many people.
+func addresses(t *testing.T, db *sql.DB, channel weir.ChannelID) {
+	t.Helper()
+	key := []fill.Column{{Name: "channel_id", Value: fmt.Sprint(channel)}, {Name: "id", Value: "n + 1"}}
+	rows(t, db, "contact_addresses", 0, many, append(key[:2:2], fill.Column{Name: "segment", Value: "(n - n % 10000) / 10000 + 1"}, fill.Column{Name: "hash", Value: "n"}))
+	rows(t, db, "address_segments", 1, 4, []fill.Column{{Name: "id", Value: "n"}, {Name: "high", Value: "n * 10000"}})
+	rows(t, db, "incoming", 0, many, append(key[:2:2], fill.Column{Name: "sender", Value: "CONCAT('+1555', n + 10000)"}, fill.Column{Name: "recipient", Value: "''"},
+		fill.Column{Name: "body", Value: "'1'"}, fill.Column{Name: "fields", Value: "'{}'"}, fill.Column{Name: "received_at", Value: "n"}))
 }
 
 // rows inserts rows that the database itself generates.

@@ -63,13 +63,17 @@ func (r *incomingRoutes) list(c *route.Call, ch weir.Channel) (route.Reply, erro
 		return route.Reply{}, err
 	}
 	list, next := pageOf(rows, most, func(m *weir.Incoming) IncomingView {
-		v := IncomingView{ID: strconv.FormatInt(m.ID, 10), From: m.From, To: m.To, Body: m.Body, GUID: m.GUID, ReceivedAt: m.ReceivedAt.UTC(), Fields: m.Fields}
+		v := incomingView(m)
 		if !c.PII() {
 			maskIncoming(&v)
 		}
 		return v
 	}, func(v *IncomingView) string { return v.ID })
 	return route.Reply{Status: http.StatusOK, Body: IncomingList{list, next}}, nil
+}
+
+func incomingView(m *weir.Incoming) IncomingView {
+	return IncomingView{ID: strconv.FormatInt(m.ID, 10), From: m.From, To: m.To, Body: m.Body, GUID: m.GUID, ReceivedAt: m.ReceivedAt.UTC(), Fields: m.Fields}
 }
 
 // maskIncoming masks a message and all other fields that the provider sent with

@@ -22,6 +22,7 @@ import (
 type Store interface {
 	weir.ChannelStore
 	weir.ContactReader
+	weir.AddressReader
 	incomingReader
 	readiness
 }

@@ -83,8 +83,8 @@ func RouteScopes() map[string][]operators.Scope {
 		"list-purposes": readPurposes, "get-purpose": readPurposes,
 		"put-purpose": changePeople, "delete-purpose": changePeople,
 		"post-consents": changePeople, "list-consents": changePeople, "erase-consents": changePeople,
-		// Its route also requires pii:read.
-		"search-consents": {operators.ScopePeopleAdmin, operators.ScopeContactsRead},
+		// Their routes also require pii:read.
+		"search-consents": {operators.ScopePeopleAdmin, operators.ScopeContactsRead}, "find-person": {operators.ScopePeopleAdmin, operators.ScopeContactsRead},
 
 		"list-audit": changeChannels,
 		"whoami":     operators.Scopes(), // any scope

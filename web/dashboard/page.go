@@ -34,6 +34,7 @@ type page struct {
 	// posted loads the page from a form whose fields must not appear in a URL; nil:
 	// there is none.
 	posted func(*visit) (*content, error)
+	sent   handler // a file for such a form; nil: there is none
 }
 
 // content is the content of a page.

@@ -27,9 +27,8 @@ const (
 
 // Limits of the API.
 const (
-	maxAddress  = 255  // characters
-	maxProof    = 500  // characters of what was said
-	maxConsents = 1000 // of a history
+	maxAddress = 255 // characters
+	maxProof   = 500 // characters of what was said
 	// maxPurposeTitle is the length of a title in a choice, which a phone has room for.
 	maxPurposeTitle = 40
 )
@@ -41,6 +40,7 @@ type peopleData struct {
 	Wrong     string // what is wrong with it; empty: nothing
 	Person    *personView
 	Form      *consentForm // nil: nothing can be recorded here
+	Confirm   *confirmForm // nil: there is nothing to confirm
 }
 
 // personView is what is known of an address.
@@ -50,10 +50,19 @@ type personView struct {
 	Counts   []saidView // what counts, for each purpose
 	Partly   bool       // it is refused for some purposes, or over some channels
 	ByPerson bool       // the person refused, so that no operator can take it back
-	History  []saidView // newest first
-	Clipped  bool       // the history has older entries
 	Number   string     // for a search of contacts; empty: the address is not a phone number
+	Verdicts []peopleapi.VerdictView
+	Talk     []*talkView // what went to the person and came from one, newest first
+	Clipped  bool        // there are older consents, which Talk does not have
+	Waiting  int         // contacts of Talk that can be canceled before they are dispatched
+	Older    *olderForm  // nil: Talk has everything
 
+	Respondents     []peopleapi.PersonRespondentView
+	MoreRespondents bool
+	UnsearchedSince *time.Time // until UnsearchedUntil: contacts that were not looked at
+	UnsearchedUntil *time.Time
+
+	To     string // in forms
 	states []people.State
 }
 
@@ -140,19 +149,19 @@ func loadPeople(v *visit) (*content, error) {
 }
 
 // searchPerson shows what is known of an address, which is posted in a form so that it
-// never appears in a URL.
+// never appears in a URL. Pages of contacts and respondents post an id instead.
 func searchPerson(v *visit) (*content, error) {
-	to := strings.TrimSpace(v.r.PostForm.Get("to"))
-	if wrong := wrongAddress(to); wrong != "" && v.maySearch() {
-		c, d := peopleContent(v, to, nil)
+	q := readPersonQuery(v.r.PostForm)
+	if wrong := wrongAddress(q.To); wrong != "" && q.id() == "" && v.maySearch() {
+		c, d := peopleContent(v, q.To, nil)
 		c.status, d.Wrong = http.StatusUnprocessableEntity, wrong
 		return c, nil
 	}
-	found, err := findPerson(v.caller, to)
+	found, err := findPerson(v.caller, q)
 	if err != nil {
 		return nil, err
 	}
-	c, _ := peopleContent(v, to, found)
+	c, _ := peopleContent(v, found.To, found)
 	return c, nil
 }
 
@@ -167,14 +176,17 @@ func wrongAddress(to string) string {
 	return ""
 }
 
-func findPerson(c *caller, to string) (*personView, error) {
-	var found peopleapi.PersonConsents
-	if err := c.call(http.MethodPost, "/v1/consents:search", map[string]any{"to": to, "limit": maxConsents}, &found); err != nil {
+func findPerson(c *caller, q personQuery) (*personView, error) {
+	found, err := q.find(c, personPage)
+	if err != nil {
 		return nil, err
 	}
-	p := &personView{Masked: auth.MaskNumber(to), Refused: found.Refused, Clipped: len(found.Consents) == maxConsents}
-	if strings.HasPrefix(people.Canonical(to), "tel:") && !strings.Contains(to, ":") {
-		p.Number = to
+	p := &personView{
+		Masked: auth.MaskNumber(found.To), Refused: found.Refused, Clipped: found.MoreConsents, Verdicts: found.Verdicts, Respondents: found.Respondents, MoreRespondents: found.MoreRespondents,
+		UnsearchedSince: found.UnsearchedSince, UnsearchedUntil: found.UnsearchedUntil, To: found.To,
+	}
+	if strings.HasPrefix(people.Canonical(p.To), "tel:") && !strings.Contains(p.To, ":") {
+		p.Number = p.To
 	}
 	p.states = counting(found.States)
 	for _, s := range p.states {
@@ -184,11 +196,7 @@ func findPerson(c *caller, to string) (*personView, error) {
 		p.Counts = append(p.Counts, line)
 		p.ByPerson = p.ByPerson || s.Purpose == people.AllPurposes && s.Status == people.Refused && s.Source.ByPerson()
 	}
-	for _, one := range found.Consents {
-		line := said(people.Status(one.Status), people.Source(one.Source), one.Purpose, one.At)
-		line.Words, line.By = one.Words, one.By
-		p.History = append(p.History, line)
-	}
+	p.talk(found, q)
 	return p, nil
 }
 
@@ -280,7 +288,7 @@ func readBack(v *visit, to string) *personView {
 	if !v.maySearch() {
 		return nil
 	}
-	found, _ := findPerson(v.caller, to)
+	found, _ := findPerson(v.caller, personQuery{To: to})
 	return found
 }
 

@@ -88,7 +88,7 @@ func TestPeople_RefusalByWordIsShownAndOnlyThePersonTakesItBack(t *testing.T) {
 	r := newRigAfter(t, refusesByWord, nil, peopleScopes)
 	b := r.login(peopleScopes)
 	page := b.post("/people", url.Values{"to": {numberCanary}}).want(200).
-		has("refused: is not contacted", "2026-03-01 12:00:00 UTC", "the person sent a stop word", "all purposes", "Stop &lt;b&gt;now&lt;/b&gt;", `<td class="code">texts</td>`, `id="only-person"`)
+		has("refused: is not contacted", "2026-03-01 12:00:00 UTC", "the person sent a stop word", "all purposes", "Stop &lt;b&gt;now&lt;/b&gt;", `recorded by <span class="code">texts</span>`, `id="only-person"`)
 	page = b.post("/people/record", consentOf(t, page, "status", "given", "words", "on the phone: it was a mistake")).want(200).
 		has("changes nothing: ***77 stays refused. Only the person can take back what the person refused", "refused: is not contacted", "the person sent a stop word", "on the phone: it was a mistake")
 	noNumberInLinks(t, page)
@@ -126,7 +126,7 @@ func TestPeople_OperatorRecordsARefusalAndTakesItBack(t *testing.T) {
 
 	admin := r.login("channels:admin")
 	r.soon(func() bool { return strings.Count(admin.get("/audit").want(200).body, "post-consents") == 5 })
-	audit := admin.get("/audit").has("search-consents", "***77").hasNot(numberCanary[1:], "never again")
+	audit := admin.get("/audit").has("find-person", "***77").hasNot(numberCanary[1:], "never again")
 	if n := strings.Count(audit.body, "***77"); n < 10 { // one for each time that it was recorded, and shown
 		t.Errorf("%d entries of the audit log have the masked address", n)
 	}

@@ -41,7 +41,7 @@ func New(o Options) (*Dashboard, error) {
 func pages() []*page {
 	return slices.Concat(
 		[]*page{{name: "overview", path: "/", nav: "Overview", load: loadOverview, live: []string{"summary", "channels", "surveys", "wallboard", "processes"}}, channelPage()},
-		contactPages(), peoplePages(), purposePages(), limitPages(), surveyPages(), routerPages(), webhookPages(),
+		contactPages(), peoplePages(), personPages(), purposePages(), limitPages(), surveyPages(), routerPages(), webhookPages(),
 		[]*page{{name: "audit", path: "/audit", nav: "Audit", scopes: []operators.Scope{operators.ScopeChannelsAdmin}, load: loadAudit, live: []string{"entries"}}},
 	)
 }
@@ -230,6 +230,9 @@ func (d *Dashboard) route() error {
 		}
 		if p.posted != nil {
 			d.routes["POST "+exact(p.path)] = d.withSession(p.scopes, d.serveForm(p))
+		}
+		if p.sent != nil {
+			d.routes["POST "+exact(p.path)] = d.withSession(p.scopes, p.sent)
 		}
 		for i := range p.actions {
 			a := &p.actions[i]

@@ -14,6 +14,7 @@ import (
 	"weir/operators"
 	"weir/people"
 	"weir/surveys"
+	"weir/web/api"
 	"weir/web/auth"
 	"weir/web/httpjson"
 	"weir/web/route"
@@ -25,7 +26,10 @@ type Options struct {
 	Surveys  SurveyLister // which may name a purpose; nil: there are none
 	Channels ChannelReader
 	Broker   Broker
-	Now      func() time.Time
+	// Finder finds contacts and messages, Respondents respondents; nil: there are none.
+	Finder      *api.Finder
+	Respondents RespondentFinder
+	Now         func() time.Time
 }
 
 // Broker calls off contacts in flight.
@@ -127,8 +131,9 @@ type PersonConsents struct {
 
 // Routes returns the routes of consents.
 func Routes(o Options) []*route.Route {
-	r := &routes{o}
+	r := &routes{o, &people.Zones{}}
 	return append(slices.Concat(r.purposeRoutes(), r.limitRoutes(), r.priceRoutes(), r.skippedRoutes()), []*route.Route{
+		r.personRoute(),
 		{
 			Method: "POST", Path: "/v1/consents", ID: "post-consents", Tag: "people", Summary: "Record refusals and consents",
 			Description: "1 to 1000, all or none. They are durable before the response, and a contact whose claim begins after it is not dispatched to an address that has refused: it ends as suppressed, also if it waited already. What is in flight is called off where the provider can. " +
@@ -159,7 +164,10 @@ func Routes(o Options) []*route.Route {
 	}...)
 }
 
-type routes struct{ Options }
+type routes struct {
+	Options
+	zones *people.Zones
+}
 
 // callOff calls off what is in flight to people who refused.
 func (r *routes) callOff(ctx context.Context, list []people.Consent, states []people.State) int {
@@ -229,12 +237,16 @@ func (r *routes) search(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
+	return route.Reply{Status: http.StatusOK, Body: personConsents(states, list), Changes: []operators.FieldChange{{Field: "to", After: auth.MaskNumber(to)}}}, nil
+}
+
+func personConsents(states []people.State, list []people.Consent) PersonConsents {
 	out := PersonConsents{States: stateViews(states), Consents: make([]ConsentView, len(list))}
 	out.Refused, _ = people.Decide(states, people.AllPurposes)
 	for i := range list {
 		out.Consents[i] = consentView(&list[i])
 	}
-	return route.Reply{Status: http.StatusOK, Body: out, Changes: []operators.FieldChange{{Field: "to", After: auth.MaskNumber(to)}}}, nil
+	return out
 }
 
 func consentView(x *people.Consent) ConsentView {

@@ -56,7 +56,7 @@ func Root(o Options) *cobra.Command { return tree(app.New(o)) }
 
 func tree(a *app.App) *cobra.Command {
 	root := command.Root(command.Group("weir", "A durable contact broker", about,
-		server.ServeCommand(a), server.ResumeCommand(a), server.ProcessesCommand(a), server.MigrateCommand(a), server.ConfigCommand(a), server.HealthcheckCommand(a), channels.Command(a), channels.LimitCommand(a), channels.PriceCommand(a), contacts.Command(a), contacts.DeadLettersCommand(a), people.Command(a), people.PurposeCommand(a), events.Command(a), webhooks.Command(a), webhooks.ListenCommand(a), events.AuditCommand(a), top.Command(a), surveys.Command(a), router.Command(a), server.TokenCommand(a),
+		server.ServeCommand(a), server.ResumeCommand(a), server.ProcessesCommand(a), server.MigrateCommand(a), server.ConfigCommand(a), server.HealthcheckCommand(a), channels.Command(a), channels.LimitCommand(a), channels.PriceCommand(a), contacts.Command(a), contacts.DeadLettersCommand(a), people.Command(a), people.PersonCommand(a), people.PurposeCommand(a), events.Command(a), webhooks.Command(a), webhooks.ListenCommand(a), events.AuditCommand(a), top.Command(a), surveys.Command(a), router.Command(a), server.TokenCommand(a),
 		openapi(a), version(a)), a.Console.Stdout, a.Console.Stderr)
 	root.Version = versionText(a)
 	root.SetVersionTemplate("{{.Version}}\n")

@@ -14,6 +14,10 @@ import (
 const (
 	purgeEvery = 5 * time.Minute
 	purgeBatch = 1000
+	indexEvery = time.Minute
+	// segmentSize is how many contacts the index of addresses takes at a time. As many of the newest
+	// ones are not in it, and a search reads all of them.
+	segmentSize = 50_000
 	// minutesRetention is how long the counters per minute are kept, for the charts.
 	minutesRetention = 48 * time.Hour
 	sweepEvery       = 15 * time.Second
@@ -31,13 +35,19 @@ type job struct {
 
 // storeJobs returns the background jobs that clean up the store: they remove contacts
 // and events that are older than their retention, old counters per minute, deleted
-// surveys and abandoned imports. One job counts dead letters for the metrics, because
-// only the store has that number.
+// surveys and abandoned imports. Others index contacts by address, and count dead letters
+// for the metrics, because only the store has that number.
 func storeJobs(c config.Config, store *persistence.Store) []job {
 	return []job{
 		{name: "purge contacts", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
 			n, err := store.Purge(ctx, time.Now().Add(-c.Retention.Duration()), purgeBatch)
 			return n >= purgeBatch, err
+		}},
+		{name: "index addresses", every: indexEvery, step: func(ctx context.Context) (bool, error) {
+			return store.IndexAddresses(ctx, segmentSize)
+		}},
+		{name: "purge index of addresses", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
+			return store.PurgeAddresses(ctx, purgeBatch)
 		}},
 		{name: "purge events", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
 			n, err := store.PurgeEvents(ctx, time.Now().Add(-c.EventRetention.Duration()), purgeBatch)

@@ -1,5 +1,6 @@
-// People: what a person said is found by address, and recorded.
+// People: what a person said is found by address, and recorded; everything about a person is shown, exported, canceled and erased.
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { login } from "../browser.mjs";
 import { fact, flash, heading, shows } from "../steps.mjs";
 import { look4 } from "./look.mjs";
@@ -29,9 +30,9 @@ export async function people({ report, browser, weir, operator }) {
     await report.check(`${how}: a refusal is recorded, and loading the page again records no other`, page, async () => {
       assert.match(await record("refused", `by phone: never call me again ${how}`), /refusal of \*\*\*01 is recorded/);
       assert.match(await fact(page, "Status", "main .facts"), /^refused/);
-      const rows = await page.locator("main tbody tr").count();
+      const entries = await page.locator("#talk > li").count();
       await page.reload();
-      assert.equal(await page.locator("main tbody tr").count(), rows);
+      assert.equal(await page.locator("#talk > li").count(), entries);
       await look("a person who refused");
     });
     await report.check(`${how}: mistakes are shown beside their fields, and what was typed stays`, page, async () => {
@@ -46,6 +47,43 @@ export async function people({ report, browser, weir, operator }) {
       assert.match(await record("given", "by phone: call me"), /\*\*\*01 may be contacted/);
       assert.match(await fact(page, "Status", "main .facts"), /^not refused/);
     });
+    await report.check(`${how}: everything about a person is one conversation, and opens from a contact`, page, async () => {
+      const made = await weir.api("POST", "/v1/channels/held/contacts", { contacts: [1, 2].map((n) => ({ to: number, messages: [`hello ${n}`] })) });
+      await page.goto(`${weir.url}/contacts/${made.contacts[0].id}`);
+      await page.click("#person");
+      await heading(page, "Person");
+      await shows(page, "#verdicts-head + ul", "For default the person may be contacted now.");
+      await shows(page, "#talk > li:first-child", "hello 2");
+      await shows(page, "#talk", "never call me again");
+      assert.ok(!page.url().includes(number.slice(1)));
+      await look("a conversation");
+    });
+    await report.check(`${how}: the person is exported`, page, async () => {
+      const [file] = await Promise.all([page.waitForEvent("download"), page.click("#person-export")]);
+      const whole = JSON.parse(await readFile(await file.path(), "utf8"));
+      assert.equal(whole.to, number);
+      assert.ok(whole.contacts.length >= 2 && whole.consents.length >= 2);
+    });
+    await report.check(`${how}: what waits is canceled after a question`, page, async () => {
+      await page.click("#person-cancel");
+      await shows(page, "#confirm-head + p", "Contacts in flight continue");
+      assert.equal(await fact(page, "Contacts that wait", "main .question"), "2");
+      await look("a question about a person");
+      await page.click("#confirm");
+      assert.match(await flash(page), /2 of 2 waiting contacts are canceled/);
+      assert.equal(await page.locator("#person-cancel").count(), 0);
+    });
+    if (!javaScriptEnabled) {
+      await report.check(`${how}: what was said is erased after a question`, page, async () => {
+        await page.click("#person-erase");
+        await shows(page, "#confirm-head + p", "This cannot be undone");
+        await page.click("#confirm-back");
+        await page.click("#person-erase");
+        await page.click("#confirm");
+        assert.match(await flash(page), /The address is erased from \d+ consents/);
+        assert.ok(!(await page.locator("#talk").innerText()).includes("never call me again"));
+      });
+    }
     await page.context().close();
   }
 }

@@ -25,6 +25,20 @@ type Console struct {
 	environ        Environ
 }
 
+// FirstLine returns the first line of standard input, without blanks around it: for what the
+// history of commands must not keep.
+func (o *Console) FirstLine(c *cobra.Command) (string, error) {
+	from, _, _, err := o.OpenInput(c, "-")
+	if err != nil {
+		return "", err
+	}
+	line, err := bufio.NewReader(from).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	return strings.TrimSpace(line), nil
+}
+
 // Note writes a remark to standard error.
 func (o *Console) Note(text string) {
 	_, _ = fmt.Fprintln(o.Stderr, text)

@@ -2,11 +2,9 @@
 package contacts
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -116,15 +114,10 @@ func readQuery(console *app.Console, c *cobra.Command, q *contactQuery) error {
 		}
 	}
 	if q.number == "-" {
-		from, _, _, err := console.OpenInput(c, q.number)
-		if err != nil {
+		var err error
+		if q.number, err = console.FirstLine(c); err != nil {
 			return err
 		}
-		line, err := bufio.NewReader(from).ReadString('\n')
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
-		q.number = strings.TrimSpace(line)
 	}
 	if q.number == "" {
 		return command.UsageError(c, "--to needs a phone number")

@@ -1,4 +1,4 @@
-// Package people holds the commands "weir consent" and "weir purpose".
+// Package people holds the commands "weir consent", "weir person" and "weir purpose".
 package people
 
 import (

@@ -1,0 +1,148 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"weir"
+	"weir/channels"
+	"weir/people"
+	"weir/web/httpjson"
+	"weir/web/route"
+)
+
+// Conversation is what went to a person, and what came from one, over all channels: a part of
+// both together, newest first.
+type Conversation struct {
+	Contacts        []ContactView  `json:"contacts" nullable:"false" doc:"contacts to the person over all channels, newest first, with their attempts"`
+	Messages        []ReceivedView `json:"messages" nullable:"false" doc:"messages from the person over all channels, newest first"`
+	UnsearchedSince *time.Time     `json:"unsearched_since,omitempty" doc:"contacts accepted from then on, until unsearched_until, were not looked at: the index of addresses does not have them yet, as for some minutes after an upgrade; absent: all were"`
+	UnsearchedUntil *time.Time     `json:"unsearched_until,omitempty" doc:"see unsearched_since"`
+	NextCursor      string         `json:"next_cursor,omitempty" doc:"for what is older; absent: there is nothing"`
+}
+
+// ReceivedView is a message of a person, with its channel.
+type ReceivedView struct {
+	Channel string `json:"channel" doc:"that received it"`
+	IncomingView
+}
+
+// Finder finds contacts and messages by the address of a person.
+type Finder struct {
+	lookup    channelLookup
+	directory *channels.Directory
+	store     Store
+	pages     contactPages
+}
+
+// NewFinder returns a finder of contacts and messages.
+func NewFinder(o Options, l Links) *Finder {
+	lookup := channelLookup{l.Store}
+	return &Finder{lookup, o.Directory, l.Store, contactPages{lookup, l.Store, l.Broker}}
+}
+
+// AddressOf returns the address of a contact.
+func (f *Finder) AddressOf(ctx context.Context, ref weir.Ref) (string, error) {
+	c, _, err := f.store.Contact(ctx, ref)
+	if weir.CodeOf(err) == weir.CodeNotFound {
+		return "", weir.Errorf(weir.CodeNotFound, "there is no contact %s", ref)
+	}
+	return c.To, err
+}
+
+// schemes are what providers write before the number of a sender.
+func schemes() []string { return []string{"sms://", "tel:", "whatsapp:"} }
+
+// Spellings returns the forms in which channels may know an address.
+func (f *Finder) Spellings(given string) []string {
+	list := addressesOf(f.directory.Types(), given, []string{""})
+	for _, number := range people.Numbers(people.Canonical(given)) {
+		for _, to := range addressesOf(f.directory.Types(), number, []string{""}) {
+			if !slices.Contains(list, to) {
+				list = append(list, to)
+			}
+		}
+	}
+	if !slices.Contains(list, given) {
+		list = append(list, given)
+	}
+	return list
+}
+
+// senders returns the forms in which providers may have written a sender.
+func senders(spellings []string) []string {
+	list := slices.Clone(spellings)
+	for _, s := range spellings {
+		for _, scheme := range schemes() {
+			list = append(list, scheme+s)
+		}
+	}
+	return list
+}
+
+// Page returns what is older than an id of a contact or message, at most limit of both
+// together; 0: the newest.
+func (f *Finder) Page(c *route.Call, to []string, before int64, limit int) (Conversation, error) {
+	found, err := f.store.ContactsTo(c, to, weir.ContactID(before), limit)
+	if err != nil {
+		return Conversation{}, err
+	}
+	messages, err := f.store.IncomingFrom(c, senders(to), before, limit+1)
+	if err != nil {
+		return Conversation{}, err
+	}
+	n, m, last := merge(found.Contacts, messages, limit)
+	out := Conversation{UnsearchedSince: httpjson.Instant(found.GapSince), UnsearchedUntil: httpjson.Instant(found.GapUntil)}
+	if found.More || n < len(found.Contacts) || m < len(messages) {
+		out.NextCursor = strconv.FormatInt(last, 10)
+	}
+	known := map[weir.ChannelID]weir.Channel{}
+	if out.Contacts, err = f.contacts(c, found.Contacts[:n], known); err != nil {
+		return Conversation{}, err
+	}
+	out.Messages = make([]ReceivedView, m)
+	for i := range out.Messages {
+		ch, err := f.lookup.byID(c, messages[i].Channel, known)
+		if err != nil {
+			return Conversation{}, err
+		}
+		out.Messages[i] = ReceivedView{ch.Name, incomingView(&messages[i].Incoming)}
+	}
+	return out, nil
+}
+
+// merge returns how many contacts and messages are the newest limit of both, and the id of the
+// last of them. Their ids are of one order, that of time.
+func merge(contacts []weir.Contact, messages []weir.Received, limit int) (n, m int, last int64) {
+	for n+m < limit && (n < len(contacts) || m < len(messages)) {
+		if m == len(messages) || n < len(contacts) && int64(contacts[n].ID) > messages[m].ID {
+			last = int64(contacts[n].ID)
+			n++
+			continue
+		}
+		last = messages[m].ID
+		m++
+	}
+	return n, m, last
+}
+
+// contacts returns the views of contacts, with all attempts.
+func (f *Finder) contacts(c *route.Call, rows []weir.Contact, known map[weir.ChannelID]weir.Channel) ([]ContactView, error) {
+	views := make([]ContactView, len(rows))
+	for i := range rows {
+		ch, err := f.lookup.byID(c, rows[i].Channel, known)
+		if err != nil {
+			return nil, err
+		}
+		var ended []weir.Attempt
+		if rows[i].Attempt > 1 || rows[i].Attempt == 1 && rows[i].State.Waiting() {
+			if _, ended, err = f.store.Contact(c, rows[i].Ref); err != nil && weir.CodeOf(err) != weir.CodeNotFound {
+				return nil, err
+			}
+		}
+		views[i] = contactView(&rows[i], ch.Name, attemptViews(&rows[i], ended))
+	}
+	return views, f.pages.addReasons(c, rows, known, views)
+}

@@ -1,0 +1,287 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"weir"
+	"weir/operators"
+	"weir/people"
+	"weir/web/api"
+	"weir/web/dashboard/display"
+	peopleapi "weir/web/people"
+)
+
+const (
+	cancelPath = peoplePath + "/cancel"
+	erasePath  = peoplePath + "/erase"
+	exportPath = peoplePath + "/export"
+
+	personPage  = 100  // contacts and messages of a page
+	personBatch = 1000 // the same where all are read
+	maxBatches  = 100  // of one export
+	maxCancel   = 500  // contacts that one request cancels
+)
+
+// personQuery says which person a form is about: by the address, or by the id of a contact or
+// of a respondent.
+type personQuery struct {
+	To, Contact, Respondent string
+	Cursor                  string
+	Above                   time.Time // the page before ended there; zero: it is the first
+}
+
+func readPersonQuery(form url.Values) personQuery {
+	q := personQuery{To: strings.TrimSpace(form.Get("to")), Contact: form.Get("contact"), Respondent: form.Get("respondent"), Cursor: form.Get("cursor")}
+	q.Above, _ = time.Parse(time.RFC3339Nano, form.Get("above"))
+	return q
+}
+
+// id returns what names the person other than an address.
+func (q *personQuery) id() string { return q.Contact + q.Respondent }
+
+// find asks the API for the person, and one page of contacts and messages.
+func (q *personQuery) find(c *caller, limit int) (found peopleapi.PersonView, err error) {
+	body := map[string]any{"limit": limit}
+	for name, value := range map[string]string{"to": q.To, "contact": q.Contact, "respondent": q.Respondent, "cursor": q.Cursor} {
+		if value != "" {
+			body[name] = value
+		}
+	}
+	return found, c.call(http.MethodPost, "/v1/people:find", body, &found)
+}
+
+// all reads every page; one of very many keeps the cursor of the rest.
+func (q personQuery) all(c *caller) (peopleapi.PersonView, error) {
+	whole, err := q.find(c, personBatch)
+	for range maxBatches {
+		if err != nil || whole.NextCursor == "" {
+			break
+		}
+		q.Cursor = whole.NextCursor
+		var next peopleapi.PersonView
+		next, err = q.find(c, personBatch)
+		whole.Contacts, whole.Messages = append(whole.Contacts, next.Contacts...), append(whole.Messages, next.Messages...)
+		whole.NextCursor = next.NextCursor
+	}
+	return whole, err
+}
+
+// talkView is an entry of what went to a person and came from one.
+type talkView struct {
+	At      time.Time
+	Contact *api.ContactView  // or
+	Message *api.ReceivedView // or
+	Said    *saidView
+}
+
+// Texts returns what a contact says.
+func (t *talkView) Texts() string {
+	if t.Contact.Call != nil {
+		return "a call"
+	}
+	return strings.Join(t.Contact.Messages, " / ")
+}
+
+// Purpose returns the purpose of a contact; empty: that of most contacts.
+func (t *talkView) Purpose() string {
+	if t.Contact.Purpose == people.DefaultPurpose {
+		return ""
+	}
+	return t.Contact.Purpose
+}
+
+// RuleText describes the rule that stopped a contact; empty: none did.
+func (t *talkView) RuleText() string {
+	if t.Contact.Rule == "" {
+		return ""
+	}
+	return ruleText(t.Contact.Rule)
+}
+
+// Result returns the state or outcome of a contact.
+func (t *talkView) Result() string {
+	if t.Contact.Outcome != "" {
+		return string(t.Contact.Outcome)
+	}
+	return t.Contact.State
+}
+
+// olderForm asks for the next page.
+type olderForm struct{ To, Cursor, Above string }
+
+// talk puts contacts, messages and consents of a page into one list, newest first. A consent
+// belongs to the page that has what was sent and received at its time.
+func (p *personView) talk(found peopleapi.PersonView, q personQuery) {
+	oldest := q.Above
+	for i := range found.Contacts {
+		c := &found.Contacts[i]
+		p.Talk, oldest = append(p.Talk, &talkView{At: c.QueuedAt, Contact: c}), earlier(oldest, c.QueuedAt)
+		if c.State == weir.Queued.String() {
+			p.Waiting++
+		}
+	}
+	for i := range found.Messages {
+		m := &found.Messages[i]
+		p.Talk, oldest = append(p.Talk, &talkView{At: m.ReceivedAt, Message: m}), earlier(oldest, m.ReceivedAt)
+	}
+	last := found.NextCursor == ""
+	for _, one := range found.Consents {
+		if !q.Above.IsZero() && !one.At.Before(q.Above) || !last && one.At.Before(oldest) {
+			continue
+		}
+		line := said(people.Status(one.Status), people.Source(one.Source), one.Purpose, one.At)
+		line.Words, line.By = one.Words, one.By
+		p.Talk = append(p.Talk, &talkView{At: one.At, Said: &line})
+	}
+	slices.SortStableFunc(p.Talk, func(a, b *talkView) int { return b.At.Compare(a.At) })
+	p.Clipped = p.Clipped && last
+	if !last {
+		p.Older = &olderForm{p.To, found.NextCursor, oldest.Format(time.RFC3339Nano)}
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// MayFind reports whether to offer everything about a person.
+func (c *caller) MayFind() bool { return c.maySearch() }
+
+// confirmForm asks for confirmation of something about a person. It is a part of the page,
+// because a question of its own would need the address in its URL.
+type confirmForm struct {
+	To, Text, Button string
+	Action           string // last segment of the path
+	Facts            []fact
+}
+
+// confirmed shows a person with a question, unless it was answered; then it does what was asked
+// and shows the person after it.
+func confirmed(ask func(*visit, *personView) (*confirmForm, error), run func(*visit, string) (*flash, error)) func(*visit) (*content, error) {
+	return func(v *visit) (*content, error) {
+		to := strings.TrimSpace(v.r.PostForm.Get("to"))
+		if wrong := wrongAddress(to); wrong != "" {
+			c, d := peopleContent(v, to, nil)
+			c.status, d.Wrong = http.StatusUnprocessableEntity, wrong
+			return c, nil
+		}
+		var done *flash
+		var err error
+		if v.r.PostForm.Get("confirmed") != "" {
+			if done, err = run(v, to); err != nil {
+				return nil, err
+			}
+		}
+		found, err := findPerson(v.caller, personQuery{To: to})
+		if err != nil {
+			return nil, err
+		}
+		c, d := peopleContent(v, to, found)
+		if c.flash = done; done == nil {
+			d.Confirm, err = ask(v, found)
+		}
+		return c, err
+	}
+}
+
+// waitingOf lists the contacts of a person that are not dispatched yet.
+func waitingOf(c *caller, to string) (ids []string, err error) {
+	whole, err := personQuery{To: to}.all(c)
+	for i := range whole.Contacts {
+		if whole.Contacts[i].State == weir.Queued.String() {
+			ids = append(ids, whole.Contacts[i].ID)
+		}
+	}
+	return ids, err
+}
+
+func askCancelWaiting(v *visit, p *personView) (*confirmForm, error) {
+	ids, err := waitingOf(v.caller, p.To)
+	return &confirmForm{
+		To: p.To, Action: "cancel", Button: "Cancel waiting contacts",
+		Text:  "The contacts that wait end as canceled at once. Contacts in flight continue. A survey may contact the person again: to prevent that, record that the person does not want to be contacted.",
+		Facts: []fact{{"Contacts that wait", display.Number(len(ids))}},
+	}, err
+}
+
+func cancelWaiting(v *visit, to string) (*flash, error) {
+	ids, err := waitingOf(v.caller, to)
+	if err != nil {
+		return nil, err
+	}
+	done, left := 0, max(0, len(ids)-maxCancel)
+	for _, id := range ids[:len(ids)-left] {
+		var out api.CanceledView
+		err := v.call(http.MethodDelete, apiPath("v1", "contacts", id), nil, &out)
+		switch status, _ := statusOf(err); {
+		case err == nil && out.State == weir.Done.String():
+			done++
+		case err != nil && status != http.StatusConflict && status != http.StatusNotFound:
+			return nil, err // what is canceled stays so
+		}
+	}
+	f := &flash{Text: display.Number(done) + " of " + display.Number(len(ids)) + " waiting contacts are canceled."}
+	if done < len(ids) {
+		f.Text += " The others were dispatched meanwhile, or are still to be canceled."
+	}
+	f.Bad = left > 0
+	return f, nil
+}
+
+func askErase(_ *visit, p *personView) (*confirmForm, error) {
+	return &confirmForm{
+		To: p.To, Action: "erase", Button: "Erase what was said",
+		Text: "This cannot be undone. The address, what was said and the idempotency keys are removed from the history of consents. Whether the person may be contacted stays as it is, by a keyed hash. " +
+			"Contacts, messages and respondents keep the address until they are deleted: contacts and messages at the end of the retention, respondents with their survey.",
+	}, nil
+}
+
+func eraseConsents(v *visit, to string) (*flash, error) {
+	var out peopleapi.ErasedView
+	if err := v.call(http.MethodPost, "/v1/consents:erase", map[string]any{"to": to}, &out); err != nil {
+		return nil, err
+	}
+	return &flash{Text: "The address is erased from " + display.Number(out.Erased) + " consents. Whether the person may be contacted has not changed."}, nil
+}
+
+// exportPerson sends everything about a person as a file.
+func exportPerson(v *visit, w http.ResponseWriter) error {
+	if err := v.readForm(w); err != nil {
+		return err
+	}
+	q := readPersonQuery(v.r.PostForm)
+	if wrong := wrongAddress(q.To); wrong != "" && q.id() == "" {
+		return &problem{Status: http.StatusUnprocessableEntity, Detail: wrong}
+	}
+	whole, err := q.all(v.caller)
+	if err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(whole, "", "  ")
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Disposition", `attachment; filename="person.json"`)
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write(append(text, '\n')) // the browser may have disconnected
+	return nil
+}
+
+// personPages are the pages of what can be done about a person: each shows the person after it.
+func personPages() []*page {
+	finders := []operators.Scope{operators.ScopePeopleAdmin, operators.ScopeContactsRead}
+	return []*page{
+		{name: "people", path: cancelPath, scopes: []operators.Scope{operators.ScopeContactsWrite}, load: loadPeople, posted: confirmed(askCancelWaiting, cancelWaiting)},
+		{name: "people", path: erasePath, scopes: []operators.Scope{operators.ScopePeopleAdmin}, load: loadPeople, posted: confirmed(askErase, eraseConsents)},
+		{name: "people", path: exportPath, scopes: finders, load: loadPeople, sent: exportPerson},
+	}
+}

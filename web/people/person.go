@@ -1,0 +1,234 @@
+package people
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir"
+	"weir/operators"
+	"weir/people"
+	"weir/surveys"
+	"weir/web/api"
+	"weir/web/auth"
+	"weir/web/httpjson"
+	"weir/web/route"
+)
+
+// RespondentFinder finds respondents over all surveys.
+type RespondentFinder interface {
+	ByPhone(ctx context.Context, phone string, limit int) ([]surveys.Respondent, error)
+	RespondentsByID(ctx context.Context, ids []surveys.RespondentID) ([]surveys.Respondent, error)
+	SurveyByID(ctx context.Context, id int64) (surveys.Survey, error)
+}
+
+// maxRespondents bounds the surveys in which a person is found.
+const maxRespondents = 500
+
+// FindBody names a person.
+type FindBody struct {
+	To         string `json:"to,omitempty" minLength:"1" maxLength:"255" doc:"phone number with its country code, or another address; or contact, or respondent" example:"+525512345678"`
+	Contact    string `json:"contact,omitempty" minLength:"1" maxLength:"50" doc:"id of a contact to the person" example:"1-4503599627370496"`
+	Respondent string `json:"respondent,omitempty" minLength:"1" maxLength:"50" doc:"id of the person as the respondent of a survey" example:"r2s"`
+	Limit      int    `json:"limit,omitempty" minimum:"1" maximum:"1000" default:"100" doc:"most contacts and messages together, and most consents of the history"`
+	Cursor     string `json:"cursor,omitempty" maxLength:"20" doc:"next_cursor of the page before: for older contacts and messages; everything else is the same on each page"`
+}
+
+// PersonView is everything that is known of an address.
+type PersonView struct {
+	To              string                 `json:"to" doc:"the address, as the request or the contact has it" example:"+525512345678"`
+	Verdicts        []VerdictView          `json:"verdicts" nullable:"false" doc:"whether the person may be contacted now, for each purpose"`
+	MoreConsents    bool                   `json:"more_consents,omitempty" doc:"the history of consents has older ones"`
+	Respondents     []PersonRespondentView `json:"respondents" nullable:"false" doc:"the person as a respondent of surveys, newest first"`
+	MoreRespondents bool                   `json:"more_respondents,omitempty" doc:"the person is a respondent of more surveys"`
+	PersonConsents
+	api.Conversation
+}
+
+// VerdictView is what the rules of a purpose say about a person now.
+type VerdictView struct {
+	Purpose string      `json:"purpose" doc:"the purpose" example:"research"`
+	Allowed bool        `json:"allowed" doc:"whether the person may be contacted now. Rules about a text, limits of channels and what is in flight are looked at for each contact"`
+	Rule    people.Rule `json:"rule,omitempty" enum:"consent,no_consent,cap,quiet_hours,holidays" doc:"the rule by which the person may not be"`
+	Text    string      `json:"text" doc:"in one sentence" example:"For research the person is not contacted before 2026-03-05 08:00:00 UTC: contacted 2 in 7d already"`
+	Until   *time.Time  `json:"until,omitempty" doc:"allowed: when the hours end in which the person may be contacted; otherwise: until when a contact waits. Absent: there is no such instant"`
+	NotOver []string    `json:"not_over,omitempty" nullable:"false" doc:"names of channels over which the person has refused"`
+}
+
+// PersonRespondentView is a person as the respondent of a survey.
+type PersonRespondentView struct {
+	Survey      string              `json:"survey" doc:"name of the survey"`
+	ID          string              `json:"id" doc:"id of the respondent" example:"r2s"`
+	Status      surveys.Status      `json:"status" enum:"pending,active,completed,failed,rejected,canceled" doc:"as of a respondent"`
+	Disposition surveys.Disposition `json:"disposition" enum:"registered,queued,contacted,started,interim partial,completed,partial,breakoff,unresponsive,ineligible,rejected,refused,failed" doc:"as of a respondent"`
+	Attempts    int                 `json:"attempts" doc:"attempts to reach the person, over all modes"`
+	Answers     int                 `json:"answers" doc:"messages of the person"`
+	Contact     string              `json:"contact,omitempty" doc:"id of the latest contact"`
+	AddedAt     time.Time           `json:"added_at" doc:"when it was added"`
+	FinishedAt  *time.Time          `json:"finished_at,omitempty" doc:"when its status became final"`
+}
+
+// personRoute returns the route that shows everything about a person.
+func (r *routes) personRoute() *route.Route {
+	return &route.Route{
+		Method: "POST", Path: "/v1/people:find", ID: "find-person", Tag: "people", Summary: "Find everything about a person",
+		Description: "What a person has said about being contacted, whether the rules allow a contact now, the contacts to the person and the messages from the person over all channels, and the surveys. " +
+			"The person is named by an address, by a contact or by a respondent, in the body, so that no address, log or history keeps it. The search is in the audit log, with the address masked.",
+		Body: route.TypeOf[FindBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.find, Repeatable: true,
+		Also:    []operators.Scope{operators.ScopePIIRead},
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "the person, and one page of contacts and messages", Body: route.TypeOf[PersonView]()}},
+		Codes:   []weir.Code{weir.CodeNotFound},
+	}
+}
+
+// find shows everything about a person.
+func (r *routes) find(c *route.Call) (route.Reply, error) {
+	to, err := r.addressed(c)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	var before int64
+	if cursor := text(c.Body, "cursor"); cursor != "" {
+		if before, err = strconv.ParseInt(cursor, 10, 64); err != nil || before < 1 {
+			c.Errors.Add("/cursor", "format", "must be the next_cursor of a page before")
+		}
+	}
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
+	}
+	limit := 100
+	if n, ok := c.Body["limit"].(float64); ok {
+		limit = int(n)
+	}
+	out := PersonView{To: to}
+	canonical := people.Canonical(to)
+	states, list, err := r.Store.Consents(c, canonical, limit+1)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	if out.MoreConsents = len(list) > limit; out.MoreConsents {
+		list = list[:limit]
+	}
+	out.PersonConsents = personConsents(states, list)
+	if out.Verdicts, err = r.verdicts(c, canonical, states); err != nil {
+		return route.Reply{}, err
+	}
+	if out.Respondents, out.MoreRespondents, err = r.respondents(c, canonical); err != nil {
+		return route.Reply{}, err
+	}
+	if out.Conversation, err = r.Finder.Page(c, r.Finder.Spellings(to), before, limit); err != nil {
+		return route.Reply{}, err
+	}
+	return route.Reply{Status: http.StatusOK, Body: out, Changes: []operators.FieldChange{{Field: "to", After: auth.MaskNumber(to)}}}, nil
+}
+
+// addressed returns the address of the person that a request names in one of three ways.
+func (r *routes) addressed(c *route.Call) (string, error) {
+	to, contact, respondent := strings.TrimSpace(text(c.Body, "to")), text(c.Body, "contact"), text(c.Body, "respondent")
+	named := 0
+	for _, s := range []string{text(c.Body, "to"), contact, respondent} {
+		if s != "" {
+			named++
+		}
+	}
+	if named != 1 {
+		c.Errors.Add("", "required", "must name the person by one of to, contact and respondent")
+	} else if contact+respondent == "" && to == "" {
+		c.Errors.Add("/to", "required", "must be an address")
+	}
+	if err := c.Invalid(); err != nil {
+		return "", err
+	}
+	switch {
+	case contact != "":
+		ref, err := weir.ParseRef(contact)
+		if err != nil {
+			return "", weir.Errorf(weir.CodeNotFound, "there is no such contact")
+		}
+		return r.Finder.AddressOf(c, ref)
+	case respondent != "":
+		id, err := surveys.ParseRespondentID(respondent)
+		if err != nil || r.Respondents == nil {
+			return "", weir.Errorf(weir.CodeNotFound, "there is no such respondent")
+		}
+		list, err := r.Respondents.RespondentsByID(c, []surveys.RespondentID{id})
+		if err == nil && len(list) == 0 {
+			err = weir.Errorf(weir.CodeNotFound, "there is no respondent %s", id)
+		}
+		if err != nil {
+			return "", err
+		}
+		return list[0].Phone, nil
+	}
+	return to, nil
+}
+
+// verdicts returns what the rules of each purpose say about a person now.
+func (r *routes) verdicts(c *route.Call, canonical string, states []people.State) ([]VerdictView, error) {
+	now := r.Now()
+	before, err := r.Store.Contacted(c, canonical, now)
+	if err != nil {
+		return nil, err
+	}
+	known := r.Store.Purposes()
+	names := []string{people.DefaultPurpose}
+	for name := range known {
+		if name != people.DefaultPurpose {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names[1:])
+	out := make([]VerdictView, len(names))
+	for i, name := range names {
+		p := known[name]
+		if p == nil {
+			p = people.NoRules()
+		}
+		o := people.Look(&people.Claim{Name: name, Purpose: p, States: states, Before: before, Zones: r.zones.Of("", canonical, p.Zone())}, now)
+		out[i] = VerdictView{Purpose: name, Allowed: o.Allowed, Rule: o.Rule, Text: o.Text, Until: httpjson.Instant(o.Until), NotOver: o.NotOver}
+	}
+	return out, nil
+}
+
+// respondents returns the person as a respondent of surveys.
+func (r *routes) respondents(c *route.Call, canonical string) (views []PersonRespondentView, more bool, err error) {
+	views = []PersonRespondentView{}
+	if r.Respondents == nil {
+		return views, false, nil
+	}
+	var list []surveys.Respondent
+	for _, number := range people.Numbers(canonical) {
+		some, err := r.Respondents.ByPhone(c, number, maxRespondents+1)
+		if err != nil {
+			return nil, false, err
+		}
+		list = append(list, some...)
+	}
+	slices.SortFunc(list, func(a, b surveys.Respondent) int { return cmp.Compare(b.ID, a.ID) })
+	if more = len(list) > maxRespondents; more {
+		list = list[:maxRespondents]
+	}
+	for i := range list {
+		is := &list[i]
+		s, err := r.Respondents.SurveyByID(c, is.Survey)
+		if weir.CodeOf(err) == weir.CodeNotFound || err == nil && s.Deleting {
+			continue
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		v := PersonRespondentView{
+			Survey: s.Name, ID: is.ID.String(), Status: is.Status, Disposition: is.Disposition, Attempts: is.Attempts.Total(),
+			Answers: is.Totals.Received, AddedAt: is.Added.UTC(), FinishedAt: httpjson.Instant(is.Finished),
+		}
+		if is.Contact != (weir.Ref{}) {
+			v.Contact = is.Contact.String()
+		}
+		views = append(views, v)
+	}
+	return views, more, nil
+}
