@@ -40,7 +40,7 @@ func newBroker(ctx context.Context, o Options) (*broker, error) {
 
 func prepared(ctx context.Context, o Options, folder, token string) (*broker, error) {
 	b := &broker{system: systemEnvironment()}
-	env := append(environment(pace{o.Speed}, token), b.system...)
+	env := append(environment(o.pace(), token), b.system...)
 	var err error
 	if o.several() {
 		if b.cluster, err = newCluster(ctx, o, folder, token, env); err != nil {

@@ -42,6 +42,8 @@ type demonstration struct {
 	playing      sync.WaitGroup
 	down         bool // there is no broker, or another process is taking over
 	settled      int  // contacts reconciled by processes that have ended
+	refusals     *refusals
+	courtesy     courtesy
 
 	interviewed string // the result of the interviews
 	unasked     string // their faults

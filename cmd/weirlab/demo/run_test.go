@@ -65,7 +65,7 @@ func TestDemo_PassesDespiteAKill(t *testing.T) {
 			`kill -9 \d+: the broker is dead`, `resumed after \d+\.\d+ s`,
 			`calls +Verboice +\d+ +\d+ +\d+ of 20 +0 +0 +\d+\n`, `texts +Nuntium +\d+ +\d+ +\d+ of 20 +0 +0 +0\n`,
 			`\n  sum +72 +48\n  in the file +72 +48\n`,
-			`PASS: no respondent lost, none contacted twice for one attempt, never over capacity; the broker was killed once`,
+			`PASS: no respondent lost, none contacted twice for one attempt, never over capacity, nobody after STOP; the broker was killed once`,
 		} {
 			if !regexp.MustCompile(want).Match(text) {
 				t.Errorf("no %q in\n%s", want, text)
@@ -101,7 +101,7 @@ func TestDemo_PassesDespiteAKill(t *testing.T) {
 			`calls +Verboice +\d+ +\d+ +\d+ of 10 +0 +0 +\d+\n`, `texts +Nuntium +\d+ +\d+ +\d+ of 10 +0 +0 +0\n`,
 			`calls-2 +Verboice +\d+ +\d+ +\d+ of 10 +0 +0 +\d+\n`, `texts-2 +Nuntium +\d+ +\d+ +\d+ of 10 +0 +0 +0\n`,
 			`Who owned the database\n\n.*\n +1 +killed +1 .*\n +[23] +SIGTERM +2 .*\n +\d +stood still +3 .*\n +\d +the end +4 .*\n`,
-			`PASS: no respondent lost, none contacted twice for one attempt, never over capacity; the database had 4 owners, one after the\s+other`,
+			`PASS: no respondent lost, none contacted twice for one attempt, never over capacity, nobody after STOP; the database had 4 owners, one after the\s+other`,
 		} {
 			if !regexp.MustCompile(want).Match(text) {
 				t.Errorf("no %q in\n%s", want, text)
