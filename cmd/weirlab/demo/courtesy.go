@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -37,8 +36,8 @@ type courtesy struct {
 
 // ruled counts the contacts that a rule suppressed or held up.
 type ruled struct {
-	rule, what string
-	n          int
+	Name, Effect string
+	Number       int
 }
 
 // reminderRules has the cap: one contact of a person in 24 hours.
@@ -191,9 +190,9 @@ func courtesyOf(list []client.ContactView, refused, capped int) courtesy {
 		suppressed := c.Outcome == string(weir.Suppressed)
 		switch {
 		case suppressed:
-			count[ruled{rule: c.Rule, what: "contacts suppressed"}]++
+			count[ruled{Name: c.Rule, Effect: "contacts suppressed"}]++
 		case c.Outcome == "" && c.Rule != "":
-			count[ruled{rule: c.Rule, what: "contacts wait, canceled at the end"}]++
+			count[ruled{Name: c.Rule, Effect: "contacts wait, canceled at the end"}]++
 		}
 		if suppressed && c.Survey == "" && c.Rule == "consent" {
 			direct++
@@ -204,9 +203,9 @@ func courtesyOf(list []client.ContactView, refused, capped int) courtesy {
 	}
 	var out courtesy
 	for r, n := range count {
-		out.rules = append(out.rules, ruled{r.rule, r.what, n})
+		out.rules = append(out.rules, ruled{r.Name, r.Effect, n})
 	}
-	slices.SortFunc(out.rules, func(a, b ruled) int { return cmp.Or(cmp.Compare(b.rule, a.rule), cmp.Compare(a.what, b.what)) })
+	slices.SortFunc(out.rules, func(a, b ruled) int { return cmp.Or(cmp.Compare(b.Name, a.Name), cmp.Compare(a.Effect, b.Effect)) })
 	if direct != refused {
 		out.faults = append(out.faults, fmt.Sprintf("%d of %d direct contacts to people who had refused were suppressed", direct, refused))
 	}
@@ -220,7 +219,7 @@ func courtesyOf(list []client.ContactView, refused, capped int) courtesy {
 func (c courtesy) table() []string {
 	rows := [][]string{{"rule", "effect", "number"}}
 	for _, r := range c.rules {
-		rows = append(rows, []string{r.rule, r.what, strconv.Itoa(r.n)})
+		rows = append(rows, []string{r.Name, r.Effect, strconv.Itoa(r.Number)})
 	}
 	return table(rows, 2)
 }
@@ -241,12 +240,9 @@ func (s *demonstration) await(ctx context.Context, what string, holds func() (bo
 
 // pestered returns how many calls and messages reached people after they had refused, by the
 // records of all providers.
-func (s *demonstration) pestered() int {
-	keys := map[string]bool{}
+func (s *demonstration) pestered() (n int) {
 	for _, st := range s.stages {
-		for _, key := range s.refusals.breaches(st.provider.tally.Keys(st.provider.line)) {
-			keys[key] = true
-		}
+		n += len(s.refusals.breaches(st.provider.tally.Keys(st.provider.line)))
 	}
-	return len(slices.Collect(maps.Keys(keys)))
+	return n
 }

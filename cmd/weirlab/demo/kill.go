@@ -34,7 +34,7 @@ func (s *demonstration) killAndRestart(ctx context.Context) error {
 	s.say("kill -9 %d: the broker is dead, with %s active, about %d slots in flight and %s queued. "+
 		"The providers go on, but their callbacks fail; the application keeps retrying.",
 		pid, plural(active, "respondent", "respondents"), inFlight, plural(queued, "contact", "contacts"))
-	for up := time.Now().Add(s.options.pace().of(downTime)); time.Now().Before(up) && ctx.Err() == nil; {
+	for up := time.Now().Add(pace{s.options.Speed}.of(downTime)); time.Now().Before(up) && ctx.Err() == nil; {
 		s.view.draw(time.Now(), s.gauges())
 		machine.Sleep(ctx, min(drawEvery, time.Until(up)))
 	}

@@ -57,6 +57,16 @@ func (r *refusals) refused(number string) bool {
 	return is
 }
 
+// latest returns who has refused latest; empty: nobody has.
+func (r *refusals) latest() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.order) == 0 {
+		return ""
+	}
+	return r.order[len(r.order)-1]
+}
+
 // people returns who has refused, the first one first, and how many have in all.
 func (r *refusals) people() (numbers []string, total int) {
 	r.mu.Lock()

@@ -108,15 +108,7 @@ func (s *demonstration) start(ctx context.Context) error {
 
 // play runs the surveys to their end, and what happens to the broker in between.
 func (s *demonstration) play(ctx context.Context) error {
-	playing, halt := context.WithCancel(ctx)
-	s.halt = halt
-	for _, st := range s.stages {
-		if line := st.provider; line.receive != nil {
-			p := newParticipants(s.options.Seed, s.options.pace(), line.tally, line.line, line.receive)
-			s.participants = append(s.participants, p)
-			s.playing.Go(func() { p.run(playing) })
-		}
-	}
+	s.participate(ctx)
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
@@ -126,6 +118,19 @@ func (s *demonstration) play(ctx context.Context) error {
 	}
 	s.explain("share two channels")
 	return s.playSteps(ctx, slices.Repeat([]func(context.Context) error{s.killAndRestart}, s.options.Kills))
+}
+
+// participate lets the people write until the context ends or they are halted.
+func (s *demonstration) participate(ctx context.Context) {
+	playing, halt := context.WithCancel(ctx)
+	s.halt = halt
+	for _, st := range s.stages {
+		if line := st.provider; line.receive != nil {
+			p := newParticipants(s.options.Seed, s.options.pace(), line.tally, line.line, line.receive)
+			s.participants = append(s.participants, p)
+			s.playing.Go(func() { p.run(playing) })
+		}
+	}
 }
 
 // explain describes the surveys.
