@@ -42,7 +42,7 @@ func prepared(ctx context.Context, o Options, folder, token string) (*broker, er
 	b := &broker{system: systemEnvironment()}
 	env := append(environment(o.pace(), token), b.system...)
 	if o.Serve { // so that hours need no more disk than they have to; of two values, the latter counts
-		env = append(env, "WEIR_RETENTION=30m", "LOG_LEVEL=warn")
+		env = append(env, "WEIR_RETENTION=30m", "WEIR_EVENT_RETENTION=25h", "LOG_LEVEL=warn")
 	}
 	var err error
 	if o.several() {

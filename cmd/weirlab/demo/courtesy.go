@@ -20,6 +20,7 @@ const (
 	reminders     = "reminders" // the purpose with a cap
 	followUp      = "follow-up" // the other survey
 	firstReminded = 8_000_000   // the numbers of the people who are reminded
+	firstFollowed = 8_500_000   // and of those in the other survey who have not refused
 	reminded      = 20
 	remindedStops = 3   // of them write STOP
 	mostRefused   = 100 // of the people who refused in the surveys, who are contacted again
@@ -85,7 +86,7 @@ func (s *demonstration) courteous(ctx context.Context) error {
 		err = s.remind(ctx, "direct", "", again)
 	}
 	if err == nil {
-		err = s.followUp(ctx, again, willing[:remindedStops])
+		err = s.followUp(ctx, again, sayers(s.options.Seed, firstFollowed, remindedStops, "1"))
 	}
 	if err == nil {
 		err = s.await(ctx, "the rules", func() (bool, error) { return s.ruledOut(ctx, len(again), len(willing)) })

@@ -80,7 +80,7 @@ func (s *demonstration) live(ctx context.Context) error {
 		case <-s.broker.Ended:
 			return s.broker.EndedBy()
 		case b := <-s.panel.chosen:
-			if err := b.run(ctx); err != nil {
+			if err := b.run(ctx); err != nil && ctx.Err() == nil {
 				return err
 			}
 		case <-time.After(stepEvery):
@@ -181,12 +181,17 @@ func (s *demonstration) endServed(ctx context.Context, err error) error {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), pollTimeout)
 	defer cancel()
 	now := time.Now()
-	s.trouble(last, s.prove(last, now))
-	p := s.record.proof(now)
+	_ = s.prove(last, now) // if Weir does not answer now, the record is as of a moment ago
+	p, open := s.record.proof(now), 0
+	for _, c := range p.Channels {
+		open += c.Accepted - c.Done
+	}
 	s.view.plain("", s.view.bold("Record of proof"), "")
 	s.view.plain(p.table()...)
-	s.view.plain("", sentence("Weir was killed and started again %s. %s refused by STOP; %s reached them after that.",
-		times(s.restarts), plural(p.Refused, "person", "people"), plural(p.Breached, "contact", "contacts")), "")
+	s.view.plain("")
+	s.view.plain(wrap(sentence("Weir was killed and started again %s. %s refused by STOP; %s reached them after that. %s not done when this ended.",
+		times(s.restarts), plural(p.Refused, "person", "people"), plural(p.Breached, "contact", "contacts"), plural(open, "contact was", "contacts were")), min(s.view.columns(), widest))...)
+	s.view.plain("")
 	if len(p.Faults) == 0 {
 		s.view.plain(s.view.verdict(true, "PASS: nothing lost, nothing sent twice, never over capacity, nobody contacted after STOP."))
 	} else {
