@@ -119,12 +119,8 @@ func (s *demonstration) heardAll(ctx context.Context, refusing []person) (bool, 
 
 // followUp runs a survey by message of people who have refused, and of some who have not.
 func (s *demonstration) followUp(ctx context.Context, refused, willing []person) error {
-	sv := &survey{name: followUp, title: "the reminders", calls: calls, texts: texts}
+	sv := &survey{name: followUp, title: "the reminders", texts: texts, silent: true}
 	definition := sv.definition(s.options.pace(), s.app)
-	definition["arms"] = []map[string]any{{"modes": []string{"sms"}}}
-	for _, of := range []any{definition["modes"], definition["questionnaires"].(map[string]any)["main"]} {
-		delete(of.(map[string]any), "ivr")
-	}
 	api := s.broker.api
 	if err := api.Do(ctx, client.Request{Method: http.MethodPut, Path: "/v1/surveys/" + followUp, Body: definition}, nil); err != nil {
 		return err

@@ -80,9 +80,9 @@ func startVerboice(ctx context.Context, o Options, capacity int) (*provider, err
 	password := secret()
 	s, err := verboice.New(verboice.Options{
 		PurgeAfter: o.keptFor(),
-		Accounts: []verboice.Account{{Username: "weir", Password: password}},
-		Channels: []verboice.Channel{{ID: 1, Name: "main", Limit: capacity}},
-		Ring:     p.of(300 * time.Millisecond), Talk: p.of(500 * time.Millisecond), Seed: o.Seed, Digits: "1",
+		Accounts:   []verboice.Account{{Username: "weir", Password: password}},
+		Channels:   []verboice.Channel{{ID: 1, Name: "main", Limit: capacity}},
+		Ring:       p.of(300 * time.Millisecond), Talk: p.of(500 * time.Millisecond), Seed: o.Seed, Digits: "1",
 		Outcomes: []string{"no-answer:*" + neverPicksUp, "busy:0.15", "no-answer:0.15", "hangup:0.05", "failed=17:0.02", "silent:0.01"},
 		Faults: []string{
 			"drop@completed:0.02", "drop@busy:0.05", "duplicate@completed:0.03",
