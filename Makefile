@@ -36,8 +36,12 @@ build: ## Build bin/weir, one static program, and bin/weirlab: simulated provide
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/weir ./cmd/weirlab
 
 .PHONY: demo
-demo: build ## Run two surveys of 2,000 respondents through simulated providers, with a kill -9 on the way (about a minute)
+demo: build ## Run two surveys of 2,000 respondents through simulated providers, with a kill -9 on the way, and the rules for people who write STOP (about a minute)
 	bin/weirlab demo
+
+.PHONY: demo-serve
+demo-serve: build ## Run Weir with live traffic through simulated providers until Ctrl-C, with the dashboard and a panel to break things
+	bin/weirlab demo --serve
 
 .PHONY: demo-cluster
 demo-cluster: build ## Run the surveys with three processes and a balancer on a private MariaDB: the owner of the database is killed, ended and stopped, a standby killed, a process added (about a minute)

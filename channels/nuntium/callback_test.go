@@ -223,6 +223,24 @@ func TestCallback_IncomingIsAnsweredWithoutText(t *testing.T) {
 	})
 }
 
+// Who simulates a person learns when the application has accepted the message: after it was
+// refused here, at the second try.
+func TestSimulator_ReportsThatAMessageWasAccepted(t *testing.T) {
+	t.Parallel()
+	inWorld(t, simulator.Options{}, basicSettings(), func(w *world) {
+		w.answer(func(n int) int { return map[bool]int{true: 503, false: 200}[n == 1] })
+		w.prepare()
+		began, accepted := time.Now(), []time.Duration{}
+		if _, _, err := w.sim.Receive(simulator.Incoming{From: "+15550009", To: "4000", Body: "STOP", Accepted: func() { accepted = append(accepted, time.Since(began)) }}); err != nil {
+			t.Fatal(err)
+		}
+		w.after(10 * time.Minute)
+		if diff := cmp.Diff([]time.Duration{time.Minute}, accepted); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add("POST", "ack", "guid=7-1z.0&state=delivered", "")
 	f.Add("GET", "ack", "guid=x&weir_guid=7-1z.0&state=failed", "channel=sms")

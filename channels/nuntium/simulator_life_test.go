@@ -235,3 +235,23 @@ func TestSimulator_RefusesWrongRules(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// With PurgeAfter messages are gone after that time, and what was counted stays.
+func TestSimulator_PurgesMessages(t *testing.T) {
+	t.Parallel()
+	inWorld(t, simulator.Options{PurgeAfter: time.Hour}, basicSettings(), func(w *world) {
+		w.prepare()
+		w.driver.Send(w.t.Context(), attempt(1, "hello"))
+		if _, _, err := w.sim.Receive(simulator.Incoming{From: "+15550009", To: "4000", Body: "yes"}); err != nil {
+			t.Fatal(err)
+		}
+		w.after(59 * time.Minute)
+		if r := w.sim.Records(); r.Stored != 1 || len(r.Incoming) != 0 {
+			t.Errorf("before: %+v", r)
+		}
+		w.after(2 * time.Minute)
+		if r := w.sim.Records(); r.Stored != 0 || r.Acks.Taken == 0 || w.sim.Tally().Snapshot()[0].Sent != 1 {
+			t.Errorf("after: %+v, %+v", r, w.sim.Tally().Snapshot())
+		}
+	})
+}

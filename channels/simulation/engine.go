@@ -105,6 +105,14 @@ func (e *Engine) Tally() *Tally { return e.tally }
 // Faults returns the script of faults, which may be changed at any time.
 func (e *Engine) Faults() *Faults { return e.faults }
 
+// Forget forgets how often outcomes and faults have met each subject, which otherwise takes
+// memory for every call and message that there ever was.
+func (e *Engine) Forget() {
+	e.Outcomes.Forget()
+	e.faults.requests.Forget()
+	e.faults.callbacks.Forget()
+}
+
 // Later calls do with the lock after a delay, unless everything was reset by then. The caller
 // holds the lock.
 func (e *Engine) Later(delay time.Duration, do func()) {

@@ -165,6 +165,13 @@ func (s *Script) Set(rules []Rule) {
 	s.requests, s.subjects = map[string]int64{}, map[string]int64{}
 }
 
+// Forget forgets how often each subject was seen: chance begins anew for it.
+func (s *Script) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.subjects)
+}
+
 // Rules returns the rules in their text form.
 func (s *Script) Rules() []string {
 	s.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"math"
 	"sync"
 	"testing"
+	"time"
 
 	"weir/channels/simulation"
 
@@ -163,15 +164,21 @@ func TestTally_AgreesWithItsModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tally := simulation.NewTally()
 		open := map[string][]int{}
-		taken := map[string]int{}
-		active, most, finished, units, refused := 0, 0, 0, 0, 0
+		taken, known := map[string]int{}, map[string]int{} // known: since the key was forgotten
+		active, most, finished, units, refused, doubled := 0, 0, 0, 0, 0, 0
 		key := rapid.SampledFrom([]string{"a", "b", "c"})
 		t.Repeat(map[string]func(*rapid.T){
 			"begin": func(t *rapid.T) {
 				k, slots := key.Draw(t, "key"), rapid.IntRange(1, 3).Draw(t, "slots")
 				tally.Begin("l", k, "addr", slots)
 				open[k] = append(open[k], slots)
+				if taken[k] > 0 && known[k] == 0 {
+					known[k] = 1 // forgotten, but not that it was there
+				}
 				taken[k]++
+				if known[k]++; known[k] == 2 {
+					doubled++
+				}
 				units++
 				active += slots
 				most = max(most, active)
@@ -188,13 +195,17 @@ func TestTally_AgreesWithItsModel(t *testing.T) {
 				}
 			},
 			"refuse": func(*rapid.T) { tally.Refuse("l"); refused++ },
-			"": func(t *rapid.T) {
-				doubled := 0
-				for _, n := range taken {
-					if n > 1 {
-						doubled++
-					}
+			"forget": func(t *rapid.T) {
+				k := key.Draw(t, "key")
+				tally.Forget("l", time.Now().Add(time.Hour), func(r simulation.KeyReport) bool { return r.Key == k })
+				if len(open[k]) == 0 {
+					delete(known, k)
 				}
+				if kept := len(tally.Keys("l")); kept != len(known) {
+					t.Fatalf("it keeps %d keys; want %d", kept, len(known))
+				}
+			},
+			"": func(t *rapid.T) {
 				want := simulation.LineReport{Line: "l", Sent: len(taken), Taken: units, Doubled: doubled, Refused: refused, Active: active, PeakActive: most, Finished: finished}
 				got := tally.Line("l")
 				got.FirstAt, got.LastAt = want.FirstAt, want.LastAt

@@ -2,13 +2,14 @@ package simulation
 
 import (
 	"cmp"
+	"hash/maphash"
 	"slices"
 	"sync"
 	"time"
 )
 
 // Tally counts, for each line (a provider's channel), what the provider received
-// and what is done. It is safe for concurrent use. It keeps every key until Reset.
+// and what is done. It is safe for concurrent use. It keeps every key until Forget or Reset.
 type Tally struct {
 	mu    sync.Mutex
 	lines map[string]*line
@@ -17,11 +18,44 @@ type Tally struct {
 type line struct {
 	report LineReport
 	keys   map[string]*entry
+	gone   forgotten
 }
 
 type entry struct {
 	KeyReport
-	open []int // slots of each unit that is not done, oldest first
+	open    []int     // slots of each unit that is not done, oldest first
+	touched time.Time // last time that a unit was accepted or ended
+}
+
+// maxForgotten bounds the hashes of keys that were forgotten, of each line: about 20 MB.
+const maxForgotten = 500_000
+
+// forgotten remembers the keys that were forgotten latest, by hash, so that a repetition of one
+// still counts as doubled.
+type forgotten struct {
+	seed  maphash.Seed
+	known map[uint64]bool
+	order []uint64 // a ring, once it is full
+	next  int
+}
+
+func (f *forgotten) add(key string) {
+	if f.known == nil {
+		f.seed, f.known = maphash.MakeSeed(), map[uint64]bool{}
+	}
+	h := maphash.String(f.seed, key)
+	if len(f.order) < maxForgotten {
+		f.order = append(f.order, h)
+	} else {
+		delete(f.known, f.order[f.next])
+		f.order[f.next] = h
+		f.next = (f.next + 1) % maxForgotten
+	}
+	f.known[h] = true
+}
+
+func (f *forgotten) has(key string) bool {
+	return len(f.known) > 0 && f.known[maphash.String(f.seed, key)]
 }
 
 // LineReport is the simulator's record of one line.
@@ -44,6 +78,8 @@ type KeyReport struct {
 	Address string `json:"address"`
 	Taken   int    `json:"taken"`  // more than 1: the outreach was duplicated
 	Active  int    `json:"active"` // units that are not done
+	// At is when the first unit was accepted.
+	At time.Time `json:"at,omitzero"`
 }
 
 // NewTally returns an empty tally.
@@ -55,16 +91,19 @@ func (t *Tally) Begin(line, key, address string, slots int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l := t.line(line)
-	e := l.keys[key]
+	e, r, now := l.keys[key], &l.report, time.Now().UTC()
 	if e == nil {
-		e = &entry{KeyReport: KeyReport{Key: key, Address: address}}
+		e = &entry{KeyReport: KeyReport{Key: key, Address: address, At: now}}
 		l.keys[key] = e
+		if l.gone.has(key) {
+			e.Taken++
+		} else {
+			r.Sent++
+		}
 	}
 	e.Taken++
 	e.Active++
-	e.open = append(e.open, slots)
-	r := &l.report
-	r.Sent = len(l.keys)
+	e.open, e.touched = append(e.open, slots), now
 	r.Taken++
 	if e.Taken == 2 {
 		r.Doubled++
@@ -87,9 +126,27 @@ func (t *Tally) End(line, key string) bool {
 	l.report.Active -= e.open[0]
 	l.report.Finished++
 	l.report.touch()
-	e.open = e.open[1:]
+	e.open, e.touched = e.open[1:], time.Now()
 	e.Active--
 	return true
+}
+
+// Forget drops the keys of a line of which no unit is open or was accepted or ended since an
+// instant, and that may go; all counts stay. A key that comes again still counts as doubled, as
+// long as it is among the latest 500,000 of the line that were forgotten.
+func (t *Tally) Forget(name string, before time.Time, may func(KeyReport) bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := t.lines[name]
+	if l == nil {
+		return
+	}
+	for key, e := range l.keys {
+		if e.Active == 0 && e.touched.Before(before) && may(e.KeyReport) {
+			delete(l.keys, key)
+			l.gone.add(key)
+		}
+	}
 }
 
 // Refuse counts a unit that the provider was offered and did not accept.

@@ -22,6 +22,9 @@ type Incoming struct {
 	Channel     string            `json:"channel,omitempty"`     // empty: the first
 	Application string            `json:"application,omitempty"` // empty: the channel's, or the first
 	Fields      map[string]string `json:"fields,omitempty"`      // custom attributes, such as country
+	// Accepted, if not nil, is called when the application has accepted the message, with the
+	// lock held: it must be quick and must not use the server.
+	Accepted func() `json:"-"`
 }
 
 // Receive simulates a message from a person: its callback to the application is
@@ -45,6 +48,9 @@ func (s *Server) Receive(in Incoming) (guid string, dropped bool, err error) {
 	// Known from now on, although the callback may fail: Nuntium itself repeats the callback, and
 	// drops what the phone network repeats.
 	app.incoming[in.GUID] = true
+	if s.options.PurgeAfter > 0 {
+		s.Later(s.options.PurgeAfter, func() { delete(app.incoming, in.GUID) })
+	}
 	s.callIncoming(app, channel, in)
 	return in.GUID, false, nil
 }
@@ -72,6 +78,9 @@ func (s *Server) callIncoming(app *application, channel *Channel, in Incoming) {
 // answered sends the messages of an application's response. The caller holds
 // the lock.
 func (s *Server) answered(app *application, in Incoming, a answer) {
+	if in.Accepted != nil {
+		in.Accepted()
+	}
 	record := IncomingRecord{GUID: in.GUID, ContentType: a.contentType}
 	kind, _, _ := mime.ParseMediaType(a.contentType)
 	var replies []*message
@@ -90,7 +99,9 @@ func (s *Server) answered(app *application, in Incoming, a answer) {
 		replies = append(replies, newMessage(map[string]any{"body": record.Texted}))
 	}
 	record.Replies = len(replies)
-	s.records.Incoming = append(s.records.Incoming, record)
+	if s.options.PurgeAfter == 0 {
+		s.records.Incoming = append(s.records.Incoming, record)
+	}
 	for i, m := range replies {
 		m.custom["reply_to"], m.custom["reply_sequence"] = in.GUID, strconv.Itoa(i)
 		m.to = cmp.Or(m.to, withProtocol(in.From))

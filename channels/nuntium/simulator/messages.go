@@ -147,6 +147,10 @@ func (s *Server) store(m *message) {
 	m.app.messages = append(m.app.messages, m)
 	m.app.byGUID[m.guid] = m
 	m.app.byToken[m.token] = append(m.app.byToken[m.token], m)
+	if s.options.PurgeAfter > 0 {
+		s.Later(s.options.PurgeAfter, func() { m.app.purge(m) })
+		return
+	}
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%q%q", m.to, m.body)
 	if m.app.texts[h.Sum64()] {

@@ -42,6 +42,10 @@ type Options struct {
 	// TimeScale scales the minutes between the repetitions of acks and incoming
 	// messages: 0.001 makes a minute 60 ms. 0 means 1.
 	TimeScale float64
+	// PurgeAfter is how long a message is kept, and how long an incoming one is known; 0: forever.
+	// It has to be longer than a client may ask for a message or repeat it. With it the records
+	// list no incoming messages and do not count those that are alike.
+	PurgeAfter time.Duration
 
 	Callbacks int          // max concurrent callbacks; 0: the sender's default
 	Client    *http.Client // for callbacks; nil: its own

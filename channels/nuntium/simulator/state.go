@@ -41,6 +41,16 @@ func newApplication(a Application) *application {
 	}
 }
 
+// purge forgets a message.
+func (a *application) purge(m *message) {
+	is := func(other *message) bool { return other == m }
+	a.messages = slices.DeleteFunc(a.messages, is)
+	delete(a.byGUID, m.guid)
+	if a.byToken[m.token] = slices.DeleteFunc(a.byToken[m.token], is); len(a.byToken[m.token]) == 0 {
+		delete(a.byToken, m.token)
+	}
+}
+
 func newChannel(c Channel, account string) *Channel {
 	c.Account = account
 	c.Kind, c.Protocol, c.Direction = cmp.Or(c.Kind, "qst_server"), cmp.Or(c.Protocol, "sms"), cmp.Or(c.Direction, "bidirectional")

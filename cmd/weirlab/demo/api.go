@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,6 +35,12 @@ func (a *api) create(ctx context.Context, c *channel, p *provider) error {
 func (a *api) holds(ctx context.Context, channel, states string) (bool, error) {
 	page, err := a.ListContacts(ctx, client.ListContactsParams{Channel: channel, State: states, Limit: 1})
 	return err == nil && len(page.Contacts) > 0, err
+}
+
+// moving reports whether a channel has a contact that is not done and that no rule holds up.
+func (a *api) moving(ctx context.Context, channel string) (bool, error) {
+	page, err := a.ListContacts(ctx, client.ListContactsParams{Channel: channel, State: "queued,sending,active,unknown", Limit: 500})
+	return err == nil && slices.ContainsFunc(page.Contacts, func(c client.ContactView) bool { return c.Rule == "" }), err
 }
 
 // contacts lists all contacts of a channel.

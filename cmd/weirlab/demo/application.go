@@ -19,6 +19,8 @@ import (
 const (
 	callPath    = "/call"
 	messagePath = "/messages"
+
+	announcePath = "/announce"
 )
 
 // application is the program that conducts the conversations: Verboice asks it what
@@ -88,6 +90,7 @@ func (a *application) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+callPath, a.call)
 	mux.HandleFunc("POST "+messagePath, a.message)
+	mux.HandleFunc("POST "+announcePath, announce)
 	return mux
 }
 
@@ -104,6 +107,12 @@ func (a *application) call(w http.ResponseWriter, r *http.Request) {
 	}
 	again := strings.ReplaceAll(callPath+"?"+url.Values{"survey": {who.survey}, "respondent": {who.respondent}}.Encode(), "&", "&amp;")
 	_, _ = fmt.Fprintf(w, `<Response><Gather numDigits="1" action="%s"><Say>Is it good? Press 1 for yes, 2 for no.</Say></Gather><Hangup/></Response>`, again)
+}
+
+// announce answers a call outside the surveys: with a sentence.
+func announce(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/xml")
+	_, _ = io.WriteString(w, "<Response><Say>This is an announcement. Good bye.</Say><Hangup/></Response>")
 }
 
 // webhookBody is Weir's webhook body for a message.
@@ -209,6 +218,16 @@ func (a *application) note(what func()) {
 
 func (a *application) complain(what string) {
 	a.note(func() { a.wrong = append(a.wrong, what) })
+}
+
+// forget drops what is known of the respondents so far.
+func (a *application) forget() {
+	a.note(func() {
+		clear(a.completed)
+		clear(a.sent)
+		clear(a.late)
+		a.wrong = nil
+	})
 }
 
 // idle reports whether all reports were made.

@@ -40,7 +40,10 @@ func newBroker(ctx context.Context, o Options) (*broker, error) {
 
 func prepared(ctx context.Context, o Options, folder, token string) (*broker, error) {
 	b := &broker{system: systemEnvironment()}
-	env := append(environment(pace{o.Speed}, token), b.system...)
+	env := append(environment(o.pace(), token), b.system...)
+	if o.Serve { // so that hours need no more disk than they have to; of two values, the latter counts
+		env = append(env, "WEIR_RETENTION=30m", "WEIR_EVENT_RETENTION=25h", "LOG_LEVEL=warn")
+	}
 	var err error
 	if o.several() {
 		if b.cluster, err = newCluster(ctx, o, folder, token, env); err != nil {

@@ -47,7 +47,7 @@ const refusedRows = 4
 // run.
 func (s *demonstration) begin(ctx context.Context) error {
 	for _, sv := range s.surveys {
-		definition, err := json.MarshalIndent(sv.definition(pace{s.options.Speed}, s.app), "", " ")
+		definition, err := json.MarshalIndent(sv.definition(s.options.pace(), s.app), "", " ")
 		if err != nil {
 			return err
 		}

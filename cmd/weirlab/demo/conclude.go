@@ -131,6 +131,10 @@ func (s *demonstration) tables(findings []finding, verdicts []verdict) {
 		s.view.plain("", s.view.bold("Who owned the database"), "")
 		s.view.plain(s.cluster.owners(s.view.began)...)
 	}
+	if s.courtesy.rules != nil {
+		s.view.plain("", s.view.bold("Rules for the sake of people, as Weir reports them"), "")
+		s.view.plain(s.courtesy.table()...)
+	}
 	s.view.plain("")
 	s.view.plain(s.remarks(findings)...)
 }
@@ -150,6 +154,10 @@ func (s *demonstration) judgement(findings []finding, verdicts []verdict) error 
 	if s.unasked != "" {
 		faults = append(faults, "interviews: "+s.unasked)
 	}
+	faults = append(faults, s.courtesy.faults...)
+	if n := s.pestered(); n > 0 {
+		faults = append(faults, plural(n, "contact", "contacts")+" reached people who had refused, by the providers' records")
+	}
 	took := time.Since(s.view.began).Seconds()
 	if len(faults) > 0 {
 		s.view.plain("", s.view.verdict(false, "FAIL: "+strings.Join(faults, "; ")+"."))
@@ -162,7 +170,7 @@ func (s *demonstration) judgement(findings []finding, verdicts []verdict) error 
 	case s.options.Kills == 0:
 		killed = "the broker was not killed"
 	}
-	s.view.plain("", s.view.verdict(true, fmt.Sprintf("PASS: no respondent lost, none contacted twice for one attempt, never over capacity; %s. %.0f s.", killed, took)))
+	s.view.plain("", s.view.verdict(true, fmt.Sprintf("PASS: no respondent lost, none contacted twice for one attempt, never over capacity, nobody after STOP; %s. %.0f s.", killed, took)))
 	return nil
 }
 
@@ -184,6 +192,9 @@ func (s *demonstration) remarks(findings []finding) []string {
 	stopped, answered := s.wrote()
 	text = append(text, fmt.Sprintf("Besides the calls, %s answered by message, and %s wrote STOP. The application received %s besides these.",
 		plural(len(answered), "person", "people"), plural(len(stopped), "person", "people"), plural(s.app.wrote, "message", "messages")))
+	_, refused := s.refusals.people()
+	text = append(text, fmt.Sprintf("%s refused by STOP. After Weir had accepted that, the providers' records have %s to them.",
+		plural(refused, "person", "people"), plural(s.pestered(), "call or message", "calls and messages")))
 	if s.cluster != nil {
 		t := s.cluster.balancer.Tally()
 		text = append(text, fmt.Sprintf("The balancer passed on %s; %d of them were refused, and %d were cut because their process died.",

@@ -21,6 +21,7 @@ type stage struct {
 	provider *provider
 	figures  client.ChannelView // as of the last poll
 	past     []moment           // for the rate
+	outage   outage             // by the panel
 }
 
 type moment struct {
@@ -42,6 +43,16 @@ type demonstration struct {
 	playing      sync.WaitGroup
 	down         bool // there is no broker, or another process is taking over
 	settled      int  // contacts reconciled by processes that have ended
+	refusals     *refusals
+	courtesy     courtesy
+
+	// Of live traffic.
+	record   *record
+	traffic  *traffic
+	panel    *panel
+	restarts int
+	seen     time.Time // the latest end of a contact that was listed
+	troubled string    // the error that was reported last
 
 	interviewed string // the result of the interviews
 	unasked     string // their faults

@@ -15,6 +15,9 @@
 //	cluster        several processes on a database server, and who owned it when
 //	troubles       what is done to them
 //	judge, inspect the verdict over a channel, and over a survey
+//	courtesy       the rules for the sake of people; refusals: who wrote STOP, and when
+//	Serve          live traffic until the context ends: traffic, what a person breaks
+//	               (breaks) on a page (panel), and the record of proof (record)
 //
 // # Invariants
 //

@@ -38,10 +38,10 @@ type staff struct {
 // interviews runs a survey by interviewers, and checks that everybody was asked
 // exactly once.
 func (s *demonstration) interviews(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, pace{s.options.Speed}.atLeast(interviewLimit, interviewLimit))
+	ctx, cancel := context.WithTimeout(ctx, s.options.pace().atLeast(interviewLimit, interviewLimit))
 	defer cancel()
 	s.say("Now %[2]d interviewers question %[1]d people, each in a language that both speak.", interviewees, interviewers)
-	staff := &staff{show: s, pace: pace{s.options.Speed}}
+	staff := &staff{show: s, pace: s.options.pace()}
 	if err := staff.hire(ctx); err != nil {
 		return err
 	}

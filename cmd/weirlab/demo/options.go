@@ -17,6 +17,7 @@ type Options struct {
 	Processes   int     // of Weir; more than 1: on a private MariaDB or MySQL server
 	Seed        uint64  // of all random choices
 	Speed       float64 // how many times faster than usual people and providers are
+	Serve       bool    // live traffic until the context ends, at a pace that one can watch
 
 	Program string    // the program weir
 	Out     io.Writer // where the demo is shown
@@ -53,6 +54,7 @@ func (o Options) Check() error {
 	wrong(o.Capacity < 0 || o.Capacity > maxCapacity, "--capacity is %d; want 1 to %d, or 0 for the usual", o.Capacity, maxCapacity)
 	wrong(o.Kills < 0 || o.Kills > maxKills, "--kills is %d; want 0 to %d", o.Kills, maxKills)
 	wrong(o.Processes < 1 || o.Processes > maxProcesses, "--processes is %d; want 1 to %d", o.Processes, maxProcesses)
+	wrong(o.Serve && o.several(), "--processes is %d; with --serve there is 1", o.Processes)
 	wrong(!(o.Speed >= minSpeed && o.Speed <= maxSpeed), "--speed is %g; want %g to %d", o.Speed, minSpeed, maxSpeed)
 	return errors.Join(errs...)
 }
@@ -67,6 +69,15 @@ const (
 
 // several reports whether several processes share a database.
 func (o Options) several() bool { return o.Processes > 1 }
+
+// pace returns how fast people and providers are. With live traffic they are slower, so that
+// one can watch them.
+func (o Options) pace() pace {
+	if o.Serve {
+		return pace{o.Speed / 4}
+	}
+	return pace{o.Speed}
+}
 
 // providers of the channels.
 const (
@@ -86,6 +97,9 @@ func (o Options) channels() []*channel {
 	all := []*channel{
 		{name: calls, provider: verboiceName, unit: "calls", capacity: 80},
 		{name: texts, provider: nuntiumName, unit: "messages", capacity: 40},
+	}
+	if o.Serve {
+		all[0].capacity = 20
 	}
 	if o.several() {
 		all = append(all, &channel{name: moreCalls, provider: verboiceName, unit: "calls", capacity: 80},

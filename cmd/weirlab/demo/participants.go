@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"hash/fnv"
+	"maps"
 	"time"
 
 	"weir/channels/simulation"
@@ -57,6 +58,7 @@ func (c *participants) run(ctx context.Context) {
 // poll records the messages that have reached a person, and writes the answers
 // that are due.
 func (c *participants) poll(now time.Time, keys []simulation.KeyReport) {
+	c.forget(keys)
 	for _, k := range keys {
 		if k.Active > 0 || c.seen[k.Key] {
 			continue
@@ -88,6 +90,22 @@ func (c *participants) poll(now time.Time, keys []simulation.KeyReport) {
 		}
 	}
 	c.pending = rest
+}
+
+// forget drops what is known of messages and people that the provider has forgotten.
+func (c *participants) forget(keys []simulation.KeyReport) {
+	if len(c.seen) <= len(keys) { // every message that was seen is still there
+		return
+	}
+	kept, people := map[string]bool{}, map[string]bool{}
+	for _, k := range keys {
+		kept[k.Key], people[digits(k.Address)] = true, true
+	}
+	maps.DeleteFunc(c.seen, func(key string, _ bool) bool { return !kept[key] })
+	maps.DeleteFunc(c.reached, func(number string, _ int) bool { return !people[number] })
+	for _, of := range []map[string]bool{c.stopped, c.answered} {
+		maps.DeleteFunc(of, func(number string, _ bool) bool { return !people[number] })
+	}
 }
 
 // Numbers with these endings behave the same at both providers.

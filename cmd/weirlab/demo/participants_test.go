@@ -87,3 +87,19 @@ func TestParticipants_WhoHasNoNumberWritesNothing(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// What the provider has forgotten is forgotten here, too.
+func TestParticipants_ForgetWithTheProvider(t *testing.T) {
+	t.Parallel()
+	number := someone(t, stopWord)
+	c := newParticipants(1, pace{1}, simulation.NewTally(), "main", func(string, string) error { return nil })
+	c.poll(epoch(), []simulation.KeyReport{taken("1", number), taken("2", "15550009999")})
+	c.poll(epoch().Add(time.Minute), []simulation.KeyReport{taken("1", number), taken("2", "15550009999")})
+	if !c.stopped[number] || len(c.seen) != 2 || len(c.reached) != 2 {
+		t.Fatalf("seen %v, reached %v, stopped %v", c.seen, c.reached, c.stopped)
+	}
+	c.poll(epoch().Add(time.Minute), []simulation.KeyReport{taken("2", "15550009999")})
+	if c.stopped[number] || len(c.seen) != 1 || len(c.reached) != 1 {
+		t.Errorf("seen %v, reached %v, stopped %v", c.seen, c.reached, c.stopped)
+	}
+}

@@ -15,7 +15,8 @@ var ErrInterrupted = errors.New("the demo was interrupted; nothing of it is left
 // Run shows the demo. The error is nil only if every respondent is accounted
 // for, no attempt was sent twice and no capacity was exceeded.
 func Run(ctx context.Context, o Options) (err error) {
-	s := &demonstration{options: o, view: newView(o, time.Now()), surveys: o.campaign()}
+	s := newDemonstration(o)
+	s.surveys = o.campaign()
 	defer func() { err = s.close(ctx, err) }()
 	if err := s.setUp(ctx); err != nil {
 		return err
@@ -27,10 +28,17 @@ func Run(ctx context.Context, o Options) (err error) {
 	if s.cluster != nil {
 		return s.conclude(ctx)
 	}
+	if err := s.courteous(ctx); err != nil {
+		return err
+	}
 	if err := s.interviews(ctx); err != nil {
 		return err
 	}
 	return s.conclude(ctx)
+}
+
+func newDemonstration(o Options) *demonstration {
+	return &demonstration{options: o, view: newView(o, time.Now()), refusals: newRefusals()}
 }
 
 // setUp starts the providers, the application and the broker, and creates the
@@ -41,6 +49,7 @@ func (s *demonstration) setUp(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		p.heard = s.refusals.heard
 		s.stages = append(s.stages, &stage{channel: c, provider: p})
 		s.say("Simulated %s on %s: %d %s at a time.", c.provider, p.url, c.capacity, c.unit)
 	}
@@ -99,15 +108,7 @@ func (s *demonstration) start(ctx context.Context) error {
 
 // play runs the surveys to their end, and what happens to the broker in between.
 func (s *demonstration) play(ctx context.Context) error {
-	playing, halt := context.WithCancel(ctx)
-	s.halt = halt
-	for _, st := range s.stages {
-		if line := st.provider; line.receive != nil {
-			p := newParticipants(s.options.Seed, pace{s.options.Speed}, line.tally, line.line, line.receive)
-			s.participants = append(s.participants, p)
-			s.playing.Go(func() { p.run(playing) })
-		}
-	}
+	s.participate(ctx)
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
@@ -117,6 +118,19 @@ func (s *demonstration) play(ctx context.Context) error {
 	}
 	s.explain("share two channels")
 	return s.playSteps(ctx, slices.Repeat([]func(context.Context) error{s.killAndRestart}, s.options.Kills))
+}
+
+// participate lets the people write until the context ends or they are halted.
+func (s *demonstration) participate(ctx context.Context) {
+	playing, halt := context.WithCancel(ctx)
+	s.halt = halt
+	for _, st := range s.stages {
+		if line := st.provider; line.receive != nil {
+			p := newParticipants(s.options.Seed, s.options.pace(), line.tally, line.line, line.receive)
+			s.participants = append(s.participants, p)
+			s.playing.Go(func() { p.run(playing) })
+		}
+	}
 }
 
 // explain describes the surveys.
@@ -156,7 +170,7 @@ func (s *demonstration) expected() int {
 // watch polls the broker until a condition holds.
 func (s *demonstration) watch(ctx context.Context, until func() bool) error {
 	best, moved := -1, time.Now()
-	limit := pace{s.options.Speed}.atLeast(stallLimit, stallLimit)
+	limit := s.options.pace().atLeast(stallLimit, stallLimit)
 	for {
 		if s.cluster != nil {
 			if err := s.tend(ctx); err != nil {

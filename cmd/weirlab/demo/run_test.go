@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,7 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"weir/cmd/internal/clitest"
 	"weir/cmd/weirlab/demo"
+	"weir/internal/polling"
 	"weir/persistence/testmysql"
 )
 
@@ -65,7 +69,9 @@ func TestDemo_PassesDespiteAKill(t *testing.T) {
 			`kill -9 \d+: the broker is dead`, `resumed after \d+\.\d+ s`,
 			`calls +Verboice +\d+ +\d+ +\d+ of 20 +0 +0 +\d+\n`, `texts +Nuntium +\d+ +\d+ +\d+ of 20 +0 +0 +0\n`,
 			`\n  sum +72 +48\n  in the file +72 +48\n`,
-			`PASS: no respondent lost, none contacted twice for one attempt, never over capacity; the broker was killed once`,
+			`\n  consent +contacts suppressed +\d+\n  cap +contacts wait, canceled at the end +17\n  consent +respondents of follow-up opted out +\d+\n`,
+			`refused by STOP\. After\s+Weir\s+had\s+accepted\s+that,\s+the\s+providers'\s+records\s+have\s+0\s+calls\s+and\s+messages\s+to\s+them`,
+			`PASS: no respondent lost, none contacted twice for one attempt, never over capacity, nobody after STOP; the broker was killed once`,
 		} {
 			if !regexp.MustCompile(want).Match(text) {
 				t.Errorf("no %q in\n%s", want, text)
@@ -101,7 +107,7 @@ func TestDemo_PassesDespiteAKill(t *testing.T) {
 			`calls +Verboice +\d+ +\d+ +\d+ of 10 +0 +0 +\d+\n`, `texts +Nuntium +\d+ +\d+ +\d+ of 10 +0 +0 +0\n`,
 			`calls-2 +Verboice +\d+ +\d+ +\d+ of 10 +0 +0 +\d+\n`, `texts-2 +Nuntium +\d+ +\d+ +\d+ of 10 +0 +0 +0\n`,
 			`Who owned the database\n\n.*\n +1 +killed +1 .*\n +[23] +SIGTERM +2 .*\n +\d +stood still +3 .*\n +\d +the end +4 .*\n`,
-			`PASS: no respondent lost, none contacted twice for one attempt, never over capacity; the database had 4 owners, one after the\s+other`,
+			`PASS: no respondent lost, none contacted twice for one attempt, never over capacity, nobody after STOP; the database had 4 owners, one after the\s+other`,
 		} {
 			if !regexp.MustCompile(want).Match(text) {
 				t.Errorf("no %q in\n%s", want, text)
@@ -142,6 +148,110 @@ func TestDemo_PassesDespiteAKill(t *testing.T) {
 			t.Errorf("process %s is still there", pid[1])
 		}
 	})
+}
+
+// Live traffic goes on through what a person breaks, until it is interrupted.
+func TestServe_ProvesItsTrafficUntilItIsInterrupted(t *testing.T) {
+	t.Parallel()
+	weirlab := program(t)
+	t.Run("broken on the panel", func(t *testing.T) {
+		t.Parallel()
+		cmd, temp := command(t.Context(), t, weirlab, "demo", "--serve", "--speed", "4")
+		seen, out := serve(t, cmd)
+		panel, dashboard := named(t, seen, `Panel +(\S+)`), named(t, seen, `Dashboard +(\S+)`)
+		if status, page := clitest.Do(t, request(t, http.MethodGet, dashboard, nil)); status != http.StatusOK || !strings.Contains(page, `type="password"`) {
+			t.Errorf("the dashboard answers %d: %s", status, page)
+		}
+		shows := func(want string) {
+			t.Helper()
+			page := ""
+			if !polling.Until(time.Minute, 100*time.Millisecond, func() bool {
+				_, page = clitest.Do(t, request(t, http.MethodGet, panel, nil))
+				return regexp.MustCompile(want).MatchString(page)
+			}) {
+				t.Fatalf("no %q on the panel:\n%s", want, page)
+			}
+		}
+		choose := func(what string) {
+			t.Helper()
+			if status, page := clitest.Do(t, request(t, http.MethodPost, panel, url.Values{"break": {what}})); status != http.StatusOK { // after its redirection
+				t.Errorf("%s: %d %s", what, status, page)
+			}
+		}
+		shows(`Nuntium \(texts\)</h3>\s+<dl>\s+<div><dt>accepted by Weir</dt><dd>\d+</dd></div>\s+<div><dt>done</dt><dd>[1-9]`)
+		choose("stop")
+		shows(`writes STOP`)
+		shows(`suppressed by the rule consent</dt><dd>[1-9]`)
+		choose("down-calls")
+		shows(`Verboice: down`)
+		choose("kill")
+		shows(`killed and started again</dt><dd>1<`)
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		rest, _ := io.ReadAll(out)
+		if err := cmd.Wait(); err != nil || !regexp.MustCompile(`PASS: nothing lost, nothing sent twice, never over capacity, nobody contacted after STOP`).Match(rest) {
+			t.Errorf("ended with %v\n%s", err, rest)
+		}
+		if names := left(t, temp); len(names) > 0 {
+			t.Errorf("left behind: %v", names)
+		}
+		gone(t, named(t, string(rest), `Started\s+again\s+\(process\s+(\d+)\)`))
+	})
+	t.Run("killed", func(t *testing.T) {
+		t.Parallel()
+		cmd, _ := command(t.Context(), t, weirlab, "demo", "--serve")
+		seen, out := serve(t, cmd)
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, out)
+		_ = cmd.Wait()
+		gone(t, named(t, seen, `\(process\s+(\d+)\)`))
+	})
+}
+
+// serve starts the command and waits until it has named its addresses.
+func serve(t *testing.T, cmd *exec.Cmd) (seen string, out io.Reader) {
+	t.Helper()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return waitFor(t, out, "Ctrl-C"), out
+}
+
+func named(t *testing.T, text, pattern string) string {
+	t.Helper()
+	found := regexp.MustCompile(pattern).FindStringSubmatch(text)
+	if found == nil {
+		t.Fatalf("no %q in %s", pattern, text)
+	}
+	return found[1]
+}
+
+func request(t *testing.T, method, target string, form url.Values) *http.Request {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, target, strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return r
+}
+
+// gone waits until a process is there no more.
+func gone(t *testing.T, pid string) {
+	t.Helper()
+	if !polling.Until(20*time.Second, 10*time.Millisecond, func() bool {
+		stat, err := os.ReadFile("/proc/" + pid + "/stat")
+		return err != nil || strings.Contains(string(stat), ") Z ") // a zombie has ended, whoever reaps it
+	}) {
+		t.Errorf("process %s is still there", pid)
+	}
 }
 
 // Without a broker there is no log to keep.

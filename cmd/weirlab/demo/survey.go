@@ -16,6 +16,7 @@ type survey struct {
 	flawed bool           // its file has mistakes
 	calls  string         // its channel for calls
 	texts  string         // its channel for messages
+	silent bool           // it makes no calls
 	// patience is the least time that a message waits for an answer. An answer may be held up
 	// while the owner of the database changes, and must not come too late for that.
 	patience time.Duration
@@ -35,21 +36,22 @@ func (s *survey) cutoff() int {
 // definition returns the survey in Weir's format. Its windows are always open, and its
 // delays are seconds; in production they are hours and days.
 func (s *survey) definition(p pace, app *application) map[string]any {
+	order := []string{"ivr", "sms"}
+	modes := map[string]any{"sms": map[string]string{"channel": s.texts, "retries": pace{1}.delay(p.atLeast(s.patience, 3*time.Second))}}
+	questions := map[string]any{"sms": []any{map[string]any{"messages": []string{"Hello {{first_name}}, a question about " + s.title + ": is it good in {{region}}? Answer 1 for yes, 2 for no, STOP to hear no more."}}}}
+	if s.silent {
+		order = []string{"sms"}
+	} else {
+		modes["ivr"] = map[string]string{"channel": s.calls, "retries": p.delay(time.Second) + " " + p.delay(2*time.Second)}
+		questions["ivr"] = []any{map[string]any{"call": map[string]string{"callback_url": app.url + callPath + "?survey={{survey}}&respondent={{respondent}}"}}}
+	}
 	d := map[string]any{
 		"title": s.title,
 		"schedule": map[string]any{
 			"time_zone": "UTC", "weekdays": []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"},
 			"windows": []map[string]string{{"from": "00:00", "to": "24:00"}},
 		},
-		"modes": map[string]any{
-			"ivr": map[string]string{"channel": s.calls, "retries": p.delay(time.Second) + " " + p.delay(2*time.Second)},
-			"sms": map[string]string{"channel": s.texts, "retries": pace{1}.delay(p.atLeast(s.patience, 3*time.Second))},
-		},
-		"arms": []map[string]any{{"modes": []string{"ivr", "sms"}}},
-		"questionnaires": map[string]any{"main": map[string]any{
-			"ivr": []any{map[string]any{"call": map[string]string{"callback_url": app.url + callPath + "?survey={{survey}}&respondent={{respondent}}"}}},
-			"sms": []any{map[string]any{"messages": []string{"Hello {{first_name}}, a question about " + s.title + ": is it good in {{region}}? Answer 1 for yes, 2 for no, STOP to hear no more."}}},
-		}},
+		"modes": modes, "arms": []map[string]any{{"modes": order}}, "questionnaires": map[string]any{"main": questions},
 		"fallback_delay": p.delay(time.Second), "limit_per_minute": maxRespondents,
 		"application": map[string]string{"url": app.url + messagePath, "secret": app.secret},
 	}

@@ -140,6 +140,9 @@ func number(n int) string {
 	return s
 }
 
+// sentence formats a sentence.
+func sentence(format string, args ...any) string { return fmt.Sprintf(format, args...) }
+
 // plural formats a number of things.
 func plural(n int, one, many string) string {
 	if n == 1 {
