@@ -16,7 +16,7 @@ import (
 )
 
 // pricesStep is the migration without which a program does not count money.
-const pricesStep = 27
+const pricesStep = 26
 
 // spentKey is a row of spent.
 type spentKey struct {
