@@ -48,6 +48,8 @@ type Queue interface {
 	// then on is refused.
 	Incarnate(ctx context.Context, channel weir.ChannelID) (weir.Incarnation, error)
 	DeleteChannel(ctx context.Context, id weir.ChannelID) error
+	// BrakeChannel is that of [weir.ChannelStore].
+	BrakeChannel(ctx context.Context, id weir.ChannelID, b weir.Braked) (acted bool, err error)
 }
 
 // Options configures a System.

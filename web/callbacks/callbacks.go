@@ -54,6 +54,8 @@ type Store interface {
 type Broker interface {
 	// Report applies a provider's reports. They are durable when it returns.
 	Report(ctx context.Context, channel weir.ChannelID, reports []weir.Report) ([]weir.Verdict, error)
+	// OptedOut reports a person who opted out on a channel. It may be repeated.
+	OptedOut(channel weir.ChannelID, address string)
 }
 
 // Surveys is the survey broker as callbacks use it.
@@ -269,6 +271,9 @@ func (s *Handler) recordConsent(ctx context.Context, ch weir.Channel, m *weir.In
 		c.Key = ""
 	}
 	_, err := s.People.RecordConsents(ctx, []people.Consent{c})
+	if err == nil && status == people.Refused {
+		s.Broker.OptedOut(ch.ID, m.From)
+	}
 	return err
 }
 
