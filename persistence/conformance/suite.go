@@ -50,6 +50,7 @@ func Run(t *testing.T, b Backend) {
 		{"outbox of replies", testReplyOutbox},
 		{"incoming", testIncoming},
 		{"channels", testChannels},
+		{"brakes", testBrakes},
 		{"contacts accepted between two instants", testAcceptedBetween},
 		{"identifiers", testIdentifiers},
 		{"events", testEvents},
