@@ -134,7 +134,7 @@ func BrakeCauses() []BrakeCause { return []BrakeCause{BrakeOptedOut, BrakeFailed
 
 // Braked records that a brake has acted. It is kept until the channel or survey is resumed.
 type Braked struct {
-	At      time.Time  `json:"at"`
+	At      time.Time  `json:"at" doc:"when it paused itself"`
 	Cause   BrakeCause `json:"cause" enum:"opted_out,failed,reason" doc:"what passed its bound"`
 	Reason  string     `json:"reason,omitempty" doc:"of the cause reason: which"`
 	Count   int        `json:"count" doc:"how many of them opted out, failed or ended with the reason" example:"9"`

@@ -152,10 +152,6 @@ type ChannelStore interface {
 	// UpdateChannel changes a channel if its version is still c.Version; otherwise
 	// it returns CodeConflict.
 	UpdateChannel(ctx context.Context, c Channel) (Channel, error)
-	// BrakeChannel pauses a channel that has a brake, and records why, together with its
-	// event. It changes nothing, and acted is false, if the channel is paused or being
-	// deleted. An update that resumes the channel deletes the record.
-	BrakeChannel(ctx context.Context, id ChannelID, b Braked) (acted bool, err error)
 	Channel(ctx context.Context, name string) (Channel, error)
 	ChannelByID(ctx context.Context, id ChannelID) (Channel, error)
 	// Channels lists by name.

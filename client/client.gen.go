@@ -216,7 +216,7 @@ type AuditView struct {
 	Token string `json:"token,omitempty,omitzero"`
 }
 
-// Brake defines model for Brake.
+// Brake When a channel or a survey pauses itself.
 type Brake struct {
 	// FailedPercent it acts when more than this share of them ended as failed
 	//
@@ -244,7 +244,7 @@ type Brake struct {
 	Reasons map[string]int `json:"reasons,omitempty,omitzero"`
 }
 
-// BrakeFigures defines model for BrakeFigures.
+// BrakeFigures What a brake counts now.
 type BrakeFigures struct {
 	// Failed how many of them failed
 	Failed int `json:"failed"`
@@ -262,8 +262,9 @@ type BrakeFigures struct {
 	Touched int `json:"touched"`
 }
 
-// Braked defines model for Braked.
+// Braked What a brake has done: why a channel or a survey is paused.
 type Braked struct {
+	// At when it paused itself
 	At time.Time `json:"at"`
 
 	// Cause what passed its bound

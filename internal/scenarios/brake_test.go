@@ -49,6 +49,7 @@ func TestBrake_AChannelPausesItself(t *testing.T) {
 		w.until("the channel is paused", func() bool {
 			return w.want(http.StatusOK, "GET", "/v1/channels/texts", nil).Body["braked"] != nil
 		})
+		w.channelBecause("texts", "braked")
 		shows("braked")
 		w.until("it is counted", func() bool { return w.metric("weir_brakes_total", "kind", "channel", "cause", "failed") == 1 })
 		list := w.publishedEvents("weir.channel.braked")
@@ -127,6 +128,7 @@ func TestBrake_ASurveyPausesItself(t *testing.T) {
 				t.Errorf("%s the survey is %v", when, s)
 			}
 		}
+		w.surveyBecause("s", "braked", text)
 		shows("braked")
 		if n := w.metric("weir_brakes_total", "kind", "survey", "cause", "failed"); n != 1 {
 			t.Errorf("it is counted %v times", n)

@@ -222,7 +222,8 @@ func (s *Store) UpdateChannel(ctx context.Context, c weir.Channel) (weir.Channel
 	return stored, s.Failure("change a channel", err)
 }
 
-// BrakeChannel implements [weir.ChannelStore].
+// BrakeChannel pauses a channel that has a brake, and records why, together with its event.
+// acted is false if the channel is paused or being deleted.
 func (s *Store) BrakeChannel(ctx context.Context, id weir.ChannelID, b weir.Braked) (acted bool, _ error) {
 	err := s.change(ctx, func(t *commit.Tx) error {
 		acted = false
