@@ -18,8 +18,10 @@ type Channel struct {
 	// DefaultCapacity reports that the channel sets no capacity: Capacity is that of
 	// DEFAULT_CHANNEL_CAPACITY at the start of the process.
 	DefaultCapacity bool
-	Paused          bool // starts nothing; callbacks and the reconciler continue
-	Held            bool // Paused because all of Weir is, see weir serve --paused; not stored
+	Paused          bool    // starts nothing; callbacks and the reconciler continue
+	Held            bool    // Paused because all of Weir is, see weir serve --paused; not stored
+	Brake           *Brake  // when it pauses itself; nil: never
+	Braked          *Braked // it is Paused because it paused itself; nil: it did not
 	Settings        Settings
 	Secret          string // part of every callback URL; never shown
 	Version         int64  // incremented by every change

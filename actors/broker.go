@@ -20,6 +20,7 @@ import (
 	"weir/internal/failpoint"
 	"weir/internal/tracing"
 	"weir/operators"
+	"weir/people"
 )
 
 // shared holds the dependencies of all brokers.
@@ -163,6 +164,8 @@ func (b *broker) handle(msg any) {
 			return
 		}
 		b.work(func(ctx context.Context) any { return b.reader.row(ctx, m.done) })
+	case optedOut:
+		b.onOptedOut(m)
 	case figuresRequest:
 		b.onFigures(m)
 	case callOff:
@@ -232,6 +235,8 @@ func (b *broker) onResult(msg any) {
 	case statusDone:
 		b.shared.healths.set(&b.ch, m.status)
 		b.event(func(c *core.Core, now time.Time) { c.StatusDone(m.status, now) })
+	case brakeDone:
+		b.onBraked(m)
 	case removeDone:
 		b.onRemoved(m)
 	default:
@@ -457,6 +462,33 @@ func (b *broker) onChannelRead(m channelRead) {
 	}
 }
 
+// onBraked applies that the brake's pause is stored.
+func (b *broker) onBraked(m brakeDone) {
+	if m.acted {
+		b.log.Warn("channel paused itself", "cause", string(m.braked.Cause), "count", m.braked.Count, "of", m.braked.Of, "bound_percent", m.braked.Percent)
+		b.shared.metrics.brakes.WithLabelValues(string(m.braked.Cause)).Inc()
+	}
+	switch {
+	case m.err != nil:
+		b.log.Warn("channel read failed; broker reloads its state", "error", m.err)
+		b.start()
+	case m.ch.Deleted:
+		b.onChannelRead(m.channelRead)
+	default:
+		b.ch, b.driver = m.ch, m.driver
+		b.event(func(c *core.Core, now time.Time) { c.BrakeDone(m.ch, now) })
+	}
+}
+
+// onOptedOut counts a person who opted out for the brake, also while there is no core.
+func (b *broker) onOptedOut(m optedOut) {
+	if b.core != nil && b.ended == nil {
+		b.event(func(c *core.Core, now time.Time) { c.OptedOut(m.address, now) })
+		return
+	}
+	b.state.brake.OptedOut(people.Canonical(m.address))
+}
+
 func (b *broker) onPrepared(m prepareDone) {
 	if m.err != nil {
 		b.log.Warn("provider setup failed; nothing is dispatched until it succeeds", "error", m.err)
@@ -656,6 +688,9 @@ func (b *broker) execute(e core.Effects) {
 	}
 	if e.Status {
 		b.work(func(context.Context) any { return statusDone{calls.status(driver, series)} })
+	}
+	if braked := e.Brake; braked != nil {
+		b.work(func(life context.Context) any { return b.reader.pause(life, *braked) })
 	}
 	switch {
 	case e.Remove:

@@ -22,9 +22,10 @@ type channelState struct {
 	awake   atomic.Bool               // the broker counts as running
 	// claimsAtOnce is set while a contact that is accepted would be claimed at once.
 	claimsAtOnce atomic.Bool
-	cancels      chan struct{} // a token for each cancel under way at the provider
-	meter        *meter        // counts for the charts
-	writes       pendingOps    // changes submitted to the writer and not answered
+	cancels      chan struct{}     // a token for each cancel under way at the provider
+	meter        *meter            // counts for the charts
+	brake        *weir.BrakeWindow // used by the broker's actor alone
+	writes       pendingOps        // changes submitted to the writer and not answered
 
 	mu       sync.Mutex
 	attempts map[weir.AttemptRef]localAttempt
@@ -78,7 +79,7 @@ type localAttempt struct {
 // newChannelState returns the state of a channel whose broker may have that many
 // cancels under way, at least one.
 func newChannelState(channel weir.ChannelID, cancels int) *channelState {
-	return &channelState{channel: channel, meter: &meter{}, cancels: make(chan struct{}, max(1, cancels)), attempts: map[weir.AttemptRef]localAttempt{}}
+	return &channelState{channel: channel, meter: &meter{}, brake: &weir.BrakeWindow{}, cancels: make(chan struct{}, max(1, cancels)), attempts: map[weir.AttemptRef]localAttempt{}}
 }
 
 // recordClaims records claims that are durable.

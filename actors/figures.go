@@ -58,7 +58,7 @@ func (s *figures) FiguresOf(ctx context.Context, list []weir.Channel) ([]operato
 			f = operators.Figures{Health: weir.Faulted, HealthReason: "the channel's broker does not answer"}
 		}
 		if ch.Paused {
-			f.Health, f.HealthReason = weir.Paused, ""
+			f.Health, f.HealthReason = weir.Paused, pausedReason(&ch)
 		}
 		f.Queued, f.OldestQueuedAt = backlogs[ch.ID].Queued, backlogs[ch.ID].OldestQueuedAt
 		f.SentPerMinute, f.IdleSince = s.shared.minutes.perMinute(ch.ID, now), s.shared.minutes.idleSince(ch.ID, now)
@@ -68,6 +68,14 @@ func (s *figures) FiguresOf(ctx context.Context, list []weir.Channel) ([]operato
 		out[i] = f
 	}
 	return out, nil
+}
+
+// pausedReason returns why a channel is paused that an operator did not pause.
+func pausedReason(ch *weir.Channel) string {
+	if ch.Held || ch.Braked == nil {
+		return ""
+	}
+	return ch.Braked.Text
 }
 
 // askBrokers requests the figures of channels from their brokers. resting lists the

@@ -62,6 +62,8 @@ type (
 	}
 	changed   struct{ done chan<- core.Reply }
 	sweepHint struct{}
+	// optedOut reports a person who opted out on the channel.
+	optedOut struct{ address string }
 	// figuresRequest requests the live numbers. absent, if it is not nil, is called
 	// instead of answer by a broker that does not run its channel (yet).
 	figuresRequest struct {
@@ -158,9 +160,16 @@ type (
 		err     error
 	}
 	prepareDone struct{ err error }
-	statusDone  struct{ status channels.Status }
-	removeDone  struct{ err error }
-	tick        struct{}
+	// brakeDone carries the channel's row after its brake has acted; acted is false if
+	// the store did not pause it.
+	brakeDone struct {
+		channelRead
+		braked weir.Braked
+		acted  bool
+	}
+	statusDone struct{ status channels.Status }
+	removeDone struct{ err error }
+	tick       struct{}
 	// passivate says that the core has been idle for long enough.
 	passivate struct{}
 )

@@ -27,6 +27,7 @@ type Metrics struct {
 	panics         prometheus.Counter
 	reloads        prometheus.Counter
 	brokers        prometheus.Gauge
+	brakes         *prometheus.CounterVec
 	live           *liveFigures
 }
 
@@ -49,7 +50,14 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		restarts:       f.NewCounterVec(prometheus.CounterOpts{Name: "weir_actor_restarts_total", Help: "Restarts of crashed actors."}, []string{"kind"}),
 		panics:         f.NewCounter(prometheus.CounterOpts{Name: "weir_actor_panics_total", Help: "Panics in actors."}),
 		reloads:        f.NewCounter(prometheus.CounterOpts{Name: "weir_broker_reloads_total", Help: "Broker reloads because a commit failed or the store had newer state."}),
-		brokers:        f.NewGauge(prometheus.GaugeOpts{Name: "weir_brokers_running", Help: "Brokers that run; one whose channel is idle rests, and is not counted."}),
+		// The survey broker registers the same metric, of the other kind.
+		brakes: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "weir_brakes_total", Help: "Channels and surveys that paused themselves, by kind and cause.", ConstLabels: prometheus.Labels{"kind": "channel"},
+		}, []string{"cause"}),
+		brokers: f.NewGauge(prometheus.GaugeOpts{Name: "weir_brokers_running", Help: "Brokers that run; one whose channel is idle rests, and is not counted."}),
+	}
+	for _, cause := range weir.BrakeCauses() {
+		m.brakes.WithLabelValues(string(cause))
 	}
 	for _, kind := range []string{kindManager, kindBroker} {
 		m.restarts.WithLabelValues(kind)

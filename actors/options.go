@@ -48,6 +48,10 @@ type Queue interface {
 	// then on is refused.
 	Incarnate(ctx context.Context, channel weir.ChannelID) (weir.Incarnation, error)
 	DeleteChannel(ctx context.Context, id weir.ChannelID) error
+	// BrakeChannel pauses a channel that has a brake, and records why, together with its
+	// event. It changes nothing, and acted is false, if the channel is paused or being
+	// deleted. An update that resumes the channel deletes the record.
+	BrakeChannel(ctx context.Context, id weir.ChannelID, b weir.Braked) (acted bool, err error)
 }
 
 // Options configures a System.

@@ -6,6 +6,7 @@ import (
 	"weir"
 	core "weir/actors/contacts"
 	"weir/channels"
+	"weir/internal/backoff"
 )
 
 // reader reads the store for the broker of one channel. Its results are messages to the
@@ -42,6 +43,7 @@ func (r *reader) begin(ctx context.Context, state *channelState) (m loaded) {
 		if m.snapshot.InFlight, err = r.queue.InFlight(io, ch.ID); err != nil {
 			return err
 		}
+		m.snapshot.Brake = state.brake
 		m.snapshot.LocalAttempts, m.results = state.localAttempts()
 		if m.snapshot.Lanes, err = r.queue.Lanes(io, ch.ID); err != nil {
 			return err
@@ -62,6 +64,28 @@ func (r *reader) row(ctx context.Context, done chan<- core.Reply) channelRead {
 		m.driver, m.err = r.directory.Driver(m.ch)
 	}
 	return m
+}
+
+// pause pauses the channel because its brake has acted, and reads its row. It repeats what
+// the store does not take now: until then nothing is claimed, and after a crash what ends
+// next is counted anew.
+func (r *reader) pause(ctx context.Context, b weir.Braked) (m brakeDone) {
+	m.braked = b
+	for try := 1; ; try++ {
+		m.acted, m.err = r.pauseOnce(ctx, b)
+		if m.err == nil {
+			m.channelRead = r.row(ctx, nil)
+		}
+		if m.err == nil || weir.CodeOf(m.err) == weir.CodeNotFound || !backoff.Wait(ctx, backoff.Delay(try, minReloadDelay, maxReloadDelay)) {
+			return m
+		}
+	}
+}
+
+func (r *reader) pauseOnce(ctx context.Context, b weir.Braked) (acted bool, _ error) {
+	io, cancel := background(ctx, ioTimeout)
+	defer cancel()
+	return r.queue.BrakeChannel(io, r.channel, b)
 }
 
 // reads lists the reads that the core asked for.

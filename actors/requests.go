@@ -58,6 +58,12 @@ func (s *requests) Accept(ctx context.Context, ch weir.Channel, specs []weir.Spe
 	return answers, nil
 }
 
+// OptedOut reports a person who opted out on a channel, for the channel's brake. It is a
+// hint: a broker that does not run has nothing to count.
+func (s *requests) OptedOut(channel weir.ChannelID, address string) {
+	s.mail.ifRunning(channel, optedOut{address}, func() {})
+}
+
 // Report applies a provider's reports durably.
 func (s *requests) Report(ctx context.Context, channel weir.ChannelID, reports []weir.Report) ([]weir.Verdict, error) {
 	waits := make([]chan core.Reply, len(reports))

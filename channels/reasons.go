@@ -1,12 +1,14 @@
 package channels
 
+import "weir"
+
 // Reasons that drivers of all types use where they fit, so that clients, rules and
 // dead letters can compare them. Their texts are stable. For anything else a
 // driver has words of its own: short, without numbers, names or secrets.
 const (
 	// OptedOut: the person does not want to be contacted, as far as the provider
 	// knows. Contact them no more.
-	OptedOut = "opted out"
+	OptedOut = weir.ReasonOptedOut
 	// NumberNotUsable: the address does not exist, or cannot be reached by this kind
 	// of channel.
 	NumberNotUsable = "number not usable"

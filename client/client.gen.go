@@ -216,6 +216,89 @@ type AuditView struct {
 	Token string `json:"token,omitempty,omitzero"`
 }
 
+// Brake When a channel or a survey pauses itself.
+type Brake struct {
+	// FailedPercent it acts when more than this share of them ended as failed
+	//
+	// Examples: 20
+	FailedPercent int `json:"failed_percent,omitempty,omitzero"`
+
+	// Minimum how many contacts must have ended before it acts, at most over; absent: 20, or over if that is less
+	//
+	// Examples: 20
+	Minimum int `json:"minimum,omitempty,omitzero"`
+
+	// OptedOutPercent it acts when more than this share of them opted out; absent: opt-outs are not bounded
+	//
+	// Examples: 5
+	OptedOutPercent int `json:"opted_out_percent,omitempty,omitzero"`
+
+	// Over how many of the latest contacts that ended are counted; absent: 100
+	//
+	// Examples: 100
+	Over int `json:"over,omitempty,omitzero"`
+
+	// Reasons it acts when more than this share of them, 1 to 99 percent, ended with this reason, by the exact text of reason
+	//
+	// Examples: {"number not usable":30}
+	Reasons map[string]int `json:"reasons,omitempty,omitzero"`
+}
+
+// BrakeFigures What a brake counts now.
+type BrakeFigures struct {
+	// Failed how many of them failed
+	Failed int `json:"failed"`
+
+	// Of contacts that are counted: the latest that ended, up to over
+	Of int `json:"of"`
+
+	// OptedOut opt-outs that came while they ended
+	OptedOut int `json:"opted_out"`
+
+	// Reasons how many of them ended with each reason that has a bound
+	Reasons map[string]int `json:"reasons,omitempty,omitzero"`
+
+	// Touched contacts that ended since the count began
+	Touched int `json:"touched"`
+}
+
+// Braked What a brake has done: why a channel or a survey is paused.
+type Braked struct {
+	// At when it paused itself
+	At time.Time `json:"at"`
+
+	// Cause what passed its bound
+	Cause string `json:"cause"`
+
+	// Count how many of them opted out, failed or ended with the reason
+	//
+	// Examples: 9
+	Count int `json:"count"`
+
+	// Of how many of the latest contacts were counted
+	//
+	// Examples: 100
+	Of int `json:"of"`
+
+	// Percent the bound that was passed
+	//
+	// Examples: 5
+	Percent int `json:"percent"`
+
+	// Reason of the cause reason: which
+	Reason string `json:"reason,omitempty,omitzero"`
+
+	// Text the same in words
+	//
+	// Examples: paused itself: 9 of the last 100 contacts opted out, the bound is 5 %
+	Text string `json:"text"`
+
+	// Touched contacts that ended since the count began, up to the act
+	//
+	// Examples: 340
+	Touched int `json:"touched"`
+}
+
 // BreakerView A channel's circuit breaker.
 type BreakerView struct {
 	// State closed: contacts are dispatched; open: none is dispatched until an instant; half_open: one contact is being dispatched as a probe
@@ -310,6 +393,9 @@ type Cap struct {
 
 // ChannelBody A channel, as in a request.
 type ChannelBody struct {
+	// Brake when the channel pauses itself; absent: never. A change begins its count anew
+	Brake Brake `json:"brake,omitempty,omitzero"`
+
 	// Capacity max slots in flight; absent or null: DEFAULT_CHANNEL_CAPACITY
 	Capacity int `json:"capacity,omitempty,omitzero"`
 
@@ -366,6 +452,9 @@ type ChannelMinutes struct {
 
 // ChannelPatch Changes to a channel: a JSON merge patch.
 type ChannelPatch struct {
+	// Brake when the channel pauses itself: merged field by field, as PUT has them; null: never
+	Brake *map[string]interface{} `json:"brake,omitempty"`
+
 	// Capacity max slots in flight; null: DEFAULT_CHANNEL_CAPACITY
 	Capacity *int `json:"capacity,omitempty"`
 
@@ -407,6 +496,15 @@ type ChannelView struct {
 
 	// Blocked waiting contacts that are larger than the capacity, among those next in line
 	Blocked int `json:"blocked"`
+
+	// Brake when it pauses itself; absent: never
+	Brake Brake `json:"brake,omitempty,omitzero"`
+
+	// BrakeCount what the brake counts now; absent without a brake, or if it is not known
+	BrakeCount BrakeFigures `json:"brake_count,omitempty,omitzero"`
+
+	// Braked it is paused because it paused itself; absent: it did not
+	Braked Braked `json:"braked,omitempty,omitzero"`
 
 	// Breaker the circuit breaker
 	Breaker BreakerView `json:"breaker"`
@@ -2099,6 +2197,9 @@ type StatsView struct {
 	// Attempts attempts that ended
 	Attempts []AttemptsView `json:"attempts"`
 
+	// BrakeCount what the brake counts now; absent without a brake, or if nothing was counted yet
+	BrakeCount BrakeFigures `json:"brake_count,omitempty,omitzero"`
+
 	// ByDisposition how many have each disposition
 	ByDisposition map[string]int `json:"by_disposition"`
 
@@ -2168,6 +2269,9 @@ type SurveyBody struct {
 
 	// BatchSize max active respondents if there is neither a cutoff nor a quota
 	BatchSize int `json:"batch_size,omitempty,omitzero"`
+
+	// Brake when the survey pauses itself; absent: never. It may change while the survey runs
+	Brake Brake `json:"brake,omitempty,omitzero"`
 
 	// CountPartial partial answers count as well
 	CountPartial bool `json:"count_partial,omitempty,omitzero"`
@@ -2295,6 +2399,9 @@ type SurveyPatch struct {
 	// BatchSize max active respondents if there is neither a cutoff nor a quota
 	BatchSize *int `json:"batch_size,omitempty"`
 
+	// Brake merged field by field; null: none. A change begins its count anew
+	Brake *Brake `json:"brake,omitempty"`
+
 	// CountPartial partial answers count as well
 	CountPartial *bool `json:"count_partial,omitempty"`
 
@@ -2346,6 +2453,9 @@ type SurveyPatch struct {
 
 // SurveySummary A survey in a list.
 type SurveySummary struct {
+	// Braked it is paused because it paused itself; absent: it did not
+	Braked Braked `json:"braked,omitempty,omitzero"`
+
 	// Cause why it is stopping or done
 	Cause string `json:"cause,omitempty,omitzero"`
 
@@ -2387,6 +2497,12 @@ type SurveyView struct {
 
 	// BatchSize max active respondents if there is neither a cutoff nor a quota
 	BatchSize int `json:"batch_size,omitempty,omitzero"`
+
+	// Brake when the survey pauses itself; absent: never. It may change while the survey runs
+	Brake Brake `json:"brake,omitempty,omitzero"`
+
+	// Braked it is paused because it paused itself; absent: it did not
+	Braked Braked `json:"braked,omitempty,omitzero"`
 
 	// Cause why it is stopping or done
 	Cause string `json:"cause,omitempty,omitzero"`
@@ -3915,7 +4031,7 @@ func (c *Client) ListWebhooks(ctx context.Context, params ListWebhooksParams) (*
 
 // CreateWebhook Create a webhook.
 //
-// It gets the events that are committed from then on, as POST requests with the headers and the signature of Standard Webhooks 1.0.0. The response has the secret with which they are signed; no other request returns it. The types of events are weir.channel.state, weir.router.function, weir.survey.message, weir.survey.respondent, weir.survey.state, weir.webhook.disabled, Microsoft.Communication.RouterJobCancelled, Microsoft.Communication.RouterJobClassificationFailed, Microsoft.Communication.RouterJobClassified, Microsoft.Communication.RouterJobClosed, Microsoft.Communication.RouterJobCompleted, Microsoft.Communication.RouterJobDeleted, Microsoft.Communication.RouterJobExceptionTriggered, Microsoft.Communication.RouterJobQueued, Microsoft.Communication.RouterJobReceived, Microsoft.Communication.RouterJobSchedulingFailed, Microsoft.Communication.RouterJobUnassigned, Microsoft.Communication.RouterJobWaitingForActivation, Microsoft.Communication.RouterJobWorkerSelectorsExpired, Microsoft.Communication.RouterWorkerDeleted, Microsoft.Communication.RouterWorkerDeregistered, Microsoft.Communication.RouterWorkerOfferAccepted, Microsoft.Communication.RouterWorkerOfferDeclined, Microsoft.Communication.RouterWorkerOfferExpired, Microsoft.Communication.RouterWorkerOfferIssued, Microsoft.Communication.RouterWorkerOfferRevoked, Microsoft.Communication.RouterWorkerRegistered, Microsoft.Communication.RouterWorkerUpdated, weir.contact.dispatched, weir.contact.accepted, weir.contact.requeued, weir.contact.done, weir.contact.corrected, weir.message.received.
+// It gets the events that are committed from then on, as POST requests with the headers and the signature of Standard Webhooks 1.0.0. The response has the secret with which they are signed; no other request returns it. The types of events are weir.channel.braked, weir.channel.state, weir.router.function, weir.survey.braked, weir.survey.message, weir.survey.respondent, weir.survey.state, weir.webhook.disabled, Microsoft.Communication.RouterJobCancelled, Microsoft.Communication.RouterJobClassificationFailed, Microsoft.Communication.RouterJobClassified, Microsoft.Communication.RouterJobClosed, Microsoft.Communication.RouterJobCompleted, Microsoft.Communication.RouterJobDeleted, Microsoft.Communication.RouterJobExceptionTriggered, Microsoft.Communication.RouterJobQueued, Microsoft.Communication.RouterJobReceived, Microsoft.Communication.RouterJobSchedulingFailed, Microsoft.Communication.RouterJobUnassigned, Microsoft.Communication.RouterJobWaitingForActivation, Microsoft.Communication.RouterJobWorkerSelectorsExpired, Microsoft.Communication.RouterWorkerDeleted, Microsoft.Communication.RouterWorkerDeregistered, Microsoft.Communication.RouterWorkerOfferAccepted, Microsoft.Communication.RouterWorkerOfferDeclined, Microsoft.Communication.RouterWorkerOfferExpired, Microsoft.Communication.RouterWorkerOfferIssued, Microsoft.Communication.RouterWorkerOfferRevoked, Microsoft.Communication.RouterWorkerRegistered, Microsoft.Communication.RouterWorkerUpdated, weir.contact.dispatched, weir.contact.accepted, weir.contact.requeued, weir.contact.done, weir.contact.corrected, weir.message.received.
 //
 // POST /v1/webhooks
 func (c *Client) CreateWebhook(ctx context.Context, body WebhookBody) (*WebhookView, error) {

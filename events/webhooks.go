@@ -21,7 +21,7 @@ const SourceWebhooks = "webhooks"
 
 // Types returns every type of event in the log.
 func Types() []string {
-	list := []string{"weir.channel.state", "weir.router.function", "weir.survey.message", "weir.survey.respondent", "weir.survey.state", WebhookDisabled}
+	list := []string{ChannelBraked, "weir.channel.state", "weir.router.function", SurveyBraked, "weir.survey.message", "weir.survey.respondent", "weir.survey.state", WebhookDisabled}
 	for _, kind := range []string{
 		"JobCancelled", "JobClassificationFailed", "JobClassified", "JobClosed", "JobCompleted", "JobDeleted", "JobExceptionTriggered", "JobQueued",
 		"JobReceived", "JobSchedulingFailed", "JobUnassigned", "JobWaitingForActivation", "JobWorkerSelectorsExpired",

@@ -21,12 +21,13 @@ type Figures struct {
 	Breaker        Breaker
 	RetryBudget    float64 // share of the retry budget that is left, 0 to 1
 	BreakerUntil   time.Time
-	RatePerSecond  float64        // the rate limit in force; 0: none
-	Reconciliation Reconciliation // the last one since the broker started; zero: none
-	NextDue        time.Time      // when the next delayed contact is due; zero: none
-	SentPerMinute  float64        // dispatches by this process over the last minutes
-	IdleSince      time.Time      // since when nothing was dispatched, to the minute; zero: not known
-	Why            Why            // why no waiting contact starts, as far as this process knows
+	RatePerSecond  float64            // the rate limit in force; 0: none
+	Reconciliation Reconciliation     // the last one since the broker started; zero: none
+	NextDue        time.Time          // when the next delayed contact is due; zero: none
+	SentPerMinute  float64            // dispatches by this process over the last minutes
+	IdleSince      time.Time          // since when nothing was dispatched, to the minute; zero: not known
+	Brake          *weir.BrakeFigures // what the channel's brake counts; nil: it has none, or that is not known
+	Why            Why                // why no waiting contact starts, as far as this process knows
 }
 
 // Breaker is the state of a channel's circuit breaker.

@@ -26,6 +26,7 @@ const (
 	WhyPerson          WhyCode = "person"           // a rule for the sake of the person: quiet hours, a holiday, a cap
 	WhyLimit           WhyCode = "limit"            // a limit that its channel shares has no room
 	WhyPaused          WhyCode = "channel_paused"   // by a user
+	WhyBraked          WhyCode = "braked"           // a channel or survey that paused itself
 	WhyDeleting        WhyCode = "channel_deleting" // the channel is being deleted
 	WhyStopping        WhyCode = "stopping"         // the process that runs the channel is shutting down
 	WhyPreparing       WhyCode = "channel_preparing"
@@ -76,6 +77,8 @@ func (c WhyCode) Headline(idle, now time.Time) (text string, alarm bool) {
 	switch c {
 	case WhyError, WhyFaulted, WhyFailing, WhyDown, WhyTooLarge, WhyBroken, WhyChannelGone, WhyChannelUnsuitable:
 		return "Stopped by a problem", true
+	case WhyBraked:
+		return "Paused itself", true
 	case WhyPaused, WhySurveyPaused:
 		return "Paused", false
 	case WhyDraft:
@@ -117,6 +120,8 @@ func BlockedBy(c *weir.Channel) WhyCode {
 	switch {
 	case c.Deleting, c.Deleted:
 		return WhyDeleting
+	case c.Paused && c.Braked != nil && !c.Held:
+		return WhyBraked
 	case c.Held, c.Paused:
 		return WhyPaused
 	default:
@@ -132,6 +137,8 @@ func WhyBlocked(c *weir.Channel) Why {
 		w.Text = fmt.Sprintf("channel %s is being deleted; its contacts are being canceled", c.Name)
 	case c.Held:
 		w.Text = "Weir was started with --paused; weir resume starts its channels"
+	case w.Code == WhyBraked:
+		w.Text = fmt.Sprintf("channel %s %s", c.Name, c.Braked.Text)
 	case c.Paused:
 		w.Text = fmt.Sprintf("channel %s is paused", c.Name)
 	}

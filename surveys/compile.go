@@ -20,6 +20,7 @@ func (d Definition) Compile(def Defaults) (*Plan, []weir.FieldError) {
 	schedule, wrong := d.Schedule.Compile()
 	m.AddPart("/schedule", wrong)
 	m.AddPart("/quotas", d.Quotas.check())
+	m.AddPart("/brake", d.Brake.Check())
 	pl := &Plan{
 		Schedule: schedule, Arms: checkArms(d.Arms, &m), CountPartial: d.CountPartial, Quotas: d.Quotas,
 		FallbackDelay: DefaultFallbackDelay, StopWords: d.stopWords(&m), Purpose: d.Purpose, Labels: d.labels(&m),

@@ -21,6 +21,7 @@ type Definition struct {
 	QuotaMessage   string                        `json:"quota_message,omitempty" maxLength:"1600" doc:"sent, instead of the application's messages, to a respondent who is answering by text and is rejected because the quota is full; absent: nothing is sent" example:"Thank you, we have all the answers that we need."`
 	StopWords      []string                      `json:"stop_words,omitzero" doc:"absent: those of docs/consent.md, such as stop, quit and baja"`
 	Purpose        string                        `json:"purpose,omitempty" doc:"what its contacts are for, which decides which rules for the sake of the person hold; absent: default" example:"research"`
+	Brake          *weir.Brake                   `json:"brake,omitempty" doc:"when the survey pauses itself; absent: never. It may change while the survey runs"`
 	Labels         []string                      `json:"labels,omitempty" doc:"attributes of the respondents that their contacts have as labels, such as those by which a channel to people chooses the worker; up to 16" example:"[\"language\"]"`
 	Weight         int                           `json:"weight,omitempty" doc:"share of a channel compared with other surveys; absent: 1"`
 	LimitPerMinute int                           `json:"limit_per_minute,omitempty" doc:"max first attempts and retries per minute"`

@@ -20,7 +20,8 @@ type Survey struct {
 	Name        string // unique name for clients; [a-z0-9][a-z0-9._-]{0,62}
 	Title       string // display name
 	State       State
-	Cause       Cause // why it is stopping or done
+	Cause       Cause        // why it is stopping or done
+	Braked      *weir.Braked // it is paused because it paused itself; nil: it did not
 	Definition  Definition
 	Application Application
 	Locked      bool  // users can change nothing but this until it is unlocked; it ends by itself all the same

@@ -78,8 +78,8 @@ func (s Survey) Command(step Step) (Survey, error) {
 	if err == nil && to != s.State {
 		err = s.CheckUnlocked()
 	}
-	if err == nil {
-		s.State = to
+	if err == nil && to != s.State {
+		s.State, s.Braked = to, nil
 	}
 	return s, err
 }

@@ -14,12 +14,13 @@ type Stats struct {
 	Tally   Tally
 	Target  int // number of respondents wanted; 0: all
 	Quotas  []BucketStats
-	Rate    float64       // respondents finished per minute while the schedule is open; 0: not known
-	EndsAt  time.Time     // estimated as by [Plan.EndsAt]; zero: not known
-	Needed  *int          // see [Plan.NumbersNeeded]; nil: not known
-	Success float64       // share of successes among respondents with a known result
-	Open    bool          // the schedule is open now
-	Next    calendar.Span // the window that is open or opens next; zero: none
+	Rate    float64            // respondents finished per minute while the schedule is open; 0: not known
+	EndsAt  time.Time          // estimated as by [Plan.EndsAt]; zero: not known
+	Needed  *int               // see [Plan.NumbersNeeded]; nil: not known
+	Success float64            // share of successes among respondents with a known result
+	Open    bool               // the schedule is open now
+	Next    calendar.Span      // the window that is open or opens next; zero: none
+	Brake   *weir.BrakeFigures // what its brake counts; nil: it has none
 	Using   []ChannelUse
 	Why     operators.Why // why no respondent is being contacted; zero if some are
 }

@@ -438,3 +438,5 @@ func (*hanging) Ready(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
+
+func (m *memory) OptedOut(weir.ChannelID, string) {}

@@ -114,6 +114,7 @@ func (c *Core) units(s *weir.Spec) int {
 // run does whatever is possible now: claims contacts, requests pages, starts
 // status requests.
 func (c *Core) run(now time.Time) {
+	c.applyBrake(now)
 	if c.deleteAt.IsZero() {
 		c.claimContacts(now)
 	} else {
@@ -238,6 +239,8 @@ func (c *Core) blockedBy() operators.WhyCode {
 	switch {
 	case operators.BlockedBy(&c.ch) != "":
 		return operators.BlockedBy(&c.ch)
+	case c.braking != nil:
+		return operators.WhyBraked
 	case c.draining:
 		return operators.WhyStopping
 	case c.prepared:

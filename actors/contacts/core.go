@@ -57,6 +57,9 @@ type Snapshot struct {
 	InFlight []weir.Contact
 	Lanes    []weir.Lane
 	Queued   int64
+	// Brake counts the contacts that ended, for the channel's brake. It outlives the core;
+	// nil: it begins anew.
+	Brake *weir.BrakeWindow
 	// LocalAttempts are the attempts that this process itself had begun before the
 	// broker was restarted. How far any other attempt in state sending got is
 	// unknown.
@@ -70,6 +73,9 @@ func New(cfg Config, s Snapshot, now time.Time) *Core {
 		asks: map[weir.AttemptRef]struct{}{}, queued: s.Queued, status: channels.Status{Health: weir.Up},
 		reconcileAt: now.Add(cfg.ReconcileEvery), sweepAt: now.Add(sweepEvery), prepareAt: now, statusAt: now,
 		dueAt: now, overdueAt: now, idleSince: now,
+	}
+	if c.brake = s.Brake; c.brake == nil {
+		c.brake = &weir.BrakeWindow{}
 	}
 	c.window = newWindow(0)
 	for _, id := range s.Lanes {
@@ -113,6 +119,7 @@ func (c *Core) restore(s Snapshot, now time.Time) {
 func (c *Core) applyChannel(ch weir.Channel, now time.Time) {
 	grown := ch.Capacity > c.ch.Capacity || channels.ReplyReserve(ch.Settings) < c.ledger.Reserve
 	c.ch = ch
+	c.brake.Configure(ch.Brake, ch.Paused)
 	c.ledger.Capacity, c.ledger.Reserve = ch.Capacity, channels.ReplyReserve(ch.Settings)
 	rate, burst := channels.Pace(ch.Settings)
 	c.pace.configure(rate, burst, now)
@@ -189,8 +196,10 @@ type Core struct {
 	breaker     breaker
 	retryBudget budget
 	pace        pace
-	limitedBy   string   // why a shared limit has no room, until limitedUntil
-	onlyTo      []string // canonical addresses that alone are contacted; nil: all
+	brake       *weir.BrakeWindow
+	braking     *weir.Braked // the brake has acted, and the channel's row does not show it yet
+	limitedBy   string       // why a shared limit has no room, until limitedUntil
+	onlyTo      []string     // canonical addresses that alone are contacted; nil: all
 	queued      int64
 
 	prepared, preparing, checking   bool
@@ -263,6 +272,7 @@ func (c *Core) finish(f *flight, now time.Time, o weir.Outcome, reason string) w
 		panic("core: a flight was done already")
 	}
 	c.out.Finished = append(c.out.Finished, Finished{Outcome: o, Active: now.Sub(f.c.ClaimedAt)})
+	c.recordEnd(f, o, reason)
 	return c.apply(f, p)
 }
 

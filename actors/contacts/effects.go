@@ -23,6 +23,7 @@ type Effects struct {
 	Loads          []Load                 // read one contact; then Loaded or LoadFailed
 	Prepare        bool                   // set the provider up; then PrepareDone
 	Status         bool                   // request the provider's status; then StatusDone
+	Brake          *weir.Braked           // pause the channel: its brake has acted; then BrakeDone
 	Replies        []Reply                // give these once everything issued before is durable
 	Forget         []weir.AttemptRef      // drop the local state of these attempts
 	Finished       []Finished             // for the metrics

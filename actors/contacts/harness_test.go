@@ -75,6 +75,8 @@ type rig struct {
 	reports   map[any]weir.Report
 	waiters   int
 	finished  []contacts.Finished
+	braked    []weir.Braked
+	window    *weir.BrakeWindow // outlives the core, unless the process ends
 	collected int
 	drained   bool
 	rested    bool
@@ -97,6 +99,7 @@ func newRig(t failer, capacity int, change ...func(*rig)) *rig {
 		manner: func(channels.Attempt) manner { return accepts }, readErr: func() bool { return false },
 		askErr: func() bool { return false }, status: channels.Status{Health: weir.Up},
 		canceled: func(channels.Attempt) *channels.Cancellation { return nil },
+		window:   &weir.BrakeWindow{},
 		replies:  map[any]contacts.Reply{}, reports: map[any]weir.Report{},
 	}
 	for _, f := range change {
@@ -116,7 +119,7 @@ func (r *rig) boot(local map[weir.AttemptRef]contacts.LocalProgress) {
 		r.tally(c, 1)
 	}
 	r.core = contacts.New(r.cfg, contacts.Snapshot{
-		Channel: r.ch, InFlight: r.store.inFlight(), Lanes: r.store.lanes(), Queued: int64(len(r.store.waiting())), LocalAttempts: local,
+		Channel: r.ch, InFlight: r.store.inFlight(), Lanes: r.store.lanes(), Queued: int64(len(r.store.waiting())), LocalAttempts: local, Brake: r.window,
 	}, r.now)
 	r.execute(r.core.Take())
 	r.check()
@@ -167,6 +170,9 @@ func (r *rig) execute(e contacts.Effects) {
 		r.add(&job{what: "status", do: func() { r.tell(func(c *contacts.Core, now time.Time) { c.StatusDone(r.status, now) }) }})
 	}
 	r.finished = append(r.finished, e.Finished...)
+	if e.Brake != nil {
+		r.braked = append(r.braked, *e.Brake)
+	}
 	if e.ReconcileBegun {
 		r.collected++
 	}

@@ -304,6 +304,9 @@ func (r *rig) crash(actor bool, n int, keep func(weir.AttemptRef) bool) {
 	}
 	r.jobs, r.issued, r.written = stay, 0, 0
 	local := map[weir.AttemptRef]contacts.LocalProgress{}
+	if !actor {
+		r.window = &weir.BrakeWindow{}
+	}
 	if actor {
 		local = maps.Clone(r.local)
 	} else {

@@ -1,6 +1,7 @@
 package contacts
 
 import (
+	"cmp"
 	"time"
 
 	"weir"
@@ -141,7 +142,7 @@ func (c *Core) Figures() operators.Figures {
 	}
 	f.Health, f.HealthReason = c.health()
 	f.Breaker, f.RetryBudget, f.BreakerUntil = c.breaker.state(), c.retryBudget.left(), c.breaker.until
-	f.RatePerSecond = c.pace.rate()
+	f.RatePerSecond, f.Brake = c.pace.rate(), c.brake.Figures()
 	f.Reconciliation, f.NextDue = c.reconciled, c.dueAt
 	return f
 }
@@ -150,6 +151,8 @@ func (c *Core) health() (weir.Health, string) {
 	switch {
 	case c.ch.Held:
 		return weir.Paused, operators.WhyBlocked(&c.ch).Text
+	case c.blockedBy() == operators.WhyBraked:
+		return weir.Paused, cmp.Or(c.braking, c.ch.Braked).Text
 	case c.ch.Paused:
 		return weir.Paused, ""
 	case c.breaker.faulted():

@@ -16,6 +16,8 @@ func (c *Core) whyGate(shut operators.WhyCode, now time.Time) operators.Why {
 		return operators.Why{}
 	case operators.WhyDeleting, operators.WhyPaused:
 		return operators.WhyBlocked(&c.ch)
+	case operators.WhyBraked:
+		return c.whyBraked()
 	case operators.WhyStopping:
 		return operators.Why{Code: shut, Text: "the process that runs the channel is shutting down; the next one to run it goes on"}
 	case operators.WhyError:

@@ -23,6 +23,7 @@ type access struct {
 	Options
 	plans    *planCache
 	findings *findings
+	brakes   *brakes
 }
 
 // compile returns the compiled definition of a survey, or what is wrong with it.
@@ -191,9 +192,11 @@ func (a *access) announce(fresh []weir.Contact) {
 	}
 }
 
-// recordMetrics updates the metrics for a change that was written.
+// recordMetrics updates the metrics, and what the survey's brake counts, for a change that
+// was written.
 func (a *access) recordMetrics(survey *surveys.Survey, c *change) {
 	m := &c.move
+	a.brakes.record(survey, m)
 	switch {
 	case c.newAttempt && m.Was.Status == surveys.Pending:
 		a.Metrics.started.WithLabelValues(survey.Name).Inc()

@@ -7,6 +7,7 @@ import (
 
 	"weir"
 	"weir/actors/supervise"
+	"weir/events"
 	"weir/internal/backoff"
 	"weir/surveys"
 	"weir/surveys/calendar"
@@ -55,6 +56,10 @@ func (l *lifecycle) advance(ctx context.Context, sv *surveyState) (open bool, er
 	}
 	t.decision = sv.plan.Decide(l.now, t.Tally)
 	l.tallies[sv.survey.ID] = t
+	var braked *weir.Braked
+	if sv.survey.State == surveys.Running {
+		braked = l.io.brakes.verdict(&sv.survey, l.now)
+	}
 	switch {
 	case t.decision.Done && t.Pending > 0: // respondents that are no longer needed are canceled, too
 		return false, l.changeState(ctx, sv, surveys.Stop, sv.causeOf(t))
@@ -62,6 +67,8 @@ func (l *lifecycle) advance(ctx context.Context, sv *surveyState) (open bool, er
 		return false, l.changeState(ctx, sv, surveys.Finish, sv.causeOf(t))
 	case t.decision.Stop:
 		return false, l.changeState(ctx, sv, surveys.Stop, surveys.WindowOver)
+	case braked != nil:
+		return false, l.brake(ctx, sv, braked)
 	case sv.survey.State == surveys.Paused:
 		l.wakeForWindows(sv)
 		if sv.sweepDone {
@@ -116,30 +123,40 @@ func (l *lifecycle) changeState(ctx context.Context, sv *surveyState, step surve
 		return nil //nolint:nilerr // it has come so far already
 	}
 	s := sv.survey
-	s.State = to
+	s.State, s.Braked = to, nil
 	if s.Cause == "" || sv.survey.State != surveys.Stopping {
 		s.Cause = cause
 	}
 	if to == surveys.Done {
 		s.Ended = l.now
 	}
+	_, err = l.store(ctx, sv, s)
+	return err
+}
+
+// store stores a survey whose state has changed, with its events.
+func (l *lifecycle) store(ctx context.Context, sv *surveyState, s surveys.Survey) (stored bool, _ error) {
+	list := []events.Event{stateEvent(&s, l.now)}
+	if s.Braked != nil {
+		list = append(list, events.Braked("survey", s.Name, s.Braked))
+	}
 	changed, err := call(ctx, func(ctx context.Context) (surveys.Survey, error) {
-		return l.io.Store.UpdateSurvey(ctx, s, stateEvent(&s, l.now))
+		return l.io.Store.UpdateSurvey(ctx, s, list...)
 	})
 	switch weir.CodeOf(err) {
 	case "":
 		l.agenda.moreWork = true
 		l.io.Logger.Info("survey state changed", "survey", s.Name, "state", string(s.State), "cause", string(s.Cause))
 		l.view.setVersion(sv, changed)
-		return nil
+		return true, nil
 	case weir.CodeConflict, weir.CodeNotFound:
 		l.agenda.moreWork = true
-		return nil
+		return false, nil
 	case weir.CodePrecondition: // respondents are becoming visible in it
 		l.agenda.wakeAt(l.now.Add(retryDelay))
-		return nil
+		return false, nil
 	default:
-		return fmt.Errorf("change a survey: %w", err)
+		return false, fmt.Errorf("change a survey: %w", err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"weir"
 	"weir/surveys"
 )
 
@@ -22,6 +23,7 @@ type Metrics struct {
 	outboxEntries prometheus.Gauge
 	restarts      prometheus.Counter
 	panics        prometheus.Counter
+	brakes        *prometheus.CounterVec
 }
 
 // NewMetrics registers the metrics.
@@ -31,7 +33,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return f.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
-	return &Metrics{
+	m := &Metrics{
 		started:       counter("weir_survey_respondents_started_total", "Respondents whose first contact was enqueued.", survey...),
 		retried:       counter("weir_survey_respondents_retried_total", "Retries and changes of mode that were enqueued.", survey...),
 		finished:      counter("weir_survey_respondents_finished_total", "Respondents with a final status, by status.", "survey", "status"),
@@ -42,8 +44,16 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		roundsFailed:  f.NewCounter(prometheus.CounterOpts{Name: "weir_survey_rounds_failed_total", Help: "Rounds that ended early because the store failed."}),
 		outboxEntries: f.NewGauge(prometheus.GaugeOpts{Name: "weir_survey_outbox_entries", Help: "Outbox entries that the latest round found, up to 1,000."}),
 		restarts:      f.NewCounter(prometheus.CounterOpts{Name: "weir_survey_broker_restarts_total", Help: "Restarts of the survey broker after a panic."}),
-		panics:        f.NewCounter(prometheus.CounterOpts{Name: "weir_survey_broker_panics_total", Help: "Panics in the survey broker and in the rules for one respondent."}),
+		// The channels' brokers register the same metric, of the other kind.
+		brakes: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "weir_brakes_total", Help: "Channels and surveys that paused themselves, by kind and cause.", ConstLabels: prometheus.Labels{"kind": "survey"},
+		}, []string{"cause"}),
+		panics: f.NewCounter(prometheus.CounterOpts{Name: "weir_survey_broker_panics_total", Help: "Panics in the survey broker and in the rules for one respondent."}),
 	}
+	for _, cause := range weir.BrakeCauses() {
+		m.brakes.WithLabelValues(string(cause))
+	}
+	return m
 }
 
 // addSurvey creates the series of a survey at zero, so that rates have a start.

@@ -153,6 +153,7 @@ func (r *round) pollSurveys(ctx context.Context) error {
 		if !sv.polled {
 			r.io.Metrics.removeSurvey(sv.survey.Name)
 			r.io.findings.skipped.Delete(id)
+			r.io.brakes.forget(id)
 			delete(r.memory.surveys, id)
 			for _, pace := range r.memory.paces {
 				pace.share = pace.share.Remove(sv.survey.Name)

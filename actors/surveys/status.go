@@ -66,11 +66,12 @@ func (s *status) Stats(ctx context.Context, survey surveys.Survey) (surveys.Stat
 		}
 		out.EndsAt, _ = plan.EndsAt(now, out.Tally, pace, latest)
 	}
+	out.Brake = s.io.brakes.figures(&survey)
 	if out.Using, err = s.channelUses(ctx, plan); err != nil {
 		return out, err
 	}
 	if survey.State != surveys.Running {
-		out.Why = whyNotRun(survey.State, nil)
+		out.Why = whyNotRun(&survey, nil)
 		return out, nil
 	}
 	out.Why, err = s.whyRunning(ctx, &survey, plan, out.Tally, now)
@@ -122,6 +123,9 @@ func (s *status) channelUses(ctx context.Context, plan *surveys.Plan) ([]surveys
 			use.Health, use.Reason = weir.Erring, s.io.mismatch(mode, ch)
 		case ch.Paused:
 			use.Health = weir.Paused
+			if ch.Braked != nil {
+				use.Reason = ch.Braked.Text
+			}
 		// A stored pause may be outdated; the channel's own flag, above, is not.
 		case known[ch.ID].Health != weir.Paused && known[ch.ID].Health != "":
 			use.Health, use.Reason, use.Since = known[ch.ID].Health, known[ch.ID].Reason, known[ch.ID].Since
@@ -146,7 +150,7 @@ const maxDueForWhy = 20
 func (s *status) Why(ctx context.Context, survey surveys.Survey) (operators.Why, error) {
 	plan, wrong := s.io.compile(&survey)
 	if plan == nil || survey.State != surveys.Running {
-		return whyNotRun(survey.State, wrong), nil
+		return whyNotRun(&survey, wrong), nil
 	}
 	sums, err := lookup(ctx, s.io.Store.Counts, survey.ID)
 	if err != nil {
@@ -157,8 +161,8 @@ func (s *status) Why(ctx context.Context, survey surveys.Survey) (operators.Why,
 
 // whyNotRun explains why a survey is not run. wrong are the errors of its
 // definition.
-func whyNotRun(state surveys.State, wrong []weir.FieldError) operators.Why {
-	switch {
+func whyNotRun(survey *surveys.Survey, wrong []weir.FieldError) operators.Why {
+	switch state := survey.State; {
 	case state == surveys.Done:
 		return operators.Why{}
 	case state == surveys.Draft:
@@ -167,6 +171,8 @@ func whyNotRun(state surveys.State, wrong []weir.FieldError) operators.Why {
 		return operators.Why{Code: operators.WhySurveyStopping, Text: "the survey is stopping; its respondents are being canceled"}
 	case len(wrong) > 0:
 		return operators.Why{Code: operators.WhyBroken, Text: fmt.Sprintf("the definition cannot be run: %v", surveys.Invalid(wrong))}
+	case state == surveys.Paused && survey.Braked != nil:
+		return operators.Why{Code: operators.WhyBraked, Text: "the survey " + survey.Braked.Text}
 	case state == surveys.Paused:
 		return operators.Why{Code: operators.WhySurveyPaused, Text: "the survey is paused"}
 	default:

@@ -28,7 +28,7 @@ type System struct {
 // answers requests of the API at once.
 func Start(o Options) (*System, error) {
 	o = o.withDefaults()
-	io := &access{Options: o, plans: newPlanCache(), findings: &findings{}}
+	io := &access{Options: o, plans: newPlanCache(), findings: &findings{}, brakes: newBrakes()}
 	ctx, cancel := context.WithCancel(context.Background())
 	box, tasks := &mailbox{system: o.System, ctx: ctx}, &sync.WaitGroup{}
 	s := &System{

@@ -63,6 +63,7 @@ func (v *view) setVersion(sv *surveyState, s surveys.Survey) {
 	sv.scheduleChanged = sv.scheduleChanged || sv.survey.ID == s.ID && !reflect.DeepEqual(sv.survey.Definition.Schedule, s.Definition.Schedule)
 	sv.entriesDropped = sv.entriesDropped || sv.survey.ID == s.ID && sv.plan == nil
 	sv.survey = s
+	v.io.brakes.see(&s)
 	plan, wrong := v.io.compile(&s)
 	if sv.plan = plan; plan == nil {
 		v.io.Logger.Error("survey definition cannot be run; the survey is skipped until it is changed",

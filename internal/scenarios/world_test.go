@@ -55,6 +55,7 @@ type world struct {
 	hooks     *hooks                    // how events are delivered to webhooks; nil: they are not
 	logs      *shared                   // receives the log, too; nil: none
 	timing    *surveyTiming             // how surveys run in this world; nil: they do not run
+	ended     int                       // contacts that endNext has ended
 
 	store   *persistence.Store
 	actors  *actor.ActorSystem

@@ -6,11 +6,13 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/jmoiron/sqlx"
 
 	"weir"
+	"weir/events"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
 	"weir/persistence/dialect"
@@ -49,7 +51,7 @@ func (r *channelRow) channel(defaultCapacity int) (weir.Channel, error) {
 	if r.Capacity != nil {
 		c.Capacity = *r.Capacity
 	}
-	return c, json.Unmarshal([]byte(r.Settings), &c.Settings)
+	return c, decodeSettings(&c, r.Settings)
 }
 
 // capacityColumn returns the capacity that a channel sets; nil: none.
@@ -92,7 +94,7 @@ func (s *Store) change(ctx context.Context, do change) error {
 
 // PutChannel implements [weir.ChannelStore].
 func (s *Store) PutChannel(ctx context.Context, c weir.Channel) (weir.Channel, bool, error) {
-	settings, err := encodeSettings(c.Settings)
+	settings, err := encodeSettings(&c)
 	if err != nil {
 		return weir.Channel{}, false, s.Failure("encode the settings", err)
 	}
@@ -123,12 +125,49 @@ func (s *Store) PutChannel(ctx context.Context, c weir.Channel) (weir.Channel, b
 	return stored, created, s.Failure("store a channel", err)
 }
 
-func encodeSettings(settings weir.Settings) (string, error) {
+// brakeKey is where the brake is among the stored settings. No setting of a channel type
+// begins like this.
+const brakeKey = "$brake"
+
+// storedBrake is the value of [brakeKey].
+type storedBrake struct {
+	Rule   *weir.Brake  `json:"rule,omitempty"`
+	Braked *weir.Braked `json:"braked,omitempty"`
+}
+
+// encodeSettings returns the settings as they are stored, with the brake. What a brake has
+// done is kept as long as the channel is paused.
+func encodeSettings(c *weir.Channel) (string, error) {
+	settings := maps.Clone(c.Settings)
 	if settings == nil {
 		settings = weir.Settings{}
 	}
+	brake := storedBrake{Rule: c.Brake}
+	if c.Paused {
+		brake.Braked = c.Braked
+	}
+	if brake != (storedBrake{}) {
+		settings[brakeKey] = brake
+	}
 	b, err := json.Marshal(settings)
 	return string(b), err
+}
+
+// decodeSettings sets what encodeSettings has stored.
+func decodeSettings(c *weir.Channel, stored string) error {
+	if err := json.Unmarshal([]byte(stored), &c.Settings); err != nil {
+		return err
+	}
+	if _, ok := c.Settings[brakeKey]; !ok {
+		return nil
+	}
+	delete(c.Settings, brakeKey)
+	var s struct {
+		Brake storedBrake `json:"$brake"`
+	}
+	err := json.Unmarshal([]byte(stored), &s)
+	c.Brake, c.Braked = s.Brake.Rule, s.Brake.Braked
+	return err
 }
 
 func createChannel(t *commit.Tx, c weir.Channel, settings string) (channelRow, error) {
@@ -160,7 +199,7 @@ func writeChannel(t *commit.Tx, row *channelRow, c weir.Channel, settings string
 
 // UpdateChannel implements [weir.ChannelStore].
 func (s *Store) UpdateChannel(ctx context.Context, c weir.Channel) (weir.Channel, error) {
-	settings, err := encodeSettings(c.Settings)
+	settings, err := encodeSettings(&c)
 	if err != nil {
 		return weir.Channel{}, s.Failure("encode the settings", err)
 	}
@@ -181,6 +220,35 @@ func (s *Store) UpdateChannel(ctx context.Context, c weir.Channel) (weir.Channel
 	}
 	stored, err := row.channel(s.DefaultCapacity)
 	return stored, s.Failure("change a channel", err)
+}
+
+// BrakeChannel pauses a channel that has a brake, and records why, together with its event.
+// acted is false if the channel is paused or being deleted.
+func (s *Store) BrakeChannel(ctx context.Context, id weir.ChannelID, b weir.Braked) (acted bool, _ error) {
+	err := s.change(ctx, func(t *commit.Tx) error {
+		acted = false
+		row, err := s.LockChannel(t.Ctx, t, id)
+		if err != nil {
+			return err
+		}
+		c, err := row.channel(s.DefaultCapacity)
+		if err != nil {
+			return err
+		}
+		if c.Brake == nil || c.Paused || c.Deleting {
+			return nil
+		}
+		c.Paused, c.Braked = true, &b
+		settings, err := encodeSettings(&c)
+		if err != nil {
+			return err
+		}
+		writeChannel(t, &row, c, settings)
+		t.Emit(events.Braked("channel", c.Name, &b))
+		acted = true
+		return nil
+	})
+	return acted, err
 }
 
 // Channel implements [weir.ChannelStore].

@@ -51,6 +51,7 @@ func Run(t *testing.T, b Backend) {
 		{"incoming", testIncoming},
 		{"contacts and messages of an address", testAddresses},
 		{"channels", testChannels},
+		{"brakes", testBrakes},
 		{"contacts accepted between two instants", testAcceptedBetween},
 		{"identifiers", testIdentifiers},
 		{"events", testEvents},

@@ -28,6 +28,7 @@ func RunSurveys(t *testing.T, open func(t testing.TB) SurveyStores) {
 		{"removal", testRemoval},
 		{"ends", testEnds},
 		{"lock", testLock},
+		{"brakes", testSurveyBrakes},
 		{"states of channels", testChannelStates},
 		{"sums under any history", testSurveyHistories},
 	} {

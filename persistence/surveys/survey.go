@@ -61,7 +61,17 @@ func (r *surveyRow) survey() (surveys.Survey, error) {
 	if r.Name != nil {
 		out.Name = *r.Name
 	}
-	return out, errors.Join(json.Unmarshal([]byte(r.Definition), &out.Definition), json.Unmarshal([]byte(r.Application), &out.Application))
+	var stored storedDefinition
+	err := json.Unmarshal([]byte(r.Definition), &stored)
+	out.Definition, out.Braked = stored.Definition, stored.Braked
+	return out, errors.Join(err, json.Unmarshal([]byte(r.Application), &out.Application))
+}
+
+// storedDefinition is the form of the column definition: what a brake has done is beside the
+// fields of the client.
+type storedDefinition struct {
+	surveys.Definition
+	Braked *weir.Braked `json:"braked,omitempty"`
 }
 
 func noSurvey() error { return weir.Errorf(weir.CodeNotFound, "no such survey") }
@@ -69,7 +79,7 @@ func noSurvey() error { return weir.Errorf(weir.CodeNotFound, "no such survey") 
 // take makes the row what a client wants. Respondents of a draft whose quotas
 // change have to be sorted into buckets anew, from the first.
 func (r *surveyRow) take(s *surveys.Survey, now time.Time) error {
-	definition, err := json.Marshal(s.Definition)
+	definition, err := json.Marshal(storedDefinition{s.Definition, s.Braked})
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func (e *channelEditor) put(ctx context.Context, want weir.Channel, force bool) 
 		if ch.Type != want.Type {
 			return errTypeChange(*ch)
 		}
-		ch.Title, ch.Capacity, ch.DefaultCapacity, ch.Paused, ch.Settings = want.Title, want.Capacity, want.DefaultCapacity, want.Paused, want.Settings
+		ch.Title, ch.Capacity, ch.DefaultCapacity, ch.Paused, ch.Brake, ch.Settings = want.Title, want.Capacity, want.DefaultCapacity, want.Paused, want.Brake, want.Settings
 		return nil
 	})
 	return have, before, false, err

@@ -28,7 +28,18 @@ type channelRoutes struct {
 func (r *channelRoutes) table() []*route.Route {
 	const one = "/v1/channels/{channel}"
 	view := route.TypeOf[ChannelView]()
+	put := &route.Route{
+		Method: "PUT", Path: one, ID: "put-channel", Tag: "channels",
+		Summary: "Create or replace a channel",
+		Description: "The name in the path is 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit. " +
+			"A replacement carries the whole channel, secrets included. A channel's type never changes: delete the channel and create it again.\n\n" + settingsHelp(r.directory.Types()),
+		Body: route.TypeOf[ChannelBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.put,
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "replaced", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}},
+		Codes:   []weir.Code{weir.CodeConflict},
+	}
 	forced := httpjson.Parameter{Name: "force", Kind: "boolean", Description: "allow a move to another server or account of the provider while contacts are in flight"}
+	put.Query = []httpjson.Parameter{forced}
+	patch := func(c *route.Call, have weir.Channel) (route.Reply, error) { return r.patch(c, have, put.Check) }
 	return []*route.Route{
 		{
 			Method: "GET", Path: "/v1/channels", ID: "list-channels", Tag: "channels",
@@ -36,16 +47,7 @@ func (r *channelRoutes) table() []*route.Route {
 			Query:   route.Paging(100, 500), Handle: r.list,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[ChannelList]()}},
 		},
-		{
-			Method: "PUT", Path: one, ID: "put-channel", Tag: "channels",
-			Summary: "Create or replace a channel",
-			Description: "The name in the path is 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit. " +
-				"A replacement carries the whole channel, secrets included. A channel's type never changes: delete the channel and create it again.\n\n" + settingsHelp(r.directory.Types()),
-			Query: []httpjson.Parameter{forced},
-			Body:  route.TypeOf[ChannelBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.put,
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "replaced", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}},
-			Codes:   []weir.Code{weir.CodeConflict},
-		},
+		put,
 		{
 			Method: "GET", Path: one, ID: "get-channel", Tag: "channels",
 			Summary: "Get a channel, with live figures", Handle: r.lookup.onChannel(r.get),
@@ -65,7 +67,7 @@ func (r *channelRoutes) table() []*route.Route {
 			Summary:     "Change fields of a channel",
 			Description: "A JSON merge patch (RFC 7396). Absent fields and settings, secrets included, stay as they are. A change of the place to which secrets are sent, such as base_url or the account, must include them again (422 lists them).",
 			Query:       []httpjson.Parameter{forced},
-			Body:        route.TypeOf[ChannelPatch](), BodyTypes: []string{httpjson.JSONType, httpjson.MergePatchType}, BodyLimit: httpjson.MaxBody, Handle: r.lookup.onChannel(r.patch),
+			Body:        route.TypeOf[ChannelPatch](), BodyTypes: []string{httpjson.JSONType, httpjson.MergePatchType}, BodyLimit: httpjson.MaxBody, Handle: r.lookup.onChannel(patch),
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "changed", Body: view}},
 			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
 		},
@@ -116,6 +118,7 @@ func (r *channelRoutes) put(c *route.Call) (route.Reply, error) {
 	want.Type, _ = c.Body["type"].(string)
 	want.Title, _ = c.Body["name"].(string)
 	want.Paused, _ = c.Body["paused"].(bool)
+	want.Brake = readBrake(c.Body["brake"], &c.Errors)
 	if n, ok := c.Body["capacity"].(float64); ok && n >= weir.MinCapacity && n <= weir.MaxCapacity {
 		want.Capacity, want.DefaultCapacity = int(n), false
 	}
@@ -169,12 +172,14 @@ func errTypeChange(ch weir.Channel) error {
 	}
 }
 
-func (r *channelRoutes) patch(c *route.Call, have weir.Channel) (route.Reply, error) {
+// patch merges a patch into a channel. body checks the body that would write the channel.
+func (r *channelRoutes) patch(c *route.Call, have weir.Channel, body *httpjson.Checker) (route.Reply, error) {
 	schemaWrong, before := c.Errors, have
 	ch, err := r.editor.update(c, have, c.Query.Bool("force"), func(ch *weir.Channel) error {
 		before = *ch
 		mergeChannel(ch, c.Body, r.defaultCapacity)
 		c.Errors = schemaWrong[:len(schemaWrong):len(schemaWrong)]
+		patchBrake(ch, c, body)
 		checkChannel(r.directory, *ch, &c.Errors)
 		checkMove(r.directory, ch, before.Settings, c)
 		if err := c.Invalid(); err != nil {

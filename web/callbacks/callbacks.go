@@ -56,6 +56,8 @@ type Broker interface {
 	Report(ctx context.Context, channel weir.ChannelID, reports []weir.Report) ([]weir.Verdict, error)
 	// CallOff asks the providers to cancel what is in flight to people who refused.
 	CallOff(ctx context.Context, w *people.Withdrawal) int
+	// OptedOut reports a person who opted out on a channel. It may be repeated.
+	OptedOut(channel weir.ChannelID, address string)
 }
 
 // Surveys is the survey broker as callbacks use it.
@@ -271,7 +273,8 @@ func (s *Handler) recordConsent(ctx context.Context, ch weir.Channel, m *weir.In
 		c.Key = ""
 	}
 	states, err := s.People.RecordConsents(ctx, []people.Consent{c})
-	if err == nil {
+	if err == nil && status == people.Refused {
+		s.Broker.OptedOut(ch.ID, m.From)
 		s.Broker.CallOff(ctx, people.Withdrawn([]people.Consent{c}, states, s.People.Purposes()))
 	}
 	return err

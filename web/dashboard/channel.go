@@ -20,6 +20,7 @@ type channelData struct {
 	WhyView      *whyView    // why no contacts are dispatched; nil: they are
 	Settings     []fact      // not the secrets
 	Limits       []limitView // that it shares with other channels
+	BrakeView    *brakeView  // nil: it has none
 	Charts       *charts
 	Period       period
 	Periods      []period
@@ -40,7 +41,7 @@ func loadChannel(v *visit) (*content, error) {
 		return nil, err
 	}
 	d := &channelData{channelCard: channelCardOf(ch, v.Now()), Settings: factsOf(ch.Settings, display.SettingText), Periods: periods(), Period: periodOf(v.r.URL.Query().Get("hours"))}
-	d.WhyView = channelWhy(&ch, v.Now())
+	d.WhyView, d.BrakeView = channelWhy(&ch, v.Now()), brakeOf(ch.Brake, ch.BrakeCount, ch.Braked)
 	if d.Charts, err = readCharts(v.caller, v.d.chartCache, ch.Channel, d.Period); err != nil {
 		return nil, err
 	}

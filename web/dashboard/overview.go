@@ -126,6 +126,7 @@ func readChannels(c *caller) (list []api.ChannelView, more bool, err error) {
 // Ranks of channels: the lowest are shown first.
 const (
 	rankBroken = iota
+	rankBraked
 	rankBlocked
 	rankSlow
 	rankInDoubt
@@ -145,6 +146,8 @@ func channelCardOf(ch api.ChannelView, now time.Time) channelCard {
 		c.Rank, c.Advice = rankBroken, "circuit breaker open: dispatch is suspended"
 	case ch.Blocked > 0:
 		c.Rank, c.Advice = rankBlocked, "queued contacts need more slots than the capacity"
+	case ch.Braked != nil:
+		c.Rank, c.Advice = rankBraked, ch.Braked.Text
 	case ch.Paused:
 		c.Rank, c.Advice = rankPaused, "Paused"
 		if ch.Queued > 0 {
@@ -173,7 +176,7 @@ const breakerOpen = "open"
 // Class returns the CSS class for the channel's rank.
 func (c channelCard) Class() string {
 	switch c.Rank {
-	case rankBroken:
+	case rankBroken, rankBraked:
 		return "broken"
 	case rankOK:
 		return ""

@@ -50,7 +50,7 @@ func channelPage() *page {
 	const one = "/channels/{name}"
 	admins := []operators.Scope{operators.ScopeChannelsAdmin}
 	return &page{
-		name: "channel", path: one, scopes: readers(), load: loadChannel, live: []string{"state", "figures", "limits", "charts", "contacts"},
+		name: "channel", path: one, scopes: readers(), load: loadChannel, live: []string{"state", "figures", "brake", "limits", "charts", "contacts"},
 		actions: []action{
 			{path: one + "/pause", scopes: admins, run: pauseChannel(true), ask: askChannel(question{
 				Button: "Pause", Text: "No new contacts are dispatched until the channel is resumed. Contacts in flight continue, and contacts can still be queued.",
@@ -138,7 +138,7 @@ func surveyPages() []*page {
 	return []*page{
 		{name: "surveys", path: "/surveys", nav: "Surveys", scopes: reader, load: loadSurveys, live: []string{"list"}},
 		{
-			name: "survey", path: one, scopes: reader, load: loadSurvey, live: []string{"state", "figures", "people", "calendar", "recent"},
+			name: "survey", path: one, scopes: reader, load: loadSurvey, live: []string{"state", "figures", "brake", "people", "calendar", "recent"},
 			actions: []action{
 				{path: one + "/launch", scopes: admin, ask: askLaunch, run: surveyStep(surveys.Launch, "is launched")},
 				{path: one + "/pause", scopes: admin, run: surveyStep(surveys.Pause, "is paused"), ask: askSurvey(question{

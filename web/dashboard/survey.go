@@ -38,8 +38,9 @@ const maxRecent = 15
 // surveyData is the data of a survey's page.
 type surveyData struct {
 	surveyCard
-	Purpose      string   // of its contacts
-	WhyView      *whyView // why no respondents are contacted; nil: they are, or the survey is done
+	Purpose      string     // of its contacts
+	WhyView      *whyView   // why no respondents are contacted; nil: they are, or the survey is done
+	BrakeView    *brakeView // nil: it has none
 	Funnel       []display.Row
 	Others       int // respondents outside the funnel
 	Dispositions []display.Row
@@ -111,7 +112,16 @@ func loadSurvey(v *visit) (*content, error) {
 		moved = d.Log[0].At // newest first
 	}
 	d.WhyView = whyOf(s.WhyCode, s.Why, moved, v.Now())
+	d.BrakeView = brakeOf(s.Brake, countOf(stats), s.Braked)
 	return &content{title: "Survey " + s.Survey, crumbs: surveyCrumbs(s.Survey), data: d}, nil
+}
+
+// countOf returns what a survey's brake counts; nil if it is not known.
+func countOf(stats *surveyapi.StatsView) *weir.BrakeFigures {
+	if stats == nil {
+		return nil
+	}
+	return stats.Brake
 }
 
 // addStats builds the charts of the statistics.

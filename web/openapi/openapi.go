@@ -81,9 +81,9 @@ func publishPattern(p *huma.Schema) {
 }
 
 // refuseNull marks a schema as not nullable: an absent field is left out. Only
-// a plain value whose tag says so may be null; huma makes every array nullable.
+// a plain value or a map whose tag says so may be null; huma makes every array nullable.
 func refuseNull(s *huma.Schema) {
-	s.Nullable = s.Nullable && s.Type != "array" && s.Type != "object"
+	s.Nullable = s.Nullable && s.Type != "array" && (s.Type != "object" || len(s.Properties) == 0)
 	for _, p := range s.Properties {
 		refuseNull(p)
 	}

@@ -128,7 +128,7 @@ func (s surveyRoutes) patchSurvey(c *route.Call, have surveys.Survey, schema *ht
 			delete(c.Body, name)
 		}
 	}
-	after, _ := merged(before, c.Body).(map[string]any)
+	after, _ := httpjson.Merge(before, c.Body).(map[string]any)
 	schema.Check(after, "", &c.Errors)
 	is := s.definition(c, after)
 	if err := c.Invalid(); err != nil {
@@ -191,26 +191,6 @@ func document(v any) (map[string]any, error) {
 	return out, nil
 }
 
-// merged returns a document after a merge patch (RFC 7396). It modifies neither
-// argument.
-func merged(doc, patch any) any {
-	p, ok := patch.(map[string]any)
-	if !ok {
-		return patch
-	}
-	was, _ := doc.(map[string]any)
-	out := make(map[string]any, len(was))
-	maps.Copy(out, was)
-	for name, v := range p {
-		if v == nil {
-			delete(out, name)
-		} else {
-			out[name] = merged(out[name], v)
-		}
-	}
-	return out
-}
-
 // checkFrozen rejects changes that the survey's state does not allow, and names the
 // fields: the launch fixes the questions and the channels.
 func checkFrozen(state surveys.State, was, is map[string]any) error {
@@ -253,13 +233,13 @@ func without(v any, member string) any {
 	case []any:
 		out := make([]any, 0, len(v))
 		for _, e := range v {
-			out = append(out, merged(e, map[string]any{member: nil}))
+			out = append(out, httpjson.Merge(e, map[string]any{member: nil}))
 		}
 		return out
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, e := range v {
-			out[name] = merged(e, map[string]any{member: nil})
+			out[name] = httpjson.Merge(e, map[string]any{member: nil})
 		}
 		return out
 	default:

@@ -39,6 +39,7 @@ type SurveyPatch struct {
 	QuotaMessage       string                                        `json:"quota_message,omitempty" maxLength:"1600" nullable:"true" doc:"sent to a respondent who is answering by text when the quota turns out to be full"`
 	StopWords          []string                                      `json:"stop_words,omitempty"`
 	Purpose            string                                        `json:"purpose,omitempty" nullable:"true" doc:"what its contacts are for"`
+	Brake              *weir.Brake                                   `json:"brake,omitempty" doc:"merged field by field; null: none. A change begins its count anew"`
 	Labels             []string                                      `json:"labels,omitempty"`
 	Weight             int                                           `json:"weight,omitempty" nullable:"true"`
 	LimitPerMinute     int                                           `json:"limit_per_minute,omitempty" nullable:"true"`
@@ -59,6 +60,7 @@ type SurveySummary struct {
 	Title      string        `json:"title,omitempty"`
 	State      surveys.State `json:"state" enum:"draft,running,paused,stopping,done"`
 	Cause      surveys.Cause `json:"cause,omitempty" enum:"exhausted,reached,window_over,stopped" doc:"why it is stopping or done"`
+	Braked     *weir.Braked  `json:"braked,omitempty" doc:"it is paused because it paused itself; absent: it did not"`
 	Locked     bool          `json:"locked,omitempty" doc:"it cannot be paused, stopped, changed or deleted until it is unlocked; it ends by itself all the same"`
 	Version    int64         `json:"version" doc:"counts the changes"`
 	CreatedAt  time.Time     `json:"created_at"`
@@ -202,6 +204,7 @@ type StatsView struct {
 	Why           string                      `json:"why,omitempty" doc:"why no respondent is being contacted, in one sentence for people; absent when nothing waits" example:"channel texts is paused"`
 	WhyCode       operators.WhyCode           `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"channel_paused"`
 	WhyInstants   []time.Time                 `json:"why_instants,omitempty" doc:"the instants in why, in the order of the sentence"`
+	Brake         *weir.BrakeFigures          `json:"brake_count,omitempty" doc:"what the brake counts now; absent without a brake, or if nothing was counted yet"`
 	Window        *SpanView                   `json:"window,omitempty" doc:"the window that is open or opens next; absent: none"`
 	Channels      []ChannelUseView            `json:"channels"`
 }

@@ -13,7 +13,7 @@ import (
 
 func surveySummary(s surveys.Survey) SurveySummary {
 	return SurveySummary{
-		Survey: s.Name, Title: s.Title, State: s.State, Cause: s.Cause, Locked: s.Locked, Version: s.Version,
+		Survey: s.Name, Title: s.Title, State: s.State, Cause: s.Cause, Braked: s.Braked, Locked: s.Locked, Version: s.Version,
 		CreatedAt: s.Created.UTC(), UpdatedAt: s.Updated.UTC(), LaunchedAt: httpjson.Instant(s.Launched), EndedAt: httpjson.Instant(s.Ended),
 	}
 }
@@ -123,6 +123,7 @@ func statsView(s surveys.Survey, st surveys.Stats) StatsView {
 	for _, u := range st.Using {
 		v.Channels = append(v.Channels, ChannelUseView{u.Mode, u.Channel, u.Health, u.Reason, httpjson.Instant(u.Since)})
 	}
+	v.Brake = st.Brake
 	v.Why, v.WhyCode, v.WhyInstants = st.Why.Text, st.Why.Code, st.Why.Instants()
 	if st.Next != (calendar.Span{}) {
 		v.Window = &SpanView{st.Next.Open.UTC(), st.Next.Close.UTC()}

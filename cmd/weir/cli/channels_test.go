@@ -54,6 +54,34 @@ texts    nuntium  paused          0         5        0        0       0  -      
 	clitest.Check(t, b.run("channel", "show", "texts"), app.NotFound, "^$", "404")
 }
 
+func TestChannels_BrakesAreSetAndShown(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	b.channel("sms")
+	clitest.Check(t, b.run("channel", "set", "sms", "--brake", "over=50", "--brake", "failed_percent=20", "--brake", "reasons.a = b=30"), app.OK, "changed", "^$")
+	clitest.Check(t, b.run("channel", "show", "sms"), app.OK, `\n  brake +failed 0 of 0, at most 20 %; "a = b" 0 of 0, at most 30 %\n`, "^$")
+	clitest.Check(t, b.run("channel", "set", "sms", "--brake", "opted_out_percent=5", "--brake", "failed_percent=none", "--brake", "reasons.a = b=none"), app.OK, "changed", "^$")
+	clitest.Check(t, b.run("channel", "show", "sms", "-o", "json"), app.OK, `"brake":\{"over":50,"opted_out_percent":5\}`, "^$")
+	clitest.Check(t, b.run("channel", "set", "sms", "--brake", "over=5", "--brake", "minimum=0"), app.Rejected, "^$", "(?s)/brake/minimum: .*/brake/over: ")
+	for text, says := range map[string]string{"over": "KEY=NUMBER or none", "over=many": "neither a whole number nor none", "=5": "KEY=NUMBER"} {
+		clitest.Check(t, b.run("channel", "set", "sms", "--brake", text), app.Usage, "^$", says)
+	}
+	clitest.Check(t, b.run("channel", "set", "sms", "--brake", "none", "--brake", "over=50"), app.Usage, "^$", "goes with no other")
+	clitest.Check(t, b.run("channel", "set", "sms", "--brake", "none"), app.OK, "changed", "^$")
+	if r := b.run("channel", "show", "sms"); strings.Contains(r.Out, "brake") {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestChannels_ABrakeThatHasActedIsShown(t *testing.T) {
+	t.Parallel()
+	const braked = `{"at":"2026-03-01T09:00:00Z","cause":"failed","count":9,"of":20,"percent":20,"touched":340,"text":"paused itself: 9 of the last 20 contacts failed, the bound is 20 %"}`
+	f := newFakeWeir(t, map[string]http.HandlerFunc{"GET /v1/channels/sms": answers(http.StatusOK, `{"channel":"sms","type":"nuntium","state":"paused","state_reason":"paused itself: 9 of the last 20 contacts failed, the bound is 20 %",
+		"capacity":5,"settings":{},"brake":{"failed_percent":20},"brake_count":{"of":20,"failed":9},"braked":`+braked+`}`)})
+	clitest.Check(t, at(t, f.url, "", "channel", "show", "sms"), app.OK,
+		`(?s)state +paused: paused itself: 9 of the last 20 contacts failed, the bound is 20 %\n.*brake +failed 9 of 20, at most 20 %\n +braked +at .*after 340 contacts; weir channel resume sms goes on\n`, "^$")
+}
+
 func TestChannels_SecretsAreNotOnTheCommandLine(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{"PUT /v1/channels/sms": answers(http.StatusCreated, `{"channel":"sms","state":"up","capacity":5,"settings":{}}`)})

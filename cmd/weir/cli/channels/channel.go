@@ -85,6 +85,10 @@ func channelText(clock *app.Clock, ch *client.ChannelView, colors bool) string {
 	if ch.RatePerSecond > 0 {
 		line("rate", fmt.Sprintf("at most %g per second", ch.RatePerSecond))
 	}
+	line("brake", app.BrakeText(ch.Brake, ch.BrakeCount))
+	if ch.Braked.Text != "" {
+		line("braked", fmt.Sprintf("at %s, after %s; weir channel resume %s goes on", clock.FormatMinute(ch.Braked.At), terminal.Plural(ch.Braked.Touched, "contact", "contacts"), terminal.Visible(ch.Channel)))
+	}
 	queued := terminal.Plural(ch.Queued, "contact", "contacts")
 	if !ch.OldestQueuedAt.IsZero() {
 		queued += ", the oldest for " + clock.FormatAge(ch.OldestQueuedAt)

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,6 +30,7 @@ type flags struct {
 	capacity              int
 	paused, force         bool
 	settings, unset       []string
+	brake                 []string
 	secretFile, secretEnv []string
 }
 
@@ -47,6 +49,7 @@ func (f *flags) add(c *cobra.Command, replaces bool) {
 	g.StringVar(&f.name, "title", "", "display name")
 	g.IntVar(&f.capacity, "capacity", 0, "maximum number of slots in flight")
 	g.BoolVar(&f.paused, "paused", false, "do not dispatch contacts")
+	g.StringArrayVar(&f.brake, "brake", nil, `when the channel pauses itself, as KEY=NUMBER of over, minimum, opted_out_percent, failed_percent or "reasons.TEXT"; KEY=none removes one, "none" all; repeatable`)
 	g.StringArrayVar(&f.settings, "set", nil, "setting as KEY=VALUE, or KEY:=JSON; repeatable")
 	g.StringArrayVar(&f.secretFile, "secret-file", nil, `secret setting as KEY=FILE that contains it, "-" for standard input; repeatable`)
 	g.StringArrayVar(&f.secretEnv, "secret-env", nil, "secret setting as KEY=NAME of the environment variable that contains it; repeatable")
@@ -110,7 +113,8 @@ func setCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var f flags
 	c := r.APICommand("set NAME", "Change settings of a channel", "Change the given settings of a channel. All others stay as they are, secrets too.\n\n"+aboutSettings, `  weir channel set sms --title "Text messages" --set channel=sms2
   weir channel set sms --secret-file password=new.password
-  weir channel set sms --unset reply_reserve`,
+  weir channel set sms --unset reply_reserve
+  weir channel set sms --brake opted_out_percent=5 --brake "reasons.number not usable=30"`,
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
 			body, err := requestBody(a, c, &f)
 			if err != nil {
@@ -147,6 +151,9 @@ func requestBody(a *app.App, c *cobra.Command, f *flags) (map[string]any, error)
 			body[name] = value
 		}
 	}
+	if err := addBrake(c, f, body); err != nil {
+		return nil, err
+	}
 	settings, err := settings(a, c, f)
 	if err != nil || len(settings) == 0 {
 		return body, err
@@ -158,6 +165,51 @@ func requestBody(a *app.App, c *cobra.Command, f *flags) (map[string]any, error)
 	maps.Copy(all, settings)
 	body["settings"] = all
 	return body, nil
+}
+
+// addBrake adds the brake from its flags to what a file has of it.
+func addBrake(c *cobra.Command, f *flags, body map[string]any) error {
+	if len(f.brake) == 0 {
+		return nil
+	}
+	if slices.Contains(f.brake, "none") {
+		if len(f.brake) > 1 {
+			return command.UsageError(c, "--brake none goes with no other --brake")
+		}
+		if delete(body, "brake"); f.typ == "" && f.file == "" {
+			body["brake"] = nil // null removes it in a PATCH; a PUT is without it
+		}
+		return nil
+	}
+	brake, _ := body["brake"].(map[string]any)
+	if brake == nil {
+		brake = map[string]any{}
+	}
+	body["brake"] = brake
+	for _, text := range f.brake {
+		at := strings.LastIndex(text, "=") // a reason may contain one
+		if at <= 0 {
+			return command.UsageError(c, "--brake must be KEY=NUMBER or none")
+		}
+		key, value := text[:at], any(nil) // null removes a bound in a PATCH
+		if number := text[at+1:]; number != "none" {
+			n, err := strconv.Atoi(number)
+			if err != nil {
+				return command.UsageError(c, fmt.Sprintf("--brake %s: %q is neither a whole number nor none", key, number))
+			}
+			value = n
+		}
+		if reason, ok := strings.CutPrefix(key, "reasons."); ok {
+			reasons, _ := brake["reasons"].(map[string]any)
+			if reasons == nil {
+				reasons = map[string]any{}
+			}
+			reasons[reason], brake["reasons"] = value, reasons
+			continue
+		}
+		brake[key] = value
+	}
+	return nil
 }
 
 // settings builds the settings from their flags.

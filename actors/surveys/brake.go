@@ -1,0 +1,103 @@
+package surveys
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"weir"
+	"weir/surveys"
+)
+
+// brakes counts the contacts of surveys that ended, for their brakes. Rounds and reports
+// count; rounds act. Nothing of it is stored: after a restart the counts begin anew. Its
+// methods are safe for concurrent use.
+type brakes struct {
+	mu      sync.Mutex
+	windows map[int64]*brakeWindow
+}
+
+type brakeWindow struct {
+	weir.BrakeWindow
+	version int64 // the latest of the survey that was seen
+}
+
+func newBrakes() *brakes { return &brakes{windows: map[int64]*brakeWindow{}} }
+
+// window returns the window of a survey, configured by its latest version. The caller holds mu.
+func (b *brakes) window(s *surveys.Survey) *brakeWindow {
+	w := b.windows[s.ID]
+	if w == nil {
+		w = &brakeWindow{}
+		b.windows[s.ID] = w
+	}
+	if s.Version > w.version {
+		w.version = s.Version
+		w.Configure(s.Definition.Brake, s.State != surveys.Running)
+	}
+	return w
+}
+
+// see applies a version of a survey: a pause or a resume, or another brake.
+func (b *brakes) see(s *surveys.Survey) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.window(s)
+}
+
+// record counts what a change that was written says: contacts that ended, and whether the
+// respondent opted out. A respondent who had refused elsewhere did not opt out of this survey.
+func (b *brakes) record(s *surveys.Survey, m *surveys.Move) {
+	if s.State == surveys.Done {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w, refused := b.window(s), false
+	for i := range m.Log {
+		if e := &m.Log[i]; e.Event == string(surveys.ContactEnded) {
+			w.Ended(e.Outcome, e.Reason, m.Was.ID.String())
+			refused = refused || e.Outcome == weir.Suppressed
+		}
+	}
+	if m.Is.OptedOut && !m.Was.OptedOut && !refused {
+		w.OptedOut(m.Was.ID.String())
+	}
+}
+
+// verdict returns what passes its bound in a running survey; nil while nothing does.
+func (b *brakes) verdict(s *surveys.Survey, now time.Time) *weir.Braked {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.window(s).Verdict(now)
+}
+
+// figures returns the counts of a survey; nil without a brake, or if nothing was counted yet.
+func (b *brakes) figures(s *surveys.Survey) *weir.BrakeFigures {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.windows[s.ID] == nil {
+		return nil
+	}
+	return b.window(s).Figures()
+}
+
+// forget drops the counts of a survey that is done or deleted.
+func (b *brakes) forget(survey int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.windows, survey)
+}
+
+// brake pauses a survey that has passed a bound of its brake. If another writer has changed
+// the survey, the next round decides again.
+func (l *lifecycle) brake(ctx context.Context, sv *surveyState, braked *weir.Braked) error {
+	s := sv.survey
+	s.State, s.Braked = surveys.Paused, braked
+	stored, err := l.store(ctx, sv, s)
+	if stored {
+		l.io.Logger.Warn("survey paused itself", "survey", s.Name, "cause", string(braked.Cause), "count", braked.Count, "of", braked.Of, "bound_percent", braked.Percent)
+		l.io.Metrics.brakes.WithLabelValues(string(braked.Cause)).Inc()
+	}
+	return err
+}
