@@ -855,6 +855,27 @@ type DeadView struct {
 	Reason string `json:"reason"`
 }
 
+// DecisionBody A decision about a message.
+type DecisionBody struct {
+	// Decision refused: the person does not want to be contacted; dismissed: the message is about something else
+	Decision string `json:"decision"`
+
+	// ID of the message; the id of a message in the list
+	ID string `json:"id"`
+}
+
+// DecisionView A decision, with what counts now.
+type DecisionView struct {
+	// Decision what was decided
+	Decision string `json:"decision"`
+
+	// ID of the message
+	ID string `json:"id"`
+
+	// State after refused: what counts of the address for all purposes; given, if the person has taken back later what the message says
+	State StateView `json:"state,omitempty,omitzero"`
+}
+
 // DeletingView A channel that goes when its last contact has ended.
 type DeletingView struct {
 	// Channel name of the channel
@@ -1493,6 +1514,11 @@ type Purpose struct {
 	// Caps how often a person is contacted at most; a contact beyond waits
 	Caps []Cap `json:"caps,omitempty,omitzero"`
 
+	// Confirmation the one answer to a stop word, which only confirms. To one person at most once in 24 hours, and only within five minutes; absent: there is no answer
+	//
+	// Examples: You will get no more messages from us. Reply START to change that.
+	Confirmation string `json:"confirmation,omitempty,omitzero"`
+
 	// Consent recorded: only people are contacted whose consent for this purpose, or for all, is recorded
 	Consent string `json:"consent,omitempty,omitzero"`
 
@@ -1501,6 +1527,11 @@ type Purpose struct {
 
 	// ExemptReason why; it is in the audit log
 	ExemptReason string `json:"exempt_reason,omitempty,omitzero"`
+
+	// Help the answer to a message such as help or info: who is writing, and how to stop it. To one person at most once in 24 hours; absent: there is no answer
+	//
+	// Examples: Health survey of the Ministry of Health, +52 55 5555 0100. Reply STOP to end it.
+	Help string `json:"help,omitempty,omitzero"`
 
 	// Holidays days, in the person's zone, on which nobody is contacted
 	Holidays []Holiday `json:"holidays,omitempty,omitzero"`
@@ -1536,6 +1567,11 @@ type PurposeView struct {
 	// Caps how often a person is contacted at most; a contact beyond waits
 	Caps []Cap `json:"caps,omitempty,omitzero"`
 
+	// Confirmation the one answer to a stop word, which only confirms. To one person at most once in 24 hours, and only within five minutes; absent: there is no answer
+	//
+	// Examples: You will get no more messages from us. Reply START to change that.
+	Confirmation string `json:"confirmation,omitempty,omitzero"`
+
 	// Consent recorded: only people are contacted whose consent for this purpose, or for all, is recorded
 	Consent string `json:"consent,omitempty,omitzero"`
 
@@ -1544,6 +1580,11 @@ type PurposeView struct {
 
 	// ExemptReason why; it is in the audit log
 	ExemptReason string `json:"exempt_reason,omitempty,omitzero"`
+
+	// Help the answer to a message such as help or info: who is writing, and how to stop it. To one person at most once in 24 hours; absent: there is no answer
+	//
+	// Examples: Health survey of the Ministry of Health, +52 55 5555 0100. Reply STOP to end it.
+	Help string `json:"help,omitempty,omitzero"`
 
 	// Holidays days, in the person's zone, on which nobody is contacted
 	Holidays []Holiday `json:"holidays,omitempty,omitzero"`
@@ -1863,7 +1904,7 @@ type StateView struct {
 	// Examples: all
 	Purpose string `json:"purpose"`
 
-	// Source word: a message of the person; provider: an opt-out that a provider reports; application: reported by a program that holds conversations
+	// Source word: a message of the person; provider: an opt-out that a provider reports; application: reported by a program that holds conversations; operator: read by an operator in a message of the person
 	Source string `json:"source"`
 
 	// Status whether the person may be contacted
@@ -1939,6 +1980,11 @@ type StatsView struct {
 
 // SurveyBody A survey, as in a request: everything except its respondents.
 type SurveyBody struct {
+	// AnswerWords words that are answers to its questions, whatever they mean elsewhere: from a respondent in a conversation they do not refuse, ask for help or take a refusal back
+	//
+	// Examples: ["end","cancel"]
+	AnswerWords []string `json:"answer_words,omitempty,omitzero"`
+
 	// Application the application that handles text conversations; absent: none
 	Application ApplicationBody `json:"application,omitempty,omitzero"`
 
@@ -1958,6 +2004,9 @@ type SurveyBody struct {
 	//
 	// Examples: 120m
 	FallbackDelay string `json:"fallback_delay,omitempty,omitzero"`
+
+	// HelpWords words that ask who is writing; absent: those of the installation, such as help and info
+	HelpWords []string `json:"help_words,omitempty,omitzero"`
 
 	// InitialSuccessRate share expected to complete, from 0 to 1
 	InitialSuccessRate *float64 `json:"initial_success_rate,omitempty"`
@@ -1997,7 +2046,7 @@ type SurveyBody struct {
 	// Schedule when people may be contacted
 	Schedule ScheduleSpec `json:"schedule"`
 
-	// StopWords absent: those of docs/consent.md, such as stop, quit and baja
+	// StopWords words that refuse; absent: those of the installation, by default those of docs/consent.md, such as stop, quit and baja
 	StopWords *[]string `json:"stop_words,omitempty"`
 
 	// Title for people; one line without control characters
@@ -2065,6 +2114,9 @@ type SurveyLogView struct {
 
 // SurveyPatch Changes to a survey: a JSON merge patch.
 type SurveyPatch struct {
+	// AnswerWords words that are answers to its questions; replaced as a whole
+	AnswerWords *[]string `json:"answer_words,omitempty"`
+
 	// Application merged field by field; null: none
 	Application *ApplicationBody `json:"application,omitempty"`
 
@@ -2082,6 +2134,9 @@ type SurveyPatch struct {
 
 	// FallbackDelay from the last retry of a mode to the next mode
 	FallbackDelay *string `json:"fallback_delay,omitempty"`
+
+	// HelpWords words that ask who is writing; null: those of the installation
+	HelpWords *[]string `json:"help_words,omitempty"`
 
 	// InitialSuccessRate share expected to complete, from 0 to 1
 	InitialSuccessRate *float64 `json:"initial_success_rate,omitempty"`
@@ -2113,7 +2168,7 @@ type SurveyPatch struct {
 	// Schedule merged field by field
 	Schedule *map[string]interface{} `json:"schedule,omitempty"`
 
-	// StopWords opt-out texts; absent: stop
+	// StopWords words that refuse; null: those of the installation
 	StopWords *[]string `json:"stop_words,omitempty"`
 
 	// Title for people; one line without control characters
@@ -2158,6 +2213,11 @@ type SurveySummary struct {
 
 // SurveyView A survey with its definition.
 type SurveyView struct {
+	// AnswerWords words that are answers to its questions, whatever they mean elsewhere: from a respondent in a conversation they do not refuse, ask for help or take a refusal back
+	//
+	// Examples: ["end","cancel"]
+	AnswerWords []string `json:"answer_words,omitempty,omitzero"`
+
 	// Application the application that handles text conversations; absent: none
 	Application ApplicationView `json:"application,omitempty,omitzero"`
 
@@ -2186,6 +2246,9 @@ type SurveyView struct {
 	//
 	// Examples: 120m
 	FallbackDelay string `json:"fallback_delay,omitempty,omitzero"`
+
+	// HelpWords words that ask who is writing; absent: those of the installation, such as help and info
+	HelpWords []string `json:"help_words,omitempty,omitzero"`
 
 	// InitialSuccessRate share expected to complete, from 0 to 1
 	InitialSuccessRate *float64 `json:"initial_success_rate,omitempty"`
@@ -2234,7 +2297,7 @@ type SurveyView struct {
 	// State state of the survey
 	State string `json:"state"`
 
-	// StopWords absent: those of docs/consent.md, such as stop, quit and baja
+	// StopWords words that refuse; absent: those of the installation, by default those of docs/consent.md, such as stop, quit and baja
 	StopWords *[]string `json:"stop_words,omitempty"`
 
 	// Survey its name in URLs
@@ -2327,6 +2390,41 @@ type TimelineView struct {
 
 	// NotRecorded for people: what is not recorded, and so is not among the events
 	NotRecorded []string `json:"not_recorded"`
+}
+
+// UndecidedList A page of messages that wait for a decision.
+type UndecidedList struct {
+	// Messages the oldest first
+	Messages []UndecidedView `json:"messages"`
+
+	// NextCursor absent on the last page
+	NextCursor string `json:"next_cursor,omitempty,omitzero"`
+
+	// Waiting how many wait on all pages; 1000: there may be more
+	Waiting int `json:"waiting"`
+}
+
+// UndecidedView A message that may be a refusal.
+type UndecidedView struct {
+	// At when it was received
+	At time.Time `json:"at"`
+
+	// Channel name of the channel over which it came
+	Channel string `json:"channel"`
+
+	// Found the word or phrase by which it may be a refusal
+	//
+	// Examples: stop
+	Found string `json:"found"`
+
+	// ID names it in a decision; grows with time
+	ID string `json:"id"`
+
+	// To phone number or another address of the person; without pii:read masked
+	To string `json:"to,omitempty,omitzero"`
+
+	// Words the message, up to 500 characters; absent without pii:read
+	Words string `json:"words,omitempty,omitzero"`
 }
 
 // UnreachableView A process that another one cannot reach.
@@ -2542,6 +2640,15 @@ type GetMinutesParams struct {
 
 // ListConsentsParams defines parameters for ListConsents.
 type ListConsentsParams struct {
+	// Limit most entries of a page
+	Limit int `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+
+	// Cursor next_cursor of the page before
+	Cursor string `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
+}
+
+// ListUndecidedParams defines parameters for ListUndecided.
+type ListUndecidedParams struct {
 	// Limit most entries of a page
 	Limit int `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 
@@ -3041,6 +3148,16 @@ func (c *Client) PostConsents(ctx context.Context, body ConsentsBody) (*StateLis
 	return call[StateList](ctx, c, r)
 }
 
+// DecideUndecided Decide whether a message is a refusal.
+//
+// refused records a refusal for all purposes with the message as its words, as of the instant of the message, and decides about the other waiting messages of the person, too. It is the person's own: only the person takes it back. To decide again in the same way changes nothing; in another way is a conflict.
+//
+// POST /v1/consents:decide
+func (c *Client) DecideUndecided(ctx context.Context, body DecisionBody) (*DecisionView, error) {
+	r := Request{Method: "POST", Path: "/v1/consents:decide", Body: body, Idempotent: true}
+	return call[DecisionView](ctx, c, r)
+}
+
 // EraseConsents Erase a person's consents.
 //
 // The address, what was said and the keys are removed from the history. The state stays, by a keyed hash: the person is not contacted, also if the address is imported again, and nobody can read it back. Contacts and respondents keep the address until they are deleted.
@@ -3059,6 +3176,19 @@ func (c *Client) EraseConsents(ctx context.Context, body ConsentEraseBody) (*Era
 func (c *Client) SearchConsents(ctx context.Context, body ConsentSearchBody) (*PersonConsents, error) {
 	r := Request{Method: "POST", Path: "/v1/consents:search", Body: body, Idempotent: true}
 	return call[PersonConsents](ctx, c, r)
+}
+
+// ListUndecided List messages that may be refusals.
+//
+// Messages that contain a stop word or a usual phrase and other words besides. A person decides about each: until then nothing is recorded, and the sender may be contacted. They are deleted after the retention of contacts. Without pii:read addresses are masked, and the message is left out.
+//
+// GET /v1/consents:undecided
+func (c *Client) ListUndecided(ctx context.Context, params ListUndecidedParams) (*UndecidedList, error) {
+	r := Request{Method: "GET", Path: "/v1/consents:undecided"}
+	r.Query = url.Values{}
+	setQuery(r.Query, "limit", params.Limit)
+	setQuery(r.Query, "cursor", params.Cursor)
+	return call[UndecidedList](ctx, c, r)
 }
 
 // ListContacts List contacts.

@@ -67,6 +67,8 @@ func rights() map[string]string {
 		"DELETE /v1/purposes/{name}": "people:admin",
 		"GET /v1/consents":           "people:admin",
 		"POST /v1/consents:erase":    "people:admin",
+		"GET /v1/consents:undecided": "people:admin",
+		"POST /v1/consents:decide":   "people:admin",
 		"POST /v1/consents":          "people:admin",
 		"POST /v1/consents:search":   "people:admin+pii:read contacts:read+pii:read",
 

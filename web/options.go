@@ -58,6 +58,7 @@ type Options struct {
 	Importer    surveys.Importer
 	Tokens      surveys.Tokens // of respondents
 	MaxImport   int64          // bytes of one import of respondents; 0: 1 GiB
+	Words       *people.Words  // of the installation; nil: [people.DefaultWords]
 	People      people.Store   // what people said about being contacted; nil: nothing is kept
 	// HSTS makes browsers require https. Set it if PUBLIC_URL is https.
 	HSTS bool

@@ -110,6 +110,15 @@ func (s *Incoming) insertIncoming(ctx context.Context, tx *sqlx.Tx, channel weir
 	return s.WritesContactEvents(before.ContactEvents), s.observer.Received(ctx, tx, channel, m)
 }
 
+// ReceivedAt implements [weir.IncomingStore].
+func (s *Incoming) ReceivedAt(ctx context.Context, channel weir.ChannelID, guid string) (time.Time, error) {
+	m := weir.Incoming{GUID: guid}
+	fitIncoming(&m)
+	var at int64
+	err := s.Read.GetContext(ctx, &at, "SELECT received_at FROM incoming WHERE channel_id = ? AND guid = ?", int64(channel), m.GUID)
+	return columns.Instant(at), s.Failure("read when a message was received", err)
+}
+
 // IncomingSince implements [weir.IncomingStore].
 func (s *Incoming) IncomingSince(ctx context.Context, channel weir.ChannelID, after int64, limit int) ([]weir.Incoming, error) {
 	var rows []struct {

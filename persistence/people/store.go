@@ -9,6 +9,8 @@
 //     never forgotten.
 //   - Rules of purposes are changed by the writer, too: a batch that begins after a change
 //     was committed judges by it.
+//   - The answer to a message is queued in the transaction that records what the message
+//     says, together with that the person has had one.
 //   - An earlier contact counts once for each claim that was committed, in that transaction,
 //     and no longer in the transaction that learns that nothing went out.
 package people
@@ -47,6 +49,8 @@ type Store struct {
 	limits   atomic.Pointer[map[string]*people.Limit]
 	used     atomic.Pointer[map[string]people.LimitUse]
 	gate     *Gate
+	// Queue takes the answers to messages.
+	Queue Queue
 }
 
 // New returns the consents and purposes in a database.
