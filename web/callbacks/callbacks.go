@@ -284,11 +284,13 @@ func (s *Handler) hear(ctx context.Context, ch weir.Channel, m *weir.Incoming, h
 // channel carries no texts, or the sender is nobody who can be written to, such as a short code.
 func (s *Handler) replyTo(ch weir.Channel, from string) string {
 	t, ok := s.Directory.Type(ch.Type)
-	if !ok || t.Content == channels.Voice {
+	if !ok || t.Content != channels.Text {
 		return ""
 	}
 	if number, ok := strings.CutPrefix(people.Canonical(from), "tel:"); ok {
 		from = number
+	} else if t.Address == nil { // a short code or a name, which may well be another program
+		return ""
 	}
 	to, err := t.CanonicalAddress(from, "")
 	if err != nil {
