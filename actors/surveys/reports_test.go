@@ -391,7 +391,7 @@ func TestReports_IncomingSaysWhatAMessageMeans(t *testing.T) {
 		says(active.Phone, "info", of(surveys.Heard{Decides: true, Says: people.SaidHelp}))
 		says(active.Phone, "basta ya", of(surveys.Heard{Decides: true, Says: people.SaidMaybe, Found: "basta"}))
 		says(active.Phone, "Help.", answer) // a word that answers a question
-		for range 2 { // the provider may send it again, when the respondent has ended
+		for range 2 {                       // the provider may send it again, when the respondent has ended
 			says(active.Phone, "Basta!", optOut)
 		}
 		says(active.Phone, "unsubscribe", of(surveys.Heard{}))
