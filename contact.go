@@ -215,11 +215,27 @@ func (s *Spec) Differences(o *Spec) []string {
 //
 // The survey broker's contacts have the survey as Group, the respondent as ID, and the
 // contact's number in that respondent's sequence, from 1, as Serial; a reply in a
-// conversation has the number 0.
+// conversation has the number 0. See also [Confirming].
 type Owner struct {
 	Group  int64
 	ID     int64
 	Serial int
+}
+
+// confirming is the serial of contacts that confirm a refusal. It is none of a respondent's,
+// so that such a contact is no dead letter either, which could be queued again.
+const confirming = -1
+
+// Confirming returns the owner of the contact that confirms a refusal to the person who has
+// refused. Weir alone makes it: requests of clients have no owner.
+func Confirming(consent int64) Owner { return Owner{Group: consent, Serial: confirming} }
+
+// Confirms returns the id of the consent that a contact confirms; 0: it confirms none.
+func (o Owner) Confirms() int64 {
+	if o.ID == 0 && o.Serial == confirming {
+		return o.Group
+	}
+	return 0
 }
 
 // Size is the number of slots that a contact needs: one per message, one for a

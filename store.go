@@ -170,6 +170,8 @@ type ChannelStore interface {
 type IncomingStore interface {
 	// Receive stores a message, or drops it if the channel has its GUID.
 	Receive(ctx context.Context, channel ChannelID, m Incoming) (duplicate bool, err error)
+	// ReceivedAt returns when the message of a GUID was received first.
+	ReceivedAt(ctx context.Context, channel ChannelID, guid string) (time.Time, error)
 	// IncomingSince lists messages with a greater ID, oldest first.
 	IncomingSince(ctx context.Context, channel ChannelID, after int64, limit int) ([]Incoming, error)
 }

@@ -953,6 +953,27 @@ type DeadView struct {
 	Reason string `json:"reason"`
 }
 
+// DecisionBody A decision about a message.
+type DecisionBody struct {
+	// Decision refused: the person does not want to be contacted; dismissed: the message is about something else
+	Decision string `json:"decision"`
+
+	// ID of the message; the id of a message in the list
+	ID string `json:"id"`
+}
+
+// DecisionView A decision, with what counts now.
+type DecisionView struct {
+	// Decision what was decided
+	Decision string `json:"decision"`
+
+	// ID of the message
+	ID string `json:"id"`
+
+	// State after refused: what counts of the address for all purposes; given, if the person has taken back later what the message says
+	State StateView `json:"state,omitempty,omitzero"`
+}
+
 // DeletingView A channel that goes when its last contact has ended.
 type DeletingView struct {
 	// Channel name of the channel
@@ -1044,6 +1065,30 @@ type FieldError struct {
 
 	// Pointer JSON pointer (RFC 6901) to what is wrong; empty: the whole
 	Pointer string `json:"pointer"`
+}
+
+// FindBody A person, named by an address, a contact or a respondent.
+type FindBody struct {
+	// Contact id of a contact to the person
+	//
+	// Examples: 1-4503599627370496
+	Contact string `json:"contact,omitempty,omitzero"`
+
+	// Cursor next_cursor of the page before: for older contacts and messages; everything else is the same on each page
+	Cursor string `json:"cursor,omitempty,omitzero"`
+
+	// Limit most contacts and messages together, and most consents of the history
+	Limit int `json:"limit,omitempty,omitzero"`
+
+	// Respondent id of the person as the respondent of a survey
+	//
+	// Examples: r2s
+	Respondent string `json:"respondent,omitempty,omitzero"`
+
+	// To phone number with its country code, or another address; or contact, or respondent
+	//
+	// Examples: +525512345678
+	To string `json:"to,omitempty,omitzero"`
 }
 
 // FinishedView Contacts that ended, by outcome.
@@ -1583,6 +1628,82 @@ type PersonConsents struct {
 	States []StateView `json:"states"`
 }
 
+// PersonRespondentView A person as the respondent of a survey.
+type PersonRespondentView struct {
+	// AddedAt when it was added
+	AddedAt time.Time `json:"added_at"`
+
+	// Answers messages of the person
+	Answers int `json:"answers"`
+
+	// Attempts attempts to reach the person, over all modes
+	Attempts int `json:"attempts"`
+
+	// Contact id of the latest contact
+	Contact string `json:"contact,omitempty,omitzero"`
+
+	// Disposition as of a respondent
+	Disposition string `json:"disposition"`
+
+	// FinishedAt when its status became final
+	FinishedAt time.Time `json:"finished_at,omitempty,omitzero"`
+
+	// ID id of the respondent
+	//
+	// Examples: r2s
+	ID string `json:"id"`
+
+	// Status as of a respondent
+	Status string `json:"status"`
+
+	// Survey name of the survey
+	Survey string `json:"survey"`
+}
+
+// PersonView Everything that is known of an address: what the person said, what the rules say, and one page of contacts and messages.
+type PersonView struct {
+	// Consents the history, newest first
+	Consents []ConsentView `json:"consents"`
+
+	// Contacts contacts to the person over all channels, newest first, with their attempts
+	Contacts []ContactView `json:"contacts"`
+
+	// Messages messages from the person over all channels, newest first
+	Messages []ReceivedView `json:"messages"`
+
+	// MoreConsents the history of consents has older ones
+	MoreConsents bool `json:"more_consents,omitempty,omitzero"`
+
+	// MoreRespondents the person is a respondent of more surveys
+	MoreRespondents bool `json:"more_respondents,omitempty,omitzero"`
+
+	// NextCursor for what is older; absent: there is nothing
+	NextCursor string `json:"next_cursor,omitempty,omitzero"`
+
+	// Refused contacts to the address end as suppressed
+	Refused bool `json:"refused"`
+
+	// Respondents the person as a respondent of surveys, newest first
+	Respondents []PersonRespondentView `json:"respondents"`
+
+	// States what counts, for each purpose
+	States []StateView `json:"states"`
+
+	// To the address, as the request or the contact has it
+	//
+	// Examples: +525512345678
+	To string `json:"to"`
+
+	// UnsearchedSince contacts accepted from then on, until unsearched_until, were not looked at: the index of addresses does not have them yet, as for some minutes after an upgrade; absent: all were
+	UnsearchedSince time.Time `json:"unsearched_since,omitempty,omitzero"`
+
+	// UnsearchedUntil see unsearched_since
+	UnsearchedUntil time.Time `json:"unsearched_until,omitempty,omitzero"`
+
+	// Verdicts whether the person may be contacted now, for each purpose
+	Verdicts []VerdictView `json:"verdicts"`
+}
+
 // PrefixPrice Other prices for numbers with a prefix.
 type PrefixPrice struct {
 	// PerAttempt each attempt; absent: as without the prefix; an amount, such as 0.0075
@@ -1742,6 +1863,11 @@ type Purpose struct {
 	// Caps how often a person is contacted at most; a contact beyond waits
 	Caps []Cap `json:"caps,omitempty,omitzero"`
 
+	// Confirmation the one answer to a stop word, which only confirms. To one person at most once in 24 hours, and only within five minutes; absent: there is no answer
+	//
+	// Examples: You will get no more messages from us. Reply START to change that.
+	Confirmation string `json:"confirmation,omitempty,omitzero"`
+
 	// Consent recorded: only people are contacted whose consent for this purpose, or for all, is recorded
 	Consent string `json:"consent,omitempty,omitzero"`
 
@@ -1750,6 +1876,11 @@ type Purpose struct {
 
 	// ExemptReason why; it is in the audit log
 	ExemptReason string `json:"exempt_reason,omitempty,omitzero"`
+
+	// Help the answer to a message such as help or info: who is writing, and how to stop it. To one person at most once in 24 hours; absent: there is no answer
+	//
+	// Examples: Health survey of the Ministry of Health, +52 55 5555 0100. Reply STOP to end it.
+	Help string `json:"help,omitempty,omitzero"`
 
 	// Holidays days, in the person's zone, on which nobody is contacted
 	Holidays []Holiday `json:"holidays,omitempty,omitzero"`
@@ -1785,6 +1916,11 @@ type PurposeView struct {
 	// Caps how often a person is contacted at most; a contact beyond waits
 	Caps []Cap `json:"caps,omitempty,omitzero"`
 
+	// Confirmation the one answer to a stop word, which only confirms. To one person at most once in 24 hours, and only within five minutes; absent: there is no answer
+	//
+	// Examples: You will get no more messages from us. Reply START to change that.
+	Confirmation string `json:"confirmation,omitempty,omitzero"`
+
 	// Consent recorded: only people are contacted whose consent for this purpose, or for all, is recorded
 	Consent string `json:"consent,omitempty,omitzero"`
 
@@ -1793,6 +1929,11 @@ type PurposeView struct {
 
 	// ExemptReason why; it is in the audit log
 	ExemptReason string `json:"exempt_reason,omitempty,omitzero"`
+
+	// Help the answer to a message such as help or info: who is writing, and how to stop it. To one person at most once in 24 hours; absent: there is no answer
+	//
+	// Examples: Health survey of the Ministry of Health, +52 55 5555 0100. Reply STOP to end it.
+	Help string `json:"help,omitempty,omitzero"`
 
 	// Holidays days, in the person's zone, on which nobody is contacted
 	Holidays []Holiday `json:"holidays,omitempty,omitzero"`
@@ -1867,6 +2008,33 @@ type ReceiptView struct {
 	//
 	// Examples: Africa/Nairobi
 	Zones string `json:"zones,omitempty,omitzero"`
+}
+
+// ReceivedView A message of a person, with its channel.
+type ReceivedView struct {
+	// Body the text
+	Body string `json:"body"`
+
+	// Channel that received it
+	Channel string `json:"channel"`
+
+	// Fields other fields that the provider sent
+	Fields map[string]string `json:"fields,omitempty,omitzero"`
+
+	// From address of the person, as the provider wrote it
+	From string `json:"from"`
+
+	// GUID the provider's id of the message
+	GUID string `json:"guid,omitempty,omitzero"`
+
+	// ID an increasing integer, as a string because it exceeds the numbers of some clients; pass the last one as after to continue
+	ID string `json:"id"`
+
+	// ReceivedAt when it came
+	ReceivedAt time.Time `json:"received_at"`
+
+	// To address that the person wrote to
+	To string `json:"to,omitempty,omitzero"`
 }
 
 // ReplayBody Which events are delivered again: one of the fields.
@@ -2182,7 +2350,7 @@ type StateView struct {
 	// Examples: all
 	Purpose string `json:"purpose"`
 
-	// Source word: a message of the person; provider: an opt-out that a provider reports; application: reported by a program that holds conversations
+	// Source word: a message of the person; provider: an opt-out that a provider reports; application: reported by a program that holds conversations; operator: read by an operator in a message of the person
 	Source string `json:"source"`
 
 	// Status whether the person may be contacted
@@ -2261,6 +2429,11 @@ type StatsView struct {
 
 // SurveyBody A survey, as in a request: everything except its respondents.
 type SurveyBody struct {
+	// AnswerWords words that are answers to its questions, whatever they mean elsewhere: from a respondent in a conversation they do not refuse, ask for help or take a refusal back
+	//
+	// Examples: ["end","cancel"]
+	AnswerWords []string `json:"answer_words,omitempty,omitzero"`
+
 	// Application the application that handles text conversations; absent: none
 	Application ApplicationBody `json:"application,omitempty,omitzero"`
 
@@ -2283,6 +2456,9 @@ type SurveyBody struct {
 	//
 	// Examples: 120m
 	FallbackDelay string `json:"fallback_delay,omitempty,omitzero"`
+
+	// HelpWords words that ask who is writing; absent: those of the installation, such as help and info
+	HelpWords []string `json:"help_words,omitempty,omitzero"`
 
 	// InitialSuccessRate share expected to complete, from 0 to 1
 	InitialSuccessRate *float64 `json:"initial_success_rate,omitempty"`
@@ -2322,7 +2498,7 @@ type SurveyBody struct {
 	// Schedule when people may be contacted
 	Schedule ScheduleSpec `json:"schedule"`
 
-	// StopWords absent: those of docs/consent.md, such as stop, quit and baja
+	// StopWords words that refuse; absent: those of the installation, by default those of docs/consent.md, such as stop, quit and baja
 	StopWords *[]string `json:"stop_words,omitempty"`
 
 	// Title for people; one line without control characters
@@ -2390,6 +2566,9 @@ type SurveyLogView struct {
 
 // SurveyPatch Changes to a survey: a JSON merge patch.
 type SurveyPatch struct {
+	// AnswerWords words that are answers to its questions; replaced as a whole
+	AnswerWords *[]string `json:"answer_words,omitempty"`
+
 	// Application merged field by field; null: none
 	Application *ApplicationBody `json:"application,omitempty"`
 
@@ -2410,6 +2589,9 @@ type SurveyPatch struct {
 
 	// FallbackDelay from the last retry of a mode to the next mode
 	FallbackDelay *string `json:"fallback_delay,omitempty"`
+
+	// HelpWords words that ask who is writing; null: those of the installation
+	HelpWords *[]string `json:"help_words,omitempty"`
 
 	// InitialSuccessRate share expected to complete, from 0 to 1
 	InitialSuccessRate *float64 `json:"initial_success_rate,omitempty"`
@@ -2441,7 +2623,7 @@ type SurveyPatch struct {
 	// Schedule merged field by field
 	Schedule *map[string]interface{} `json:"schedule,omitempty"`
 
-	// StopWords opt-out texts; absent: stop
+	// StopWords words that refuse; null: those of the installation
 	StopWords *[]string `json:"stop_words,omitempty"`
 
 	// Title for people; one line without control characters
@@ -2489,6 +2671,11 @@ type SurveySummary struct {
 
 // SurveyView A survey with its definition.
 type SurveyView struct {
+	// AnswerWords words that are answers to its questions, whatever they mean elsewhere: from a respondent in a conversation they do not refuse, ask for help or take a refusal back
+	//
+	// Examples: ["end","cancel"]
+	AnswerWords []string `json:"answer_words,omitempty,omitzero"`
+
 	// Application the application that handles text conversations; absent: none
 	Application ApplicationView `json:"application,omitempty,omitzero"`
 
@@ -2523,6 +2710,9 @@ type SurveyView struct {
 	//
 	// Examples: 120m
 	FallbackDelay string `json:"fallback_delay,omitempty,omitzero"`
+
+	// HelpWords words that ask who is writing; absent: those of the installation, such as help and info
+	HelpWords []string `json:"help_words,omitempty,omitzero"`
 
 	// InitialSuccessRate share expected to complete, from 0 to 1
 	InitialSuccessRate *float64 `json:"initial_success_rate,omitempty"`
@@ -2571,7 +2761,7 @@ type SurveyView struct {
 	// State state of the survey
 	State string `json:"state"`
 
-	// StopWords absent: those of docs/consent.md, such as stop, quit and baja
+	// StopWords words that refuse; absent: those of the installation, by default those of docs/consent.md, such as stop, quit and baja
 	StopWords *[]string `json:"stop_words,omitempty"`
 
 	// Survey its name in URLs
@@ -2666,6 +2856,41 @@ type TimelineView struct {
 	NotRecorded []string `json:"not_recorded"`
 }
 
+// UndecidedList A page of messages that wait for a decision.
+type UndecidedList struct {
+	// Messages the oldest first
+	Messages []UndecidedView `json:"messages"`
+
+	// NextCursor absent on the last page
+	NextCursor string `json:"next_cursor,omitempty,omitzero"`
+
+	// Waiting how many wait on all pages; 1000: there may be more
+	Waiting int `json:"waiting"`
+}
+
+// UndecidedView A message that may be a refusal.
+type UndecidedView struct {
+	// At when it was received
+	At time.Time `json:"at"`
+
+	// Channel name of the channel over which it came
+	Channel string `json:"channel"`
+
+	// Found the word or phrase by which it may be a refusal
+	//
+	// Examples: stop
+	Found string `json:"found"`
+
+	// ID names it in a decision; grows with time
+	ID string `json:"id"`
+
+	// To phone number or another address of the person; without pii:read masked
+	To string `json:"to,omitempty,omitzero"`
+
+	// Words the message, up to 500 characters; absent without pii:read
+	Words string `json:"words,omitempty,omitzero"`
+}
+
 // UnreachableView A process that another one cannot reach.
 type UnreachableView struct {
 	// Address at which it was tried
@@ -2676,6 +2901,31 @@ type UnreachableView struct {
 
 	// Start number of its start
 	Start int `json:"start"`
+}
+
+// VerdictView What the rules of a purpose say about a person now.
+type VerdictView struct {
+	// Allowed whether the person may be contacted now. Rules about a text, limits of channels and what is in flight are looked at for each contact
+	Allowed bool `json:"allowed"`
+
+	// NotOver names of channels over which the person has refused
+	NotOver []string `json:"not_over,omitempty,omitzero"`
+
+	// Purpose the purpose
+	//
+	// Examples: research
+	Purpose string `json:"purpose"`
+
+	// Rule the rule by which the person may not be
+	Rule string `json:"rule,omitempty,omitzero"`
+
+	// Text in one sentence
+	//
+	// Examples: For research the person is not contacted before 2026-03-05 08:00:00 UTC: contacted 2 in 7d already
+	Text string `json:"text"`
+
+	// Until allowed: when the hours end in which the person may be contacted; otherwise: until when a contact waits. Absent: there is no such instant
+	Until time.Time `json:"until,omitempty,omitzero"`
 }
 
 // WebhookBody A webhook, as in a request.
@@ -2879,6 +3129,15 @@ type GetMinutesParams struct {
 
 // ListConsentsParams defines parameters for ListConsents.
 type ListConsentsParams struct {
+	// Limit most entries of a page
+	Limit int `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+
+	// Cursor next_cursor of the page before
+	Cursor string `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
+}
+
+// ListUndecidedParams defines parameters for ListUndecided.
+type ListUndecidedParams struct {
 	// Limit most entries of a page
 	Limit int `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 
@@ -3402,6 +3661,16 @@ func (c *Client) PostConsents(ctx context.Context, body ConsentsBody) (*StateLis
 	return call[StateList](ctx, c, r)
 }
 
+// DecideUndecided Decide whether a message is a refusal.
+//
+// refused records a refusal for all purposes with the message as its words, as of the instant of the message, and decides about the other waiting messages of the person, too. It is the person's own: only the person takes it back. To decide again in the same way changes nothing; in another way is a conflict.
+//
+// POST /v1/consents:decide
+func (c *Client) DecideUndecided(ctx context.Context, body DecisionBody) (*DecisionView, error) {
+	r := Request{Method: "POST", Path: "/v1/consents:decide", Body: body, Idempotent: true}
+	return call[DecisionView](ctx, c, r)
+}
+
 // EraseConsents Erase a person's consents.
 //
 // The address, what was said and the keys are removed from the history. The state stays, by a keyed hash: the person is not contacted, also if the address is imported again, and nobody can read it back. Contacts and respondents keep the address until they are deleted.
@@ -3420,6 +3689,19 @@ func (c *Client) EraseConsents(ctx context.Context, body ConsentEraseBody) (*Era
 func (c *Client) SearchConsents(ctx context.Context, body ConsentSearchBody) (*PersonConsents, error) {
 	r := Request{Method: "POST", Path: "/v1/consents:search", Body: body, Idempotent: true}
 	return call[PersonConsents](ctx, c, r)
+}
+
+// ListUndecided List messages that may be refusals.
+//
+// Messages that contain a stop word or a usual phrase and other words besides. A person decides about each: until then nothing is recorded, and the sender may be contacted. They are deleted after the retention of contacts. Without pii:read addresses are masked, and the message is left out.
+//
+// GET /v1/consents:undecided
+func (c *Client) ListUndecided(ctx context.Context, params ListUndecidedParams) (*UndecidedList, error) {
+	r := Request{Method: "GET", Path: "/v1/consents:undecided"}
+	r.Query = url.Values{}
+	setQuery(r.Query, "limit", params.Limit)
+	setQuery(r.Query, "cursor", params.Cursor)
+	return call[UndecidedList](ctx, c, r)
 }
 
 // ListContacts List contacts.
@@ -3643,6 +3925,16 @@ func (c *Client) ListMinutes(ctx context.Context, params ListMinutesParams) (*Al
 	setQuery(r.Query, "limit", params.Limit)
 	setQuery(r.Query, "cursor", params.Cursor)
 	return call[AllMinutesView](ctx, c, r)
+}
+
+// FindPerson Find everything about a person.
+//
+// What a person has said about being contacted, whether the rules allow a contact now, the contacts to the person and the messages from the person over all channels, and the surveys. The person is named by an address, by a contact or by a respondent, in the body, so that no address, log or history keeps it. The search is in the audit log, with the address masked.
+//
+// POST /v1/people:find
+func (c *Client) FindPerson(ctx context.Context, body FindBody) (*PersonView, error) {
+	r := Request{Method: "POST", Path: "/v1/people:find", Body: body, Idempotent: true}
+	return call[PersonView](ctx, c, r)
 }
 
 // ListPrices List prices.

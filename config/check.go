@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"weir/people"
 )
 
 // allowed reports, by variable, whether a value that decodes is allowed; bounds of numbers
@@ -19,6 +21,7 @@ import (
 // have been read.
 func (c *Config) allowed() map[string]bool {
 	return map[string]bool{
+		"WEIR_START_WORDS":                   !slices.ContainsFunc(c.StartWords, people.Affirmative),
 		"DATABASE_URL":                       databaseURL(c.DatabaseURL),
 		"LISTEN_ADDR":                        c.listenAddr(),
 		"WEIR_PEER_ADDR":                     c.peerAddr(),

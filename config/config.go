@@ -10,6 +10,8 @@ import (
 	"net/netip"
 	"slices"
 	"time"
+
+	"weir/people"
 )
 
 // Config is the configuration of one Weir process, made by [Load].
@@ -37,6 +39,11 @@ type Config struct {
 	EventRetention     Period        `envconfig:"WEIR_EVENT_RETENTION" default:"7d" min:"25h" max:"3650d" allowed:"25h to 3650d; 7d means seven days" desc:"retention of events, for receivers and GET /v1/events"`
 	ContactEvents      ContactEvents `envconfig:"WEIR_CONTACT_EVENTS" default:"auto" allowed:"auto, on or off" desc:"when events of contacts and of received messages are written to the log: auto from the first webhook or client of GET /v1/events that wants them, on always, off never. Use the same value in all processes of a database"`
 	OutboundAllow      Allowances    `envconfig:"WEIR_OUTBOUND_ALLOW" allowed:"plain, private, loopback, and names or addresses of hosts without port, separated by commas" desc:"additional targets of subscriptions, function rules, webhooks and http gateways, besides https to public addresses: plain allows http, private allows private addresses, loopback allows http and https to this machine, a host name allows all of this for that host; loopback is also allowed while LISTEN_ADDR and PUBLIC_URL are loopback addresses"`
+
+	StopWords   Words `envconfig:"WEIR_STOP_WORDS" allowed:"words, separated by commas, each with a letter or digit and up to 100 bytes" desc:"words by which people refuse, instead of the default ones; a survey may list its own. Use the same words in all processes of a database"`
+	StartWords  Words `envconfig:"WEIR_START_WORDS" allowed:"words, separated by commas, each with a letter or digit and up to 100 bytes; none that means yes, which is an answer" desc:"words by which people take a refusal back, instead of the default ones"`
+	HelpWords   Words `envconfig:"WEIR_HELP_WORDS" allowed:"words, separated by commas, each with a letter or digit and up to 100 bytes" desc:"words by which people ask who is writing, instead of the default ones; a survey may list its own"`
+	StopPhrases Words `envconfig:"WEIR_STOP_PHRASES" allowed:"phrases, separated by commas, each with a letter or digit and up to 100 bytes" desc:"phrases that may be a refusal within a message, instead of the default ones; stop words are always among them"`
 
 	DefaultChannelCapacity int `envconfig:"DEFAULT_CHANNEL_CAPACITY" default:"100" min:"1" max:"1000000" allowed:"1 to 1000000" desc:"capacity (concurrency limit) of channels that set none; a change takes effect at the next start"`
 
@@ -114,6 +121,23 @@ type EventFormat string
 
 // ContactEvents is auto, on or off.
 type ContactEvents string
+
+// Words are words or phrases of messages; nil: the default ones.
+type Words []string
+
+// Words returns the words of the installation.
+func (c *Config) Words() *people.Words {
+	lists := people.DefaultWordLists()
+	for _, l := range []struct {
+		into *[]string
+		own  Words
+	}{{&lists.Stop, c.StopWords}, {&lists.Start, c.StartWords}, {&lists.Help, c.HelpWords}, {&lists.Phrases, c.StopPhrases}} {
+		if l.own != nil {
+			*l.into = l.own
+		}
+	}
+	return people.NewWords(lists)
+}
 
 // Allowances are the destinations that calls to configured addresses may reach.
 type Allowances []string

@@ -5,6 +5,9 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
+
+	"weir/people"
 )
 
 // Decode parses URLs that are separated by commas. The format is in the fragment,
@@ -57,6 +60,16 @@ func (a *Allowances) Decode(s string) error {
 
 // String returns the form that Decode parses.
 func (a Allowances) String() string { return strings.Join(a, ",") }
+
+// Decode parses words that are separated by commas.
+func (w *Words) Decode(s string) error {
+	return decodeList(w, s, func(word string) (string, bool) {
+		return word, len(word) <= people.MaxWord && strings.ContainsFunc(word, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
+	})
+}
+
+// String returns the form that Decode parses.
+func (w Words) String() string { return strings.Join(w, ",") }
 
 func hostname(s string) bool {
 	if _, err := netip.ParseAddr(s); err == nil {

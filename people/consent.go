@@ -29,17 +29,20 @@ const (
 	FromWord        Source = "word"        // a stop word, or one that takes it back, in a message
 	FromProvider    Source = "provider"    // the provider knows of an opt-out
 	FromApplication Source = "application" // the program that holds the conversation reported it
+	FromOperator    Source = "operator"    // an operator read it in a message of the person
 	FromAPI         Source = "api"         // an API client recorded it
 	FromImport      Source = "import"      // a list was imported
 )
 
 // Sources returns every source.
 func Sources() []Source {
-	return []Source{FromWord, FromProvider, FromApplication, FromAPI, FromImport}
+	return []Source{FromWord, FromProvider, FromApplication, FromOperator, FromAPI, FromImport}
 }
 
 // ByPerson reports whether the person acted, not somebody for the person.
-func (s Source) ByPerson() bool { return s == FromWord || s == FromProvider || s == FromApplication }
+func (s Source) ByPerson() bool {
+	return s == FromWord || s == FromProvider || s == FromApplication || s == FromOperator
+}
 
 // MaxKey is the max length of a consent's key, in bytes.
 const MaxKey = 255
@@ -126,6 +129,8 @@ func Reason(by State) string {
 		return "refused: the provider reports an opt-out"
 	case FromApplication:
 		return "refused: the person opted out in a conversation"
+	case FromOperator:
+		return "refused: the person said so in a message, as an operator decided"
 	default:
 		return "refused: a refusal was recorded"
 	}
@@ -137,6 +142,7 @@ type Store interface {
 	Limits
 	Prices
 	SkipCounter
+	Messages
 	// RecordConsents appends consents, all or none, and updates the states. It returns the state
 	// of each consent's address and purpose behind it. A consent whose key is known is not
 	// recorded again. When RecordConsents returns, every later claim sees the states.

@@ -15,13 +15,15 @@ import (
 type Claim struct {
 	Name    string // of its purpose
 	Purpose *Purpose
-	Channel string           // its name
-	Reply   bool             // an answer to the person: consent alone counts
-	Contact weir.Ref         // entries of its own are no repetition
-	Text    int64            // see [TextOf]
-	Zones   []*time.Location // of the person, at least one
-	States  []State
-	Before  []Entry // contacts of the person so far, in any order
+	Channel string // its name
+	Reply   bool   // an answer to the person: consent alone counts
+	// Confirms is the id of the consent that the contact confirms to the person; 0: none.
+	Confirms int64
+	Contact  weir.Ref         // entries of its own are no repetition
+	Text     int64            // see [TextOf]
+	Zones    []*time.Location // of the person, at least one
+	States   []State
+	Before   []Entry // contacts of the person so far, in any order
 
 	Cost     Money  // that is reserved
 	Currency string // empty: the channel has no price
@@ -54,6 +56,9 @@ func Judge(c *Claim, now time.Time) Verdict {
 	refused, by := Decide(c.States, c.Name, OverChannel(c.Channel))
 	given := by.Status == Given
 	looked.Consent = by.Version
+	if c.Confirms != 0 {
+		return c.confirm(looked, by, now)
+	}
 	switch {
 	case refused && !p.exempt(RuleConsent):
 		return looked.stop(RuleConsent, Reason(by), time.Time{})
@@ -71,6 +76,24 @@ func Judge(c *Claim, now time.Time) Verdict {
 		}
 	}
 	return c.wait(looked, now)
+}
+
+// ConfirmWithin is how long after a refusal the person may still get its confirmation.
+const ConfirmWithin = 5 * time.Minute
+
+// confirm decides about the confirmation of a refusal. The refusal that it confirms, or the
+// same one said again, is not against it, and neither are hours: the person has just written.
+// Any other refusal is, and so is that the person has taken it back.
+func (c *Claim) confirm(looked Facts, by State, now time.Time) Verdict {
+	switch {
+	case by.Status != Refused:
+		return looked.stop(RuleConsent, "the refusal that it confirms was taken back", time.Time{})
+	case by.Source != FromWord || by.Version < c.Confirms:
+		return looked.stop(RuleConsent, Reason(by), time.Time{})
+	case now.Sub(by.At) >= ConfirmWithin:
+		return looked.stop(RuleConsent, "a refusal is confirmed within five minutes or not at all", time.Time{})
+	}
+	return Verdict{Receipt: looked.receipt(by.At.Add(ConfirmWithin))}
 }
 
 // wait applies the rules for which a contact waits.

@@ -1,6 +1,7 @@
 package people_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 	_ "time/tzdata" // the same zones on every machine
@@ -274,5 +275,49 @@ func TestFacts_AreOneSentence(t *testing.T) {
 	facts, _ := people.ReadFacts(v.Receipt)
 	if got, want := facts.Text(instant(t, "2026-03-05T11:00:00Z")), "purpose research; no refusal recorded; 14:00 in Africa/Nairobi; cap 2 in 7d: 1 left"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A confirmation is let through by the refusal that it confirms alone, and for five minutes.
+func TestJudge_ConfirmationOfARefusal(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
+	night, _ := (&people.Purpose{Consent: people.IfRecorded, QuietHours: &people.Hours{From: "20:00", To: "09:00"}, Caps: []people.Cap{{Max: 1, Within: "1d"}}}).Compile()
+	is := func(purpose string, s people.Status, from people.Source, ago time.Duration, version int64) people.State {
+		return people.State{Purpose: purpose, Status: s, Source: from, At: now.Add(-ago), Version: version}
+	}
+	for name, tc := range map[string]struct {
+		states   []people.State
+		confirms int64
+		want     string // the beginning of the reason; empty: it is dispatched
+	}{
+		"the refusal that it confirms":    {[]people.State{is("all", people.Refused, people.FromWord, time.Minute, 7)}, 7, ""},
+		"said again":                      {[]people.State{is("all", people.Refused, people.FromWord, time.Minute, 9)}, 7, ""},
+		"just in time":                    {[]people.State{is("all", people.Refused, people.FromWord, 5*time.Minute-time.Microsecond, 7)}, 7, ""},
+		"five minutes over":               {[]people.State{is("all", people.Refused, people.FromWord, 5*time.Minute, 7)}, 7, "a refusal is confirmed within five minutes"},
+		"taken back":                      {[]people.State{is("all", people.Given, people.FromWord, 0, 8)}, 7, "the refusal that it confirms was taken back"},
+		"nothing recorded":                {nil, 7, "the refusal that it confirms was taken back"},
+		"an older refusal":                {[]people.State{is("all", people.Refused, people.FromWord, time.Minute, 6)}, 7, "refused: the person sent a stop word"},
+		"an operator's":                   {[]people.State{is("all", people.Refused, people.FromOperator, 0, 8)}, 7, "refused: the person said so"},
+		"the provider has heard it later": {[]people.State{is("all", people.Refused, people.FromWord, time.Minute, 7), is("channel:texts", people.Refused, people.FromProvider, 0, 8)}, 7, "refused: the provider reports"},
+		"the provider heard it before":    {[]people.State{is("all", people.Refused, people.FromWord, time.Minute, 7), is("channel:texts", people.Refused, people.FromProvider, time.Hour, 3)}, 7, ""},
+		"an ordinary reply":               {[]people.State{is("all", people.Refused, people.FromWord, time.Minute, 7)}, 0, "refused: the person sent a stop word"},
+	} {
+		c := people.Claim{Name: "research", Purpose: night, Channel: "texts", Reply: true, Confirms: tc.confirms, Zones: []*time.Location{time.UTC}, States: tc.states}
+		v := people.Judge(&c, now)
+		if (v.Rule == "") != (tc.want == "") || !strings.HasPrefix(v.Reason, tc.want) || !v.Due.IsZero() {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}
+
+func TestPurpose_AnswersHaveATextAndALength(t *testing.T) {
+	t.Parallel()
+	_, wrong := (&people.Purpose{Help: " \n", Confirmation: strings.Repeat("á", 481)}).Compile()
+	if len(wrong) != 2 || wrong[0].Pointer != "/help" || wrong[1].Pointer != "/confirmation" {
+		t.Errorf("%+v", wrong)
+	}
+	if _, wrong := (&people.Purpose{Help: strings.Repeat("á", 480)}).Compile(); len(wrong) > 0 {
+		t.Errorf("%+v", wrong)
 	}
 }

@@ -1,6 +1,7 @@
 package people_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -48,16 +49,110 @@ func FuzzCanonical(f *testing.F) {
 func TestWords_WholeMessagesOnly(t *testing.T) {
 	t.Parallel()
 	w := people.DefaultWords()
-	for said, want := range map[string]people.Status{
-		"STOP": people.Refused, " stop. ": people.Refused, "«Stop!!»": people.Refused, "\"STOP\"": people.Refused, "Stop all": people.Refused, "STOPALL": people.Refused,
-		"opt-out": people.Refused, "Opt out": people.Refused, "optout": people.Refused, "ARRÊT": people.Refused, "arret": people.Refused, "Baja": people.Refused, "SAIR": people.Refused,
-		"ＳＴＯＰ": people.Refused, "Cancel": people.Refused, "END": people.Refused,
-		"start": people.Given, "UNSTOP": people.Given, "Alta": people.Given,
-		"yes": "", "no": "", "stop please": "", "please stop": "", "don't stop": "", "": "", "!!": "", "nonstop": "",
+	for said, want := range map[string]people.Said{
+		"STOP": "stop", " stop. ": "stop", "«Stop!!»": "stop", "\"STOP\"": "stop", "Stop all": "stop", "STOPALL": "stop",
+		"opt-out": "stop", "Opt out": "stop", "optout": "stop", "ARRÊT": "stop", "arret": "stop", "Baja": "stop", "SAIR": "stop",
+		"ＳＴＯＰ": "stop", "Cancel": "stop", "END": "stop",
+		"start": "start", "UNSTOP": "start", "Alta": "start",
+		"Help?": "help", "INFO": "help", "ayuda": "help", "Información": "help", "aide!": "help", "informação": "help",
+		"yes": "", "SÍ": "", "no": "", "": "", "!!": "", "nonstop": "", "start again": "", "I need help": "",
 	} {
-		if got := w.Find(said); got != want {
+		if got, _ := w.Find(said); got != want {
 			t.Errorf("%q is %q, want %q", said, got, want)
 		}
+	}
+}
+
+// A message that contains a word that refuses, or a usual phrase, waits for a decision.
+func TestWords_WithinAMessageTheyMayRefuse(t *testing.T) {
+	t.Parallel()
+	w := people.DefaultWords()
+	for said, want := range map[string]string{
+		"stop please": "stop", "please STOP calling me!": "stop", "don't stop": "stop", "no quiero más, BAJA": "no quiero más", "BAJA por favor": "baja",
+		"I want to opt out of this": "opt out", "Please, remove-me from your list": "remove me", "Don’t call again": "don't call", "DON'T CALL AGAIN": "don't call",
+		"laissez moi tranquille svp": "laissez-moi tranquille", "Nao quero mais isso": "não quero mais", "at the end of the month": "end",
+		strings.Repeat("a", 200) + " stop": "stop",
+		"stopwatch":                        "", "unstoppable": "", "the weekend was fine": "", "I was removed, me too": "", "yes please": "", "call me": "",
+	} {
+		says, found := w.Find(said)
+		if wantSays := map[bool]people.Said{true: people.SaidMaybe}[want != ""]; says != wantSays || found != want {
+			t.Errorf("%q is %q by %q, want %q", said, says, found, want)
+		}
+	}
+	if says, _ := w.Find(strings.Repeat("very ", 1000) + "stop"); says != "" {
+		t.Errorf("the end of an endless message is %q", says)
+	}
+}
+
+// The words of a survey are its own, and what answers its questions is none.
+func TestWords_OfASurvey(t *testing.T) {
+	t.Parallel()
+	general := people.NewWords(people.WordLists{Stop: []string{"stop", "end"}, Start: []string{"start", "yes"}, Help: []string{"help"}, Phrases: []string{"leave me"}})
+	for name, tc := range map[string]struct {
+		words *people.Words
+		want  map[string]people.Said
+	}{
+		"the installation's": {general, map[string]people.Said{"end": "stop", "yes": "", "quit": "", "help": "help", "please leave me": "maybe"}},
+		"its own":            {general.For([]string{"basta"}, []string{"who"}, nil), map[string]people.Said{"basta": "stop", "end": "", "who": "help", "help": "", "start": "start", "end it": ""}},
+		"none":               {general.For([]string{}, []string{}, nil), map[string]people.Said{"stop": "", "help": "", "please stop": "", "leave me be": "maybe"}},
+		"answers":            {general.For(nil, nil, []string{"End", "help", "START"}), map[string]people.Said{"stop": "stop", "END": "", "help": "", "start": "", "the end": ""}},
+	} {
+		for said, want := range tc.want {
+			if got, _ := tc.words.Find(said); got != want {
+				t.Errorf("%s: %q is %q, want %q", name, said, got, want)
+			}
+		}
+	}
+}
+
+// Whatever a message is, it says the same in capitals and with punctuation around it, and a
+// yes takes nothing back.
+func FuzzWords(f *testing.F) {
+	for _, s := range []string{"STOP", "don't call me", "ＳＴＯＰ", "a\u0301rret", "Yes!", "sí", "\xff stop", "opt-out", "ﬁn"} {
+		f.Add(s)
+	}
+	w := people.DefaultWords()
+	f.Fuzz(func(t *testing.T, s string) {
+		says, found := w.Find(s)
+		if says == people.SaidStart && people.Affirmative(s) {
+			t.Errorf("%q takes a refusal back", s)
+		}
+		if (found != "") != (says == people.SaidMaybe) {
+			t.Errorf("%q is %q by %q", s, says, found)
+		}
+		if again, _ := w.Find("… " + s + " !"); len(s) < people.MaxWord/2 && again != says {
+			t.Errorf("%q is %q, and with punctuation %q", s, says, again)
+		}
+		if says == people.SaidStop && len(s) < people.MaxWord/2 {
+			if got, _ := w.Find(s + " please"); got != people.SaidMaybe {
+				t.Errorf("%q with a word behind it is %q", s, got)
+			}
+		}
+	})
+}
+
+func TestAnswerTo_TheSurveysPurposeOrTheDefault(t *testing.T) {
+	t.Parallel()
+	known := map[string]*people.Purpose{"research": {Help: "of research"}, "default": {Help: "of all", Confirmation: "you are out"}}
+	for name, tc := range map[string]struct {
+		m             people.Message
+		kind          people.Answer
+		purpose, text string
+	}{
+		"help":                       {people.Message{Said: "help", Purpose: "research", ReplyTo: "+1"}, "help", "research", "of research"},
+		"help of no survey":          {people.Message{Said: "help", ReplyTo: "+1"}, "help", "", "of all"},
+		"of a purpose without rules": {people.Message{Said: "help", Purpose: "other", ReplyTo: "+1"}, "help", "", "of all"},
+		"a refusal":                  {people.Message{Said: "stop", Purpose: "research", ReplyTo: "+1"}, "confirmation", "", "you are out"},
+		"who cannot be answered":     {people.Message{Said: "stop"}, "", "", ""},
+		"a word that takes it back":  {people.Message{Said: "start", ReplyTo: "+1"}, "", "", ""},
+		"what may be a refusal":      {people.Message{Said: "maybe", ReplyTo: "+1"}, "", "", ""},
+	} {
+		if kind, purpose, text := people.AnswerTo(&tc.m, known); kind != tc.kind || purpose != tc.purpose || text != tc.text {
+			t.Errorf("%s: %q, %q, %q", name, kind, purpose, text)
+		}
+	}
+	if _, _, text := people.AnswerTo(&people.Message{Said: "help", ReplyTo: "+1"}, nil); text != "" {
+		t.Errorf("without a text the answer is %q", text)
 	}
 }
 

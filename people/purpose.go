@@ -5,7 +5,9 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"weir"
 	"weir/internal/validation"
@@ -45,6 +47,8 @@ type Purpose struct {
 	RepeatGuard  string    `json:"repeat_guard,omitempty" doc:"the same text to one address is suppressed within this time" example:"24h"`
 	ExemptFrom   []Rule    `json:"exempt_from,omitempty" maxItems:"1" enum:"consent" nullable:"false" doc:"consent: also people who refused are contacted, as in an emergency"`
 	ExemptReason string    `json:"exempt_reason,omitempty" maxLength:"500" doc:"why; it is in the audit log"`
+	Help         string    `json:"help,omitempty" maxLength:"480" doc:"the answer to a message such as help or info: who is writing, and how to stop it. To one person at most once in 24 hours; absent: there is no answer" example:"Health survey of the Ministry of Health, +52 55 5555 0100. Reply STOP to end it."`
+	Confirmation string    `json:"confirmation,omitempty" maxLength:"480" doc:"the one answer to a stop word, which only confirms. To one person at most once in 24 hours, and only within five minutes; absent: there is no answer" example:"You will get no more messages from us. Reply START to change that."`
 
 	repeat time.Duration
 	zone   *time.Location
@@ -118,6 +122,9 @@ func (k *Cap) Text() string {
 
 const day = 24 * time.Hour
 
+// maxAnswer is the max length of an answer, in characters: three parts of an SMS.
+const maxAnswer = 480
+
 // MaxPurposes bounds the number of purposes.
 const MaxPurposes = 200
 
@@ -163,6 +170,15 @@ func (p *Purpose) Compile() (*Purpose, validation.Errors) {
 	for i, r := range p.ExemptFrom {
 		if r != RuleConsent {
 			m.Add("/exempt_from/"+strconv.Itoa(i), "enum", "must be consent")
+		}
+	}
+	for _, text := range []struct{ field, text string }{{"help", p.Help}, {"confirmation", p.Confirmation}} {
+		switch {
+		case text.text == "":
+		case strings.TrimSpace(text.text) == "":
+			m.Add("/"+text.field, "format", "must have a text, or be absent")
+		case utf8.RuneCountInString(text.text) > maxAnswer:
+			m.Add("/"+text.field, "length", "must have up to %d characters", maxAnswer)
 		}
 	}
 	switch {

@@ -37,7 +37,7 @@ func (w *Withdrawal) Empty() bool { return len(w.refused) == 0 }
 // Covers reports whether a contact is not wanted any more.
 func (w *Withdrawal) Covers(c *weir.Contact) bool {
 	purposes := w.refused[Canonical(c.To)]
-	if len(purposes) == 0 {
+	if len(purposes) == 0 || c.Owner.Confirms() != 0 {
 		return false
 	}
 	name := c.Purpose

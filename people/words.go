@@ -10,73 +10,180 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Words are the words by which people refuse in a message, and take it back. They count
-// only as the whole message: see [Words.Find].
-type Words struct {
-	refuse, take map[string]bool
-	refusals     []string
+// Said is what a message says about being contacted.
+type Said string
+
+// What a message can say.
+const (
+	SaidStop  Said = "stop"  // it refuses
+	SaidStart Said = "start" // it takes a refusal back
+	SaidHelp  Said = "help"  // it asks who is writing
+	SaidMaybe Said = "maybe" // it may refuse: a person has to decide
+)
+
+// WordLists are the words of an installation.
+type WordLists struct {
+	Stop    []string // refuse
+	Start   []string // take it back
+	Help    []string // ask who is writing
+	Phrases []string // may refuse, within a message
 }
 
-// Refusals lists the words that refuse.
-func (w *Words) Refusals() []string { return slices.Clone(w.refusals) }
-
-// DefaultWords returns the words of carriers and regulators in English, and their usual
+// DefaultWordLists returns the words of carriers and regulators in English, and their usual
 // equivalents in Spanish, French and Portuguese. "Yes" takes nothing back: it is an answer.
-func DefaultWords() *Words {
-	return NewWords(
-		[]string{
+func DefaultWordLists() WordLists {
+	return WordLists{
+		Stop: []string{
 			"stop", "stop all", "quit", "end", "revoke", "opt out", "cancel", "unsubscribe",
 			"alto", "parar", "baja", "cancelar", "detener", "desuscribir", // Spanish
 			"arret", "arrete", "arreter", "desabonner", // French
 			"sair", "pare", "remover", "descadastrar", // Portuguese
 		},
-		[]string{"start", "unstop", "resume", "alta", "iniciar", "suscribir", "reprendre", "cadastrar"},
-	)
+		Start: []string{"start", "unstop", "resume", "alta", "iniciar", "suscribir", "reprendre", "cadastrar"},
+		Help: []string{
+			"help", "info",
+			"ayuda", "informacion", // Spanish
+			"aide", "infos", // French
+			"ajuda", "informacao", // Portuguese
+		},
+		Phrases: []string{
+			"remove me", "remove my number", "take me off", "leave me alone", "no more messages", "no more texts", "no more calls",
+			"do not call", "don't call", "do not contact", "don't contact", "do not text", "don't text", "opt me out", "not interested", "wrong number",
+			"no me llame", "no me llamen", "no me escriba", "no me escriban", "no quiero más", "no molestar", "no molesten", "dejen de", "déjenme en paz", "borren mi número", "darme de baja",
+			"ne m'appelez plus", "ne m'écrivez plus", "ne me contactez plus", "laissez-moi tranquille", "supprimez mon numéro", "désabonnez-moi",
+			"não me ligue", "não me liguem", "não quero mais", "não me mande", "não me mandem", "não me incomode", "me deixe em paz", "me tire da lista", "retire meu número",
+		},
+	}
 }
 
-// NewWords returns words that refuse, and words that take it back.
-func NewWords(refuse, take []string) *Words {
-	w := &Words{refuse: map[string]bool{}, take: map[string]bool{}, refusals: refuse}
-	for _, s := range refuse {
-		w.refuse[fold(s)] = true
+// MaxWord is the max length of a word or phrase, and of a message that can be one, in bytes.
+const MaxWord = 100
+
+// Words tell what messages say. A word counts only as the whole message: see [Words.Find].
+// They are immutable.
+type Words struct {
+	lists WordLists
+	whole map[string]Said
+	parts map[string]string // what may refuse within a message, folded, as it is listed
+	most  int               // letters and digits of the longest part
+}
+
+// NewWords returns words. Of a word that is in several lists the earlier list counts.
+func NewWords(lists WordLists) *Words {
+	w := &Words{lists: lists, whole: map[string]Said{}, parts: map[string]string{}}
+	for _, list := range []struct {
+		words []string
+		says  Said
+	}{{lists.Help, SaidHelp}, {lists.Start, SaidStart}, {lists.Stop, SaidStop}} {
+		for _, s := range list.words {
+			if list.says == SaidStart && Affirmative(s) {
+				continue
+			}
+			w.whole[fold(s)] = list.says
+		}
 	}
-	for _, s := range take {
-		w.take[fold(s)] = true
+	for _, s := range slices.Concat(lists.Phrases, lists.Stop) {
+		folded := fold(s)
+		w.parts[folded], w.most = s, max(w.most, len(folded))
 	}
+	delete(w.whole, "")
+	delete(w.parts, "")
 	return w
 }
 
-// Find returns what a message says, or "" if it is neither. Case, accents, spaces and
-// punctuation do not count; a message that has other words besides is none.
-func (w *Words) Find(message string) Status {
-	if len(message) > maxWordMessage {
-		return ""
+// DefaultWords returns the words of [DefaultWordLists].
+func DefaultWords() *Words { return NewWords(DefaultWordLists()) }
+
+// Lists returns the lists of the words.
+func (w *Words) Lists() WordLists { return w.lists }
+
+// For returns the words of a survey: those that it lists itself, of which nil is none, and
+// the others without those that are answers to its questions.
+func (w *Words) For(stop, help, answers []string) *Words {
+	lists := w.lists
+	if stop != nil {
+		lists.Stop = stop
 	}
-	switch said := fold(message); {
-	case said == "":
-		return ""
-	case w.refuse[said]:
-		return Refused
-	case w.take[said]:
-		return Given
-	default:
-		return ""
+	if help != nil {
+		lists.Help = help
 	}
+	if len(answers) == 0 {
+		return NewWords(lists)
+	}
+	answer := map[string]bool{}
+	for _, s := range answers {
+		answer[fold(s)] = true
+	}
+	for _, list := range []*[]string{&lists.Stop, &lists.Start, &lists.Help, &lists.Phrases} {
+		*list = slices.DeleteFunc(slices.Clone(*list), func(s string) bool { return answer[fold(s)] })
+	}
+	return NewWords(lists)
 }
 
-// maxWordMessage is the max length of a message that can be a word, in bytes.
-const maxWordMessage = 100
+// Find returns what a message says, or "" if that is nothing about being contacted; with the
+// word or phrase by which it may refuse. Case, accents, spaces and punctuation do not count. A
+// message that has other words besides a word that refuses may be a refusal; with other words
+// beside any other it says nothing. "Yes" never takes a refusal back.
+func (w *Words) Find(message string) (Said, string) {
+	if len(message) <= MaxWord {
+		if says := w.whole[fold(message)]; says != "" {
+			return says, ""
+		}
+	}
+	if part := w.within(message); part != "" {
+		return SaidMaybe, part
+	}
+	return "", ""
+}
+
+// maxLookedAt bounds how much of a message is searched for phrases, in bytes: a text message
+// of ten parts has less.
+const maxLookedAt = 4000
+
+// within returns the first word or phrase that may refuse within a message. It begins and
+// ends with words of the message: "stopwatch" has none.
+func (w *Words) within(message string) string {
+	if len(message) > maxLookedAt {
+		message = strings.ToValidUTF8(message[:maxLookedAt], "")
+	}
+	words := strings.FieldsFunc(plain(message), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	for i := range words {
+		joined := ""
+		for _, next := range words[i:] {
+			if joined += lower(next); len(joined) > w.most {
+				break
+			}
+			if part, ok := w.parts[joined]; ok {
+				return part
+			}
+		}
+	}
+	return ""
+}
+
+// plain returns a text without accents.
+func plain(text string) string {
+	out, _, err := transform.String(transform.Chain(norm.NFKD, runes.Remove(runes.In(unicode.Mn))), text)
+	if err != nil {
+		return text
+	}
+	return out
+}
 
 // fold returns the letters and digits of a text in lower case, without accents.
 func fold(text string) string {
-	plain, _, err := transform.String(transform.Chain(norm.NFKD, runes.Remove(runes.In(unicode.Mn))), text)
-	if err != nil {
-		plain = text
-	}
-	return strings.Map(func(r rune) rune {
+	return lower(strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return unicode.ToLower(r)
+			return r
 		}
 		return -1
-	}, plain)
+	}, plain(text)))
+}
+
+func lower(text string) string { return strings.Map(unicode.ToLower, text) }
+
+// Affirmative reports whether a word is a yes in one of the languages of the default words.
+// Such a word never takes a refusal back: it is an answer to many questions.
+func Affirmative(word string) bool {
+	return slices.Contains([]string{"yes", "y", "ok", "okay", "si", "oui", "sim"}, fold(word))
 }

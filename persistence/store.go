@@ -161,6 +161,7 @@ func On(database dialect.Database, o Options) *Store {
 	outbox := surveys.NewOutbox(db)
 	s.queueStore = contacts.New(db, s.channelStore, s.eventLog, o.Metrics.dead, outbox, s.peopleStore.Gate())
 	s.peopleStore.Gate().InFlight = s.queueStore.InFlightNow
+	s.peopleStore.Queue = s.queueStore.Queue
 	s.surveyStore = surveys.New(db, s.queueStore.Queue, outbox)
 	s.channelStore.DefaultCapacity = o.DefaultCapacity
 	db.SetParts(s.queueStore.Part(), outbox, s.peopleStore.Gate(), s.eventLog.Part())

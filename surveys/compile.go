@@ -23,7 +23,7 @@ func (d Definition) Compile(def Defaults) (*Plan, []weir.FieldError) {
 	m.AddPart("/brake", d.Brake.Check())
 	pl := &Plan{
 		Schedule: schedule, Arms: checkArms(d.Arms, &m), CountPartial: d.CountPartial, Quotas: d.Quotas,
-		FallbackDelay: DefaultFallbackDelay, StopWords: d.stopWords(&m), Purpose: d.Purpose, Labels: d.labels(&m),
+		FallbackDelay: DefaultFallbackDelay, words: d.words(def.Words, &m), Purpose: d.Purpose, Labels: d.labels(&m),
 		Cutoff:             bounded(d.Cutoff, 0, math.MaxInt32, 0, "/cutoff", &m),
 		Weight:             bounded(d.Weight, 1, MaxWeight, 1, "/weight", &m),
 		LimitPerMinute:     bounded(d.LimitPerMinute, 1, math.MaxInt32, def.LimitPerMinute, "/limit_per_minute", &m),
@@ -67,23 +67,30 @@ func bounded(n, low, high, def int, pointer string, m *validation.Errors) int {
 	return n
 }
 
-func (d Definition) stopWords(m *validation.Errors) []string {
-	// Absent: the default. An empty list switches stop words off.
-	if d.StopWords == nil {
-		return people.DefaultWords().Refusals()
+// words returns the words of the survey: its own, and those of the installation.
+func (d Definition) words(general *people.Words, m *validation.Errors) *people.Words {
+	checkWords(d.StopWords, "/stop_words", m)
+	checkWords(d.HelpWords, "/help_words", m)
+	checkWords(d.AnswerWords, "/answer_words", m)
+	if d.StopWords == nil && d.HelpWords == nil && len(d.AnswerWords) == 0 {
+		return general
 	}
-	if len(d.StopWords) > maxStopWords {
-		m.Add("/stop_words", "length", "must have at most %d words", maxStopWords)
-		return nil
+	if general == nil {
+		general = people.DefaultWords()
 	}
-	var out []string
-	for i, w := range d.StopWords {
-		if w = trimPunctuation(w); w == "" || len(w) > maxStopWord {
-			m.Add("/stop_words/"+strconv.Itoa(i), "length", "must have 1 to %d bytes, not counting punctuation around it", maxStopWord)
+	return general.For(d.StopWords, d.HelpWords, d.AnswerWords)
+}
+
+func checkWords(list []string, pointer string, m *validation.Errors) {
+	if len(list) > maxWords {
+		m.Add(pointer, "length", "must have at most %d words", maxWords)
+		return
+	}
+	for i, w := range list {
+		if w = trimPunctuation(w); w == "" || len(w) > people.MaxWord {
+			m.Add(pointer+"/"+strconv.Itoa(i), "length", "must have 1 to %d bytes, not counting punctuation around it", people.MaxWord)
 		}
-		out = append(out, w)
 	}
-	return out
 }
 
 // labels returns the attributes that contacts carry as labels.

@@ -15,7 +15,16 @@ import (
 // IsOptOut reports whether a message consists of a stop word alone; case, accents, spaces
 // and punctuation do not count. Respondents send one to ask not to be contacted.
 func (pl *Plan) IsOptOut(message string) bool {
-	return people.NewWords(pl.StopWords, nil).Find(message) == people.Refused
+	says, _ := pl.Words().Find(message)
+	return says == people.SaidStop
+}
+
+// Words returns the words by which messages of the survey's respondents are judged.
+func (pl *Plan) Words() *people.Words {
+	if pl.words == nil {
+		return people.DefaultWords()
+	}
+	return pl.words
 }
 
 // trimPunctuation returns a text without surrounding space and punctuation, and with runs

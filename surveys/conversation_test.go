@@ -165,6 +165,10 @@ func TestConversation_StopWordsStandAlone(t *testing.T) {
 			t.Errorf("%q is a stop word: %v", message, got)
 		}
 	}
+	d.StopWords, d.AnswerWords = nil, []string{"end"}
+	if pl := plan(t, d); pl.IsOptOut("End!") || !pl.IsOptOut("quit") {
+		t.Error("a word that is an answer is a stop word")
+	}
 	d.StopWords = []string{}
 	if plan(t, d).IsOptOut("stop") {
 		t.Error("a survey without stop words has one")

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/people"
 	"weir/surveys/calendar"
 )
 
@@ -19,7 +20,9 @@ type Definition struct {
 	CountPartial   bool                          `json:"count_partial,omitempty" doc:"partial answers count as well"`
 	Quotas         Quotas                        `json:"quotas,omitempty"`
 	QuotaMessage   string                        `json:"quota_message,omitempty" maxLength:"1600" doc:"sent, instead of the application's messages, to a respondent who is answering by text and is rejected because the quota is full; absent: nothing is sent" example:"Thank you, we have all the answers that we need."`
-	StopWords      []string                      `json:"stop_words,omitzero" doc:"absent: those of docs/consent.md, such as stop, quit and baja"`
+	StopWords      []string                      `json:"stop_words,omitzero" doc:"words that refuse; absent: those of the installation, by default those of docs/consent.md, such as stop, quit and baja"`
+	HelpWords      []string                      `json:"help_words,omitzero" doc:"words that ask who is writing; absent: those of the installation, such as help and info"`
+	AnswerWords    []string                      `json:"answer_words,omitempty" nullable:"false" doc:"words that are answers to its questions, whatever they mean elsewhere: from a respondent in a conversation they do not refuse, ask for help or take a refusal back" example:"[\"end\",\"cancel\"]"`
 	Purpose        string                        `json:"purpose,omitempty" doc:"what its contacts are for, which decides which rules for the sake of the person hold; absent: default" example:"research"`
 	Brake          *weir.Brake                   `json:"brake,omitempty" doc:"when the survey pauses itself; absent: never. It may change while the survey runs"`
 	Labels         []string                      `json:"labels,omitempty" doc:"attributes of the respondents that their contacts have as labels, such as those by which a channel to people chooses the worker; up to 16" example:"[\"language\"]"`
@@ -42,6 +45,7 @@ type Defaults struct {
 	Batch              int
 	LimitPerMinute     int
 	InitialSuccessRate float64
+	Words              *people.Words // of the installation; nil: [people.DefaultWords]
 }
 
 // Plan is a checked definition. It is immutable.
@@ -54,7 +58,6 @@ type Plan struct {
 	Cutoff             int
 	CountPartial       bool
 	Quotas             Quotas
-	StopWords          []string
 	Purpose            string
 	Labels             []string
 	Weight             int
@@ -64,6 +67,7 @@ type Plan struct {
 
 	content      map[string]map[Mode][]template
 	quotaMessage text
+	words        *people.Words // nil: [people.DefaultWords]
 }
 
 // Content is the content of an attempt: messages in a text mode, a call in ivr,
@@ -88,9 +92,8 @@ func (t template) texts() []text { return append(slices.Clone(t.messages), t.url
 
 // Bounds of a definition.
 const (
-	MaxWeight    = 1000
-	maxStopWords = 50
-	maxStopWord  = 100
-	maxLabels    = 16
-	maxLabel     = 256 // characters of a label's value
+	MaxWeight = 1000
+	maxWords  = 50
+	maxLabels = 16
+	maxLabel  = 256 // characters of a label's value
 )

@@ -65,7 +65,7 @@ func TestPlan_FillsInDefaults(t *testing.T) {
 	if diff := cmp.Diff(want, pl.Arms); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(people.DefaultWords().Refusals(), pl.StopWords); diff != "" {
+	if diff := cmp.Diff(people.DefaultWordLists(), pl.Words().Lists()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -110,6 +110,9 @@ func TestPlan_RefusesInvalidDefinitions(t *testing.T) {
 		}, []string{"/cutoff range", "/weight range", "/limit_per_minute range", "/batch_size range", "/initial_success_rate range"}},
 		{"region", func(d *surveys.Definition) { d.Region = "XX" }, []string{"/region unknown"}},
 		{"stop words", func(d *surveys.Definition) { d.StopWords = []string{"basta", " . "} }, []string{"/stop_words/1 length"}},
+		{"other words", func(d *surveys.Definition) {
+			d.HelpWords, d.AnswerWords = []string{"?"}, []string{"end", strings.Repeat("a", 101)}
+		}, []string{"/help_words/0 length", "/answer_words/1 length"}},
 		{"labels", func(d *surveys.Definition) { d.Labels = []string{"language", "First Name", "mode", "phone"} }, []string{"/labels/1 format", "/labels/2 reserved", "/labels/3 reserved"}},
 		{"many labels", func(d *surveys.Definition) { d.Labels = make([]string, 17) }, []string{"/labels length"}},
 		{"quotas", func(d *surveys.Definition) {

@@ -131,14 +131,14 @@ type OutboxEntry struct {
 }
 
 // Heard is what a message means to the survey of the respondent who sent it.
-type Heard int
-
-// The meanings.
-const (
-	HeardNothing Heard = iota // it is from nobody whom a survey is contacting
-	HeardAnswer               // of a respondent in a conversation; no stop word of the survey
-	HeardOptOut               // a stop word of the survey
-)
+type Heard struct {
+	// Decides reports whether the survey decides what the message says: the respondent is in a
+	// conversation, or it is a stop word of the survey.
+	Decides bool
+	Says    people.Said // then; empty: it is an answer
+	Found   string      // of [people.SaidMaybe]: by which word or phrase
+	Purpose string      // of the survey; empty: the default, or the sender is no respondent
+}
 
 // LogEntry is an entry of a survey's log.
 type LogEntry struct {

@@ -76,6 +76,8 @@ func rights() map[string]string {
 		"POST /v1/consents":           "people:admin",
 		"POST /v1/consents:search":    "people:admin+pii:read contacts:read+pii:read",
 		"POST /v1/people:find":        "people:admin+pii:read contacts:read+pii:read",
+		"GET /v1/consents:undecided":  "people:admin",
+		"POST /v1/consents:decide":    "people:admin",
 
 		"GET /v1/contacts/{id}/timeline": "contacts:read",
 		"GET /v1/dead-letters":           "contacts:read",

@@ -13,7 +13,7 @@ func (p *people) Incoming(_ context.Context, _ weir.ChannelID, m weir.Incoming) 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.heard = append(p.heard, surveys.Report{Key: m.GUID, Messages: []string{m.Body}})
-	return surveys.HeardNothing, p.hearError
+	return surveys.Heard{}, p.hearError
 }
 
 // A message is acknowledged only after an opt-out has taken effect, also if it

@@ -21,10 +21,12 @@ type consents struct {
 	list []consent.Consent
 	err  error
 
-	before   []consent.Entry // contacts of everybody
-	purposes map[string]*consent.Purpose
-	limits   map[string]*consent.Limit
-	prices   map[string]*consent.Tariff
+	undecided []consent.Undecided
+	decided   map[int64]consent.Decision
+	before    []consent.Entry // contacts of everybody
+	purposes  map[string]*consent.Purpose
+	limits    map[string]*consent.Limit
+	prices    map[string]*consent.Tariff
 }
 
 func (c *consents) Prices() map[string]*consent.Tariff {
@@ -157,6 +159,68 @@ func (c *consents) Contacted(context.Context, string, time.Time) ([]consent.Entr
 	defer c.mu.Unlock()
 	return c.before, c.err
 }
+
+// Hear records what a message says. It is answered as the rules say, without a memory.
+func (c *consents) Hear(ctx context.Context, m *consent.Message) ([]weir.Contact, error) {
+	if one, ok := m.Consent(); ok {
+		if _, err := c.RecordConsents(ctx, []consent.Consent{one}); err != nil {
+			return nil, err
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m.Said == consent.SaidMaybe {
+		c.undecided = append(c.undecided, consent.Undecided{ID: int64(len(c.undecided) + 1), Address: m.From, Channel: m.Name, Text: m.Text, Found: m.Found, At: m.At})
+	}
+	if _, purpose, text := consent.AnswerTo(m, c.purposes); text != "" && c.err == nil {
+		return []weir.Contact{{Spec: weir.Spec{To: m.ReplyTo, Purpose: purpose, Messages: []string{text}}}}, nil
+	}
+	return nil, c.err
+}
+
+func (c *consents) Undecided(_ context.Context, after int64, limit int) (list []consent.Undecided, _ error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range c.undecided {
+		if m.ID > after && len(list) < limit && c.decided[m.ID] == "" {
+			list = append(list, m)
+		}
+	}
+	return list, c.err
+}
+
+func (c *consents) CountUndecided(ctx context.Context, limit int) (int, error) {
+	list, err := c.Undecided(ctx, 0, limit)
+	return len(list), err
+}
+
+func (c *consents) Decide(ctx context.Context, id int64, d consent.Decision, by string) (m consent.Undecided, is consent.State, _ error) {
+	c.mu.Lock()
+	if id > int64(len(c.undecided)) {
+		c.mu.Unlock()
+		return m, is, weir.Errorf(weir.CodeNotFound, "there is no such message")
+	}
+	m = c.undecided[id-1]
+	if was := c.decided[id]; was != "" && was != d {
+		c.mu.Unlock()
+		return m, is, weir.Errorf(weir.CodeConflict, "it is decided already: %s", was)
+	}
+	if c.decided == nil {
+		c.decided = map[int64]consent.Decision{}
+	}
+	c.decided[id] = d
+	c.mu.Unlock()
+	if d == consent.DecidedDismissed {
+		return m, is, nil
+	}
+	states, err := c.RecordConsents(ctx, []consent.Consent{{Address: m.Address, Purpose: consent.AllPurposes, Status: consent.Refused, Source: consent.FromOperator, At: m.At, Words: m.Text, By: by}})
+	if err != nil {
+		return m, is, err
+	}
+	return m, states[0], nil
+}
+
+func (*consents) PurgeUndecided(context.Context, time.Time, int) (int, error) { return 0, nil }
 
 func (c *consents) states(address string) []consent.State {
 	var now consent.State

@@ -23,6 +23,7 @@ type memory struct {
 	ended     map[weir.Ref][]weir.Attempt
 	incoming  map[weir.ChannelID][]weir.Incoming
 	reports   []weir.Report
+	announced []weir.Contact
 	changed   []weir.ChannelID
 	writes    int
 	lookups   int // of callback channels
@@ -225,6 +226,26 @@ func (m *memory) Receive(_ context.Context, id weir.ChannelID, in weir.Incoming)
 	in.ID = int64(len(m.incoming[id]) + 1)
 	m.incoming[id] = append(m.incoming[id], in)
 	return false, nil
+}
+
+func (m *memory) ReceivedAt(_ context.Context, id weir.ChannelID, guid string) (time.Time, error) {
+	end, err := m.begin(false)
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer end()
+	for _, have := range m.incoming[id] {
+		if have.GUID == guid {
+			return have.ReceivedAt, nil
+		}
+	}
+	return time.Time{}, weir.Errorf(weir.CodeNotFound, "no message")
+}
+
+func (m *memory) Announce(_ weir.ChannelID, fresh []weir.Contact) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.announced = append(m.announced, fresh...)
 }
 
 func (m *memory) IncomingSince(_ context.Context, id weir.ChannelID, after int64, limit int) ([]weir.Incoming, error) {

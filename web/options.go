@@ -61,6 +61,7 @@ type Options struct {
 	Tokens      surveys.Tokens             // of respondents
 	MaxImport   int64                      // bytes of one import of respondents; 0: 1 GiB
 	People      people.Store               // what people said about being contacted; nil: nothing is kept
+	Words       *people.Words              // of the installation; nil: [people.DefaultWords]
 	// HSTS makes browsers require https. Set it if PUBLIC_URL is https.
 	HSTS bool
 	// Refusals logs refused requests; nil: the handler creates one.

@@ -44,10 +44,13 @@ func New(o Options) (http.Handler, error) {
 	if o.MaxImport == 0 {
 		o.MaxImport = route.MaxImport
 	}
+	if o.Words == nil {
+		o.Words = people.DefaultWords()
+	}
 	s := &service{Options: o, mux: http.NewServeMux()}
 	index := callbacks.NewIndex(o.Store, o.Now)
 	receiver := callbacks.NewHandler(callbacks.Handler{
-		Index: index, Store: o.Store, Broker: o.Broker, Directory: o.Directory, Surveys: o.Surveys, People: o.People, Words: people.DefaultWords(),
+		Index: index, Store: o.Store, Broker: o.Broker, Directory: o.Directory, Surveys: o.Surveys, People: o.People, Words: o.Words,
 		Logger: o.Logger, Metrics: o.Metrics.Callbacks, Tracing: o.Tracing, Now: o.Now,
 	})
 	routes, err := o.routes(index)

@@ -401,13 +401,11 @@ func (s *reports) optOutNow(ctx context.Context, channel weir.ChannelID, m weir.
 	if err != nil || sv == nil || sv.plan == nil {
 		return heard, false, err
 	}
-	switch {
-	case sv.plan.IsOptOut(m.Body):
-		heard = surveys.HeardOptOut
-	case who.Status == surveys.Active:
-		heard = surveys.HeardAnswer
+	heard.Purpose = sv.plan.Purpose
+	if says, found := sv.plan.Words().Find(m.Body); says == people.SaidStop || who.Status == surveys.Active {
+		heard.Decides, heard.Says, heard.Found = true, says, found
 	}
-	if heard != surveys.HeardOptOut || who.Status.Final() {
+	if heard.Says != people.SaidStop || who.Status.Final() {
 		return heard, false, nil
 	}
 	n, ok, err := s.io.findEntry(ctx, channel, m)

@@ -9,6 +9,7 @@ import (
 
 	"weir"
 	"weir/events"
+	"weir/people"
 	"weir/surveys"
 )
 
@@ -366,7 +367,7 @@ func TestReports_IncomingSaysWhatAMessageMeans(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		ch := l.store.addChannel("texts", "text", 5)
 		d := smsSurvey("10m")
-		d.StopWords = []string{"basta"}
+		d.StopWords, d.AnswerWords, d.Purpose = []string{"basta"}, []string{"help"}, "research"
 		s := l.addSurvey("s", d, 1)
 		l.channels.dispatchNothing = true
 		l.command("s", surveys.Launch)
@@ -381,12 +382,18 @@ func TestReports_IncomingSaysWhatAMessageMeans(t *testing.T) {
 				l.t.Errorf("%q means %v (%v), want %v", text, got, err, want)
 			}
 		}
-		says("+15559999999", "basta", surveys.HeardNothing)
-		says(l.store.respondent(pending).Phone, "unsubscribe", surveys.HeardNothing)
-		says(active.Phone, "unsubscribe", surveys.HeardAnswer)
-		for range 2 { // the provider may send it again, when the respondent has ended
-			says(active.Phone, "Basta!", surveys.HeardOptOut)
+		of := func(h surveys.Heard) surveys.Heard { h.Purpose = "research"; return h }
+		answer, optOut := of(surveys.Heard{Decides: true}), of(surveys.Heard{Decides: true, Says: people.SaidStop})
+		says("+15559999999", "basta", surveys.Heard{})
+		says(l.store.respondent(pending).Phone, "unsubscribe", of(surveys.Heard{}))
+		says(active.Phone, "unsubscribe", answer)
+		says(active.Phone, "start", of(surveys.Heard{Decides: true, Says: people.SaidStart}))
+		says(active.Phone, "info", of(surveys.Heard{Decides: true, Says: people.SaidHelp}))
+		says(active.Phone, "basta ya", of(surveys.Heard{Decides: true, Says: people.SaidMaybe, Found: "basta"}))
+		says(active.Phone, "Help.", answer) // a word that answers a question
+		for range 2 {                       // the provider may send it again, when the respondent has ended
+			says(active.Phone, "Basta!", optOut)
 		}
-		says(active.Phone, "unsubscribe", surveys.HeardNothing)
+		says(active.Phone, "unsubscribe", of(surveys.Heard{}))
 	})
 }

@@ -13,7 +13,7 @@ type topic struct {
 
 // Run checks that a store keeps every promise of package weir's interfaces.
 func Run(t *testing.T, b Backend) {
-	for _, topic := range append(slices.Concat(peopleTopics(), purposeTopics()), []topic{
+	for _, topic := range append(slices.Concat(peopleTopics(), purposeTopics(), messageTopics()), []topic{
 		{"accept", testAccept},
 		{"accept is all or nothing", testAcceptRefusals},
 		{"an acceptance larger than a statement", testLargeAcceptance},

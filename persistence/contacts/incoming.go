@@ -135,6 +135,15 @@ func (r *incomingRow) message() (weir.Incoming, error) {
 	return m, json.Unmarshal([]byte(r.Fields), &m.Fields)
 }
 
+// ReceivedAt implements [weir.IncomingStore].
+func (s *Incoming) ReceivedAt(ctx context.Context, channel weir.ChannelID, guid string) (time.Time, error) {
+	m := weir.Incoming{GUID: guid}
+	fitIncoming(&m)
+	var at int64
+	err := s.Read.GetContext(ctx, &at, "SELECT received_at FROM incoming WHERE channel_id = ? AND guid = ?", int64(channel), m.GUID)
+	return columns.Instant(at), s.Failure("read when a message was received", err)
+}
+
 // IncomingSince implements [weir.IncomingStore].
 func (s *Incoming) IncomingSince(ctx context.Context, channel weir.ChannelID, after int64, limit int) ([]weir.Incoming, error) {
 	var rows []incomingRow

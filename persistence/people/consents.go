@@ -302,6 +302,7 @@ type erasure struct {
 // Write implements [commit.Work].
 func (w *erasure) Write(t *commit.Tx, _ *commit.Request) (err error) {
 	args := w.s.hashArguments(w.address)
+	t.AddOnce("DELETE FROM undecided_messages WHERE hash IN "+columns.Marks(len(args)), args...)
 	w.erased, err = t.Exec("UPDATE consents SET addr = '', words = '', ckey = NULL WHERE hash IN "+columns.Marks(len(args))+" AND addr <> ''", args...)
 	return err
 }

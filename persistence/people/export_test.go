@@ -9,5 +9,13 @@ func EarlierSQL(n int) string { return earlierSQL(n) }
 // NewPeopleSQL reads whom channels have contacted.
 func NewPeopleSQL(n int) string { return newPeopleSQL(n) }
 
+// Statements of messages that wait for a decision, and of answers.
+const (
+	UndecidedSQL       = undecidedSQL
+	CountUndecidedSQL  = countUndecidedSQL
+	OldestUndecidedSQL = oldestUndecidedSQL
+	OldestAnswersSQL   = oldestAnswersSQL
+)
+
 // OldestEntriesSQL finds what can be purged.
 const OldestEntriesSQL = oldestEntriesSQL

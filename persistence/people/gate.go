@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jmoiron/sqlx"
-
 	"weir"
 	"weir/channels"
 	"weir/people"
@@ -107,7 +105,7 @@ func (g *Gate) Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, er
 	for i, c := range claims {
 		name, purpose := now.of(c)
 		claim := people.Claim{
-			Name: name, Purpose: purpose, Channel: t.Channel(c.Channel).Name, Reply: c.Spec.Priority == weir.Reply, Contact: c.Ref, Text: people.TextOf(c.Messages), States: states[addresses[i]],
+			Name: name, Purpose: purpose, Channel: t.Channel(c.Channel).Name, Reply: c.Spec.Priority == weir.Reply, Confirms: c.Owner.Confirms(), Contact: c.Ref, Text: people.TextOf(c.Messages), States: states[addresses[i]],
 		}
 		if purpose.Ruled() {
 			claim.Zones, claim.Before = g.store.zones.Of(c.TimeZone, addresses[i], purpose.Zone()), earlier[addresses[i]]
@@ -330,25 +328,18 @@ func sorted[T any](m map[weir.AttemptRef]T) []weir.AttemptRef {
 // PurgeHistory deletes what no rule looks at any more of when people were contacted, at most
 // limit entries, and returns how many.
 func (s *Store) PurgeHistory(ctx context.Context, now time.Time, limit int) (int, error) {
-	var n int64
-	before := columns.Micros(now.Add(-max(s.purposes.Load().window, minHistory)))
-	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
-		var last int64
-		err := tx.GetContext(ctx, &last, oldestEntriesSQL, before, limit)
-		if err != nil || last == 0 {
-			return err
-		}
-		r, err := tx.ExecContext(ctx, "DELETE FROM person_contacts WHERE claimed_at <= ?", last)
-		if err != nil {
-			return err
-		}
-		n, err = r.RowsAffected()
-		return err
-	})
-	return int(n), s.Failure("purge when people were contacted", err)
+	before := now.Add(-max(s.purposes.Load().window, minHistory))
+	n, err := s.purge(ctx, oldestEntriesSQL, "DELETE FROM person_contacts WHERE claimed_at <= ?", before, limit)
+	if err != nil || n > 0 {
+		return n, s.Failure("purge when people were contacted", err)
+	}
+	n, err = s.purge(ctx, oldestAnswersSQL, "DELETE FROM person_answers WHERE answered_at <= ?", before, limit)
+	return n, s.Failure("purge when people were answered", err)
 }
 
 const oldestEntriesSQL = "SELECT COALESCE(MAX(claimed_at), 0) FROM (SELECT claimed_at FROM person_contacts WHERE claimed_at < ? ORDER BY claimed_at LIMIT ?) AS part"
+
+const oldestAnswersSQL = "SELECT COALESCE(MAX(answered_at), 0) FROM (SELECT answered_at FROM person_answers WHERE answered_at < ? ORDER BY answered_at LIMIT ?) AS part"
 
 // minHistory is how long it is kept at least, so that a rule that is made longer finds it.
 const minHistory = 31 * 24 * time.Hour

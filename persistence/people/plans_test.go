@@ -11,13 +11,17 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// statements lists the statements of claims.
+// statements lists the statements of claims and messages.
 func statements() []plantest.Statement {
 	some := []any{[]byte("0000000000000007"), []byte("0000000000020000"), []byte("none of them has")}
 	return []plantest.Statement{
 		{Name: "states", Text: people.StatesSQL(3), Args: some},
 		{Name: "earlier contacts", Text: people.EarlierSQL(3), Args: append(some[:3:3], int64(100))},
 		{Name: "new people", Text: people.NewPeopleSQL(2), Args: []any{int64(plantest.People - 50), int64(1), int64(2)}},
+		{Name: "undecided messages", Text: people.UndecidedSQL, Args: []any{int64(plantest.People - 100), 10}},
+		{Name: "count of undecided messages", Text: people.CountUndecidedSQL, Args: []any{10}},
+		{Name: "oldest messages", Text: people.OldestUndecidedSQL, Args: []any{int64(10_000), 10}},
+		{Name: "oldest answers", Text: people.OldestAnswersSQL, Args: []any{int64(10_000), 10}},
 		{Name: "oldest entries", Text: people.OldestEntriesSQL, Args: []any{int64(10_000), 10}},
 	}
 }

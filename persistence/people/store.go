@@ -9,6 +9,8 @@
 //     never forgotten.
 //   - Rules of purposes are changed by the writer, too: a batch that begins after a change
 //     was committed judges by it.
+//   - The answer to a message is queued in the transaction that records what the message
+//     says, together with that the person has had one.
 //   - An earlier contact counts once for each claim that was committed, in that transaction,
 //     and no longer in the transaction that learns that nothing went out.
 //   - What was spent is the sum of what the receipts of all attempts say: a claim adds what it
@@ -50,6 +52,8 @@ type Store struct {
 	used     atomic.Pointer[map[string]people.LimitUse]
 	prices   atomic.Pointer[map[string]*people.Tariff]
 	gate     *Gate
+	// Queue takes the answers to messages.
+	Queue Queue
 }
 
 // New returns the consents and purposes in a database.

@@ -24,6 +24,11 @@ func fillPeople(t *testing.T, db *sql.DB, hash string) {
 	rows(t, db, "consent_states", 0, People, []fill.Column{
 		key, {Name: "purpose", Value: "'all'"}, {Name: "status", Value: "'refused'"}, {Name: "source", Value: "'word'"}, {Name: "said_at", Value: "1"}, {Name: "version", Value: "n"},
 	})
+	rows(t, db, "undecided_messages", 0, People, []fill.Column{
+		{Name: "id", Value: "n"}, key, {Name: "mkey", Value: "n"}, {Name: "addr", Value: "''"}, {Name: "channel", Value: "''"}, {Name: "words", Value: "'stop it'"}, {Name: "found", Value: "'stop'"},
+		{Name: "said_at", Value: "n"}, {Name: "decision", Value: "CASE WHEN n % 20 = 0 THEN '' ELSE 'dismissed' END"}, {Name: "decided_at", Value: "0"}, {Name: "actor", Value: "''"},
+	})
+	rows(t, db, "person_answers", 0, People, []fill.Column{key, {Name: "kind", Value: "'help'"}, {Name: "answered_at", Value: "n"}, {Name: "mkey", Value: "''"}})
 	rows(t, db, "person_contacts", 0, People, []fill.Column{
 		key, {Name: "claimed_at", Value: "n"}, {Name: "channel_id", Value: "1"}, {Name: "contact_id", Value: "n"}, {Name: "number", Value: "1"}, {Name: "purpose", Value: "'p'"}, {Name: "text", Value: "0"},
 	})

@@ -5,7 +5,7 @@ export function pages(known) {
     "busy channel": "/channels/texts", "channel, half a day": "/channels/texts?hours=12", "paused channel": "/channels/held", "broken channel": "/channels/broken", "unsure channel": "/channels/unsure", "failing channel": "/channels/failing", "people's channel": "/channels/people",
     contacts: "/contacts", "contacts, filtered": "/contacts?channel=held&state=queued", "waiting contact": `/contacts/${known.waiting}`, "dead contact": `/contacts/${known.dead}`, "contact with a receipt": `/contacts/${known.ruled}`, "contact that waits for a rule": `/contacts/${known.capped}`,
     "dead letters": "/dead-letters", "list of dead letters": "/dead-letters/list",
-    people: "/people", purposes: "/purposes", purpose: "/purposes/research", "default purpose": "/purposes/default", "new purpose": "/purposes/_new", "edit a purpose": "/purposes/research/edit",
+    people: "/people", "may be an opt-out": "/people/undecided", purposes: "/purposes", purpose: "/purposes/research", "default purpose": "/purposes/default", "new purpose": "/purposes/_new", "edit a purpose": "/purposes/research/edit",
     "shared limits": "/limits", "shared limit": "/limits/portfolio", "new limit": "/limits/_new", "edit a limit": "/limits/portfolio/edit",
     surveys: "/surveys", "running survey": "/surveys/vaccines", "draft survey": "/surveys/water", "survey without respondents": "/surveys/empty", "finished survey": "/surveys/quick",
     respondents: "/surveys/vaccines/respondents", respondent: `/surveys/vaccines/respondents/${known.respondent}`, "survey log": "/surveys/vaccines/log",

@@ -281,7 +281,7 @@ func (b *bulk) refuseRespondents(ctx context.Context, contacts contactReader) er
 		if err != nil {
 			return err
 		}
-		if c.Owner.Serial != 0 {
+		if c.Owner.ID != 0 && c.Owner.Serial != 0 {
 			out.Fields = append(out.Fields, weir.FieldError{Pointer: fmt.Sprintf("/contacts/%d", i), Code: "conflict", Detail: "is a contact of a respondent"})
 		}
 	}

@@ -82,7 +82,7 @@ func RouteScopes() map[string][]operators.Scope {
 
 		"list-purposes": readPurposes, "get-purpose": readPurposes,
 		"put-purpose": changePeople, "delete-purpose": changePeople,
-		"post-consents": changePeople, "list-consents": changePeople, "erase-consents": changePeople,
+		"post-consents": changePeople, "list-consents": changePeople, "list-undecided": changePeople, "decide-undecided": changePeople, "erase-consents": changePeople,
 		// Their routes also require pii:read.
 		"search-consents": {operators.ScopePeopleAdmin, operators.ScopeContactsRead}, "find-person": {operators.ScopePeopleAdmin, operators.ScopeContactsRead},
 

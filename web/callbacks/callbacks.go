@@ -48,6 +48,8 @@ type Store interface {
 	channelReader
 	// Receive stores a message, or drops it if the channel has its GUID.
 	Receive(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (duplicate bool, err error)
+	// ReceivedAt returns when the message of a GUID was received first.
+	ReceivedAt(ctx context.Context, channel weir.ChannelID, guid string) (time.Time, error)
 }
 
 // Broker is the running broker as callbacks use it.
@@ -58,6 +60,8 @@ type Broker interface {
 	CallOff(ctx context.Context, w *people.Withdrawal) int
 	// OptedOut reports a person who opted out on a channel. It may be repeated.
 	OptedOut(channel weir.ChannelID, address string)
+	// Announce reports contacts that the store has accepted.
+	Announce(channel weir.ChannelID, fresh []weir.Contact)
 }
 
 // Surveys is the survey broker as callbacks use it.
@@ -229,13 +233,13 @@ func (s *Handler) receive(ctx context.Context, ch weir.Channel, m weir.Incoming)
 	}
 	// Also for a duplicate: the first delivery may have failed before this
 	// step.
-	heard := surveys.HeardNothing
+	var heard surveys.Heard
 	if s.Surveys != nil {
 		if heard, err = s.Surveys.Incoming(ctx, to.ID, m); err != nil {
 			return "", err
 		}
 	}
-	if err := s.recordConsent(ctx, to, &m, heard); err != nil {
+	if err := s.hear(ctx, to, &m, heard, duplicate); err != nil {
 		return "", err
 	}
 	if duplicate {
@@ -244,40 +248,66 @@ func (s *Handler) receive(ctx context.Context, ch weir.Channel, m weir.Incoming)
 	return string(weir.Applied), nil
 }
 
-// recordConsent records a refusal by a stop word, or that it is taken back, before the
-// message is acknowledged: from then on no claim of a contact to the sender passes. A survey
-// that has stop words of its own decides about the messages of its respondents.
-func (s *Handler) recordConsent(ctx context.Context, ch weir.Channel, m *weir.Incoming, heard surveys.Heard) error {
+// hear records what a message says about being contacted before it is acknowledged: from a
+// stop word on no claim of a contact to the sender passes. The survey that is in a
+// conversation with the sender decides what the message says.
+func (s *Handler) hear(ctx context.Context, ch weir.Channel, m *weir.Incoming, heard surveys.Heard, duplicate bool) error {
 	if s.People == nil || m.From == "" {
 		return nil
 	}
-	var status people.Status
-	switch heard {
-	case surveys.HeardOptOut:
-		status = people.Refused
-	case surveys.HeardNothing:
-		status = s.Words.Find(m.Body)
-	case surveys.HeardAnswer:
+	says, found := heard.Says, heard.Found
+	if !heard.Decides {
+		says, found = s.Words.Find(m.Body)
 	}
-	if status == "" {
+	if says == "" {
 		return nil
 	}
-	c := people.Consent{
-		Address: people.Canonical(m.From), Purpose: people.AllPurposes, Status: status, Source: people.FromWord,
-		At: m.ReceivedAt, Words: m.Body, By: ch.Name,
+	said := people.Message{
+		From: people.Canonical(m.From), Text: m.Body, At: m.ReceivedAt, Channel: ch.ID, Name: ch.Name, Said: says, Found: found, Purpose: heard.Purpose, ReplyTo: s.replyTo(ch, m.From),
 	}
 	if m.GUID != "" {
-		c.Key = "message:" + strconv.FormatInt(int64(ch.ID), 10) + ":" + m.GUID
+		said.Key = "message:" + strconv.FormatInt(int64(ch.ID), 10) + ":" + m.GUID
 	}
-	if len(c.Key) > people.MaxKey {
-		c.Key = ""
+	if len(said.Key) > people.MaxKey {
+		said.Key = ""
 	}
-	states, err := s.People.RecordConsents(ctx, []people.Consent{c})
-	if err == nil && status == people.Refused {
+	if duplicate { // the first delivery was not acknowledged, and its instant counts
+		var err error
+		if said.At, err = s.Store.ReceivedAt(ctx, ch.ID, m.GUID); err != nil {
+			return err
+		}
+	}
+	answers, err := s.People.Hear(ctx, &said)
+	if err != nil {
+		return err
+	}
+	if c, ok := said.Consent(); ok && c.Status == people.Refused {
 		s.Broker.OptedOut(ch.ID, m.From)
-		s.Broker.CallOff(ctx, people.Withdrawn([]people.Consent{c}, states, s.People.Purposes()))
+		s.Broker.CallOff(ctx, people.Withdrawn([]people.Consent{c}, []people.State{{Status: c.Status}}, s.People.Purposes()))
 	}
-	return err
+	if len(answers) > 0 {
+		s.Broker.Announce(ch.ID, answers)
+	}
+	return nil
+}
+
+// replyTo returns the address of a sender as contacts over the channel have it; empty: the
+// channel carries no texts, or the sender is nobody who can be written to, such as a short code.
+func (s *Handler) replyTo(ch weir.Channel, from string) string {
+	t, ok := s.Directory.Type(ch.Type)
+	if !ok || t.Content != channels.Text {
+		return ""
+	}
+	if number, ok := strings.CutPrefix(people.Canonical(from), "tel:"); ok {
+		from = number
+	} else if t.Address == nil { // a short code or a name, which may well be another program
+		return ""
+	}
+	to, err := t.CanonicalAddress(from, "")
+	if err != nil {
+		return ""
+	}
+	return to
 }
 
 // invalid rejects a callback for good. The error may quote a number or

@@ -17,6 +17,7 @@ const longWait = 15 * time.Minute
 
 // overview is the data of the overview page.
 type overview struct {
+	Undecided  int  // messages that may be opt-outs; 0: none, or the token may not decide
 	NoChannels bool // the token may not read channels
 	Channels   []channelCard
 	More       bool // there are more channels
@@ -49,6 +50,9 @@ func loadOverview(v *visit) (*content, error) {
 	o := &overview{Router: readWallboard(v.caller)}
 	c := &content{title: "Overview", data: o}
 	var err error
+	if o.Undecided, err = countUndecided(v.caller); err != nil {
+		return nil, err
+	}
 	if o.Surveys, err = runningSurveys(v.caller, v.d.surveyCache); err != nil {
 		return nil, err
 	}

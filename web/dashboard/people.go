@@ -36,6 +36,8 @@ const (
 // peopleData is the data of the page about people.
 type peopleData struct {
 	MaySearch bool
+	MayDecide bool
+	Undecided int    // messages that may be opt-outs
 	To        string // the address as it was typed; it must not get into a URL
 	Wrong     string // what is wrong with it; empty: nothing
 	Person    *personView
@@ -135,6 +137,10 @@ func peopleContent(v *visit, to string, found *personView) (*content, *peopleDat
 		if d.Form.Hidden {
 			d.Form.To = to
 		}
+	}
+	d.MayDecide = found == nil && v.May(operators.ScopePeopleAdmin)
+	if d.MayDecide {
+		d.Undecided, _ = countUndecided(v.caller) // without it the link has no number
 	}
 	c := &content{title: "People", crumbs: []crumb{{Text: "People"}}, data: d}
 	if found != nil {
@@ -244,6 +250,8 @@ func sourceText(source people.Source, refused bool) string {
 		return "the provider reports that an opt-out is lifted"
 	case people.FromApplication:
 		return "the person said so in a conversation"
+	case people.FromOperator:
+		return "an operator read it in a message of the person"
 	case people.FromImport:
 		return "imported in a list"
 	case people.FromAPI:
@@ -296,8 +304,7 @@ func readConsentForm(form url.Values) *consentForm {
 	return &consentForm{
 		Purpose: cmp.Or(form.Get("purpose"), people.AllPurposes),
 		To:      strings.TrimSpace(form.Get("to")), Status: form.Get("status"), At: strings.TrimSpace(form.Get("at")), Once: form.Get("once"), Mistakes: map[string]string{},
-		// Browsers count a line break as one character, and send two.
-		Words: strings.TrimSpace(strings.ReplaceAll(form.Get("words"), "\r\n", "\n")),
+		Words: strings.TrimSpace(unixLines(form.Get("words"))),
 	}
 }
 

@@ -73,6 +73,12 @@ func ruleTexts(p *people.Purpose) []string {
 	if p.RepeatGuard != "" {
 		list = append(list, "the same text not again within "+p.RepeatGuard)
 	}
+	if p.Help != "" {
+		list = append(list, "help is answered: "+p.Help)
+	}
+	if p.Confirmation != "" {
+		list = append(list, "a stop word is confirmed: "+p.Confirmation)
+	}
 	return list
 }
 
@@ -165,6 +171,7 @@ type purposeForm struct {
 	Holidays                                  string // a line each
 	Exempt                                    bool
 	ExemptReason                              string
+	Help, Confirmation                        string
 	Caps                                      []capRow
 	Mistakes                                  map[string]string // by field
 	Problem                                   *problem          // an error of the API that is about no field
@@ -235,6 +242,7 @@ func formOf(p *peopleapi.PurposeView) *purposeForm {
 	f := &purposeForm{
 		Name: p.Name, Title: p.Title, Consent: string(p.Consent), TimeZone: p.TimeZone, RepeatGuard: p.RepeatGuard,
 		Exempt: len(p.ExemptFrom) > 0, ExemptReason: p.ExemptReason,
+		Help: p.Help, Confirmation: p.Confirmation,
 	}
 	if h := p.QuietHours; h != nil {
 		f.QuietFrom, f.QuietTo = h.From, h.To
@@ -256,7 +264,7 @@ func readPurposeForm(form url.Values) *purposeForm {
 	f := &purposeForm{
 		Name: field("name"), Title: field("title"), Consent: field("consent"), QuietFrom: field("quiet_hours_from"), QuietTo: field("quiet_hours_to"),
 		TimeZone: field("time_zone"), RepeatGuard: field("repeat_guard"), Exempt: field("exempt_from") != "", ExemptReason: field("exempt_reason"),
-		Holidays: strings.ReplaceAll(form.Get("holidays"), "\r\n", "\n"), Mistakes: map[string]string{},
+		Help: unixLines(field("help")), Confirmation: unixLines(field("confirmation")), Holidays: unixLines(form.Get("holidays")), Mistakes: map[string]string{},
 	}
 	f.addRows()
 	for i := range f.Caps {
@@ -266,10 +274,13 @@ func readPurposeForm(form url.Values) *purposeForm {
 	return f
 }
 
+// unixLines returns a text with line breaks of one character: browsers count one, and send two.
+func unixLines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
+
 // body returns the rules for the API. Fields that are empty are left out, so that the API
 // reports those that are missing.
 func (f *purposeForm) body() map[string]any {
-	body := filled("title", f.Title, "consent", f.Consent, "time_zone", f.TimeZone, "repeat_guard", f.RepeatGuard, "exempt_reason", f.ExemptReason)
+	body := filled("title", f.Title, "consent", f.Consent, "time_zone", f.TimeZone, "repeat_guard", f.RepeatGuard, "exempt_reason", f.ExemptReason, "help", f.Help, "confirmation", f.Confirmation)
 	if hours := filled("from", f.QuietFrom, "to", f.QuietTo); len(hours) > 0 {
 		body["quiet_hours"] = hours
 	}
@@ -350,7 +361,7 @@ func (f *purposeForm) fieldOf(pointer []string) (field, where string) {
 		return 0
 	}
 	switch pointer[0] {
-	case "title", "consent", "time_zone", "repeat_guard", "exempt_from", "exempt_reason":
+	case "title", "consent", "time_zone", "repeat_guard", "exempt_from", "exempt_reason", "help", "confirmation":
 		return pointer[0], ""
 	case "name":
 		if f.New {

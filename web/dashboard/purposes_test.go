@@ -30,7 +30,7 @@ func (r *rig) purpose(name string) people.Purpose {
 // and value.
 func purposeForm(fields ...string) url.Values {
 	form := url.Values{}
-	for _, name := range []string{"name", "title", "exempt_reason", "quiet_hours_from", "quiet_hours_to", "time_zone", "holidays", "repeat_guard"} {
+	for _, name := range []string{"name", "title", "exempt_reason", "quiet_hours_from", "quiet_hours_to", "time_zone", "holidays", "repeat_guard", "help", "confirmation"} {
 		form.Set(name, "")
 	}
 	form.Set("consent", "unless_refused")

@@ -89,13 +89,14 @@ func contactPages() []*page {
 	}
 }
 
-// peoplePages returns one page under two paths, because recording needs another scope than
+// peoplePages returns the page of people under two paths, because recording needs another scope than
 // searching. The API also requires pii:read for a search.
 func peoplePages() []*page {
 	readers, admins := []operators.Scope{operators.ScopePeopleAdmin, operators.ScopeContactsRead}, []operators.Scope{operators.ScopePeopleAdmin}
 	return []*page{
 		{name: "people", path: peoplePath, nav: "People", scopes: readers, load: loadPeople, posted: searchPerson},
 		{name: "people", path: recordPath, scopes: admins, load: loadPeople, posted: recordConsent},
+		{name: "undecided", path: undecidedPath, scopes: admins, load: loadUndecided, posted: decideUndecided},
 	}
 }
 

@@ -143,6 +143,12 @@ func rulesText(p *people.Purpose) string {
 	if n := len(p.Holidays); n > 0 {
 		parts = append(parts, strconv.Itoa(n)+" holidays")
 	}
+	if p.Help != "" {
+		parts = append(parts, "help "+strconv.Quote(p.Help))
+	}
+	if p.Confirmation != "" {
+		parts = append(parts, "confirmation "+strconv.Quote(p.Confirmation))
+	}
 	if len(p.ExemptFrom) > 0 {
 		parts = append(parts, fmt.Sprint("exempt from ", p.ExemptFrom))
 	}

@@ -70,7 +70,7 @@ type ConsentsBody struct {
 type StateView struct {
 	Purpose string    `json:"purpose" doc:"all: of every purpose" example:"all"`
 	Status  string    `json:"status" enum:"refused,given" doc:"whether the person may be contacted"`
-	Source  string    `json:"source" enum:"word,provider,application,api,import" doc:"word: a message of the person; provider: an opt-out that a provider reports; application: reported by a program that holds conversations"`
+	Source  string    `json:"source" enum:"word,provider,application,operator,api,import" doc:"word: a message of the person; provider: an opt-out that a provider reports; application: reported by a program that holds conversations; operator: read by an operator in a message of the person"`
 	At      time.Time `json:"at" doc:"when it was said"`
 	Version string    `json:"version" doc:"id of the consent that made it"`
 }
@@ -116,7 +116,7 @@ type ConsentView struct {
 	Key     string    `json:"key,omitempty" doc:"idempotency key; absent: none"`
 	Purpose string    `json:"purpose" doc:"all: of every purpose" example:"all"`
 	Status  string    `json:"status" enum:"refused,given" doc:"what was said"`
-	Source  string    `json:"source" enum:"word,provider,application,api,import" doc:"where it comes from"`
+	Source  string    `json:"source" enum:"word,provider,application,operator,api,import" doc:"where it comes from"`
 	At      time.Time `json:"at" doc:"when it was said"`
 	Words   string    `json:"words,omitempty" doc:"what was said"`
 	By      string    `json:"by,omitempty" doc:"who recorded it: the id of a token, or the name of a channel"`
@@ -132,7 +132,7 @@ type PersonConsents struct {
 // Routes returns the routes of consents.
 func Routes(o Options) []*route.Route {
 	r := &routes{o, &people.Zones{}}
-	return append(slices.Concat(r.purposeRoutes(), r.limitRoutes(), r.priceRoutes(), r.skippedRoutes()), []*route.Route{
+	return append(slices.Concat(r.purposeRoutes(), r.limitRoutes(), r.priceRoutes(), r.skippedRoutes(), r.undecidedRoutes()), []*route.Route{
 		r.personRoute(),
 		{
 			Method: "POST", Path: "/v1/consents", ID: "post-consents", Tag: "people", Summary: "Record refusals and consents",
@@ -258,13 +258,7 @@ func consentView(x *people.Consent) ConsentView {
 
 // everything lists the consents of everybody.
 func (r *routes) everything(c *route.Call) (route.Reply, error) {
-	var after int64
-	if cursor := c.Query.Text("cursor"); cursor != "" {
-		var err error
-		if after, err = strconv.ParseInt(cursor, 10, 64); err != nil || after < 1 {
-			c.Errors.Add("/cursor", "format", "must be the next_cursor of a page before")
-		}
-	}
+	after := cursorOf(c)
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
@@ -275,7 +269,7 @@ func (r *routes) everything(c *route.Call) (route.Reply, error) {
 	}
 	out := ConsentList{Consents: make([]ListedConsent, len(list))}
 	for i := range list {
-		one := ListedConsent{strings.TrimPrefix(strings.TrimPrefix(list[i].Address, "tel:"), "other:"), consentView(&list[i])}
+		one := ListedConsent{plainAddress(list[i].Address), consentView(&list[i])}
 		if !c.PII() {
 			one.To, one.Words, one.Key = auth.MaskNumber(one.To), "", ""
 		}
@@ -285,6 +279,17 @@ func (r *routes) everything(c *route.Call) (route.Reply, error) {
 		out.NextCursor = strconv.FormatInt(list[limit-1].ID, 10)
 	}
 	return route.Reply{Status: http.StatusOK, Body: out}, nil
+}
+
+// cursorOf returns the id behind which a page begins.
+func cursorOf(c *route.Call) (after int64) {
+	if cursor := c.Query.Text("cursor"); cursor != "" {
+		var err error
+		if after, err = strconv.ParseInt(cursor, 10, 64); err != nil || after < 1 {
+			c.Errors.Add("/cursor", "format", "must be the next_cursor of a page before")
+		}
+	}
+	return after
 }
 
 // erase erases the consents of a person.

@@ -38,6 +38,8 @@ type SurveyPatch struct {
 	Quotas             surveys.Quotas                                `json:"quotas,omitempty" doc:"replaced as a whole; of a survey that was launched only the numbers may change"`
 	QuotaMessage       string                                        `json:"quota_message,omitempty" maxLength:"1600" nullable:"true" doc:"sent to a respondent who is answering by text when the quota turns out to be full"`
 	StopWords          []string                                      `json:"stop_words,omitempty"`
+	HelpWords          []string                                      `json:"help_words,omitempty"`
+	AnswerWords        []string                                      `json:"answer_words,omitempty"`
 	Purpose            string                                        `json:"purpose,omitempty" nullable:"true" doc:"what its contacts are for"`
 	Brake              *weir.Brake                                   `json:"brake,omitempty" doc:"merged field by field; null: none. A change begins its count anew"`
 	Labels             []string                                      `json:"labels,omitempty"`

@@ -66,7 +66,7 @@ func TestCommands_PageNamesEveryCommand(t *testing.T) {
 // Commands whose names imply a change that cannot be undone ask for confirmation, all in the same way.
 func TestCommands_IrreversibleCommandsAsk(t *testing.T) {
 	t.Parallel()
-	verbs := []string{"cancel", "delete", "discard", "down", "erase", "remove", "requeue", "revoke", "stop"}
+	verbs := []string{"cancel", "decide", "delete", "discard", "down", "erase", "remove", "requeue", "revoke", "stop"}
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
 		yes := c.Flags().Lookup("yes")

@@ -249,7 +249,7 @@ func surveyDefaults(c config.Config) surveys.Defaults {
 	for _, percent := range []int{c.InitialValid, c.InitialEligibility, c.InitialResponse} {
 		rate *= float64(percent) / 100
 	}
-	return surveys.Defaults{Batch: c.BatchSize, LimitPerMinute: c.BatchLimit, InitialSuccessRate: rate}
+	return surveys.Defaults{Batch: c.BatchSize, LimitPerMinute: c.BatchLimit, InitialSuccessRate: rate, Words: c.Words()}
 }
 
 // reloadChannels makes every channel read its row again.

@@ -65,6 +65,10 @@ func storeJobs(c config.Config, store *persistence.Store) []job {
 			n, err := store.PurgeHistory(ctx, time.Now(), purgeBatch)
 			return n > 0, err
 		}},
+		{name: "purge undecided messages", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
+			n, err := store.PurgeUndecided(ctx, time.Now().Add(-c.Retention.Duration()), purgeBatch)
+			return n > 0, err
+		}},
 		{name: "count dead letters", every: countEvery, step: func(ctx context.Context) (bool, error) {
 			return false, store.GaugeDead(ctx)
 		}},

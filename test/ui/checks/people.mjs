@@ -2,12 +2,21 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { login } from "../browser.mjs";
+import { soon } from "../lab.mjs";
 import { fact, flash, heading, shows } from "../steps.mjs";
 import { look4 } from "./look.mjs";
 
 const number = "+15550107001";
 
-export async function people({ report, browser, weir, operator }) {
+// says has a person send a message to the channel texts.
+async function says(at, from, body) {
+  const answer = await fetch(`${at.texts}/_simulator/incoming`, {
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ from, to: "100", body, channel: "texts", application: "texts" }),
+  });
+  assert.ok(answer.ok, `an incoming message: ${answer.status}`);
+}
+
+export async function people({ report, browser, weir, at, operator }) {
   for (const javaScriptEnabled of [true, false]) {
     const page = await browser.window({ javaScriptEnabled });
     const how = javaScriptEnabled ? "people" : "people, without scripts";
@@ -46,6 +55,20 @@ export async function people({ report, browser, weir, operator }) {
     await report.check(`${how}: the refusal is taken back`, page, async () => {
       assert.match(await record("given", "by phone: call me"), /\*\*\*01 may be contacted/);
       assert.match(await fact(page, "Status", "main .facts"), /^not refused/);
+    });
+    await report.check(`${how}: messages that may be opt-outs are decided by buttons`, page, async () => {
+      for (const [i, body] of [`please stop calling me (${how})`, `no quiero más, BAJA (${how})`].entries()) await says(at, `15550108${javaScriptEnabled ? 0 : 1}0${i}`, body);
+      await soon(async () => (await weir.get("/v1/consents:undecided")).waiting === 2, "messages that wait for a decision");
+      await page.goto(weir.url);
+      await page.click("#undecided");
+      await heading(page, "May be an opt-out");
+      await shows(page, "main tbody", "please stop calling me");
+      await look("messages that may be opt-outs");
+      await page.click('main tbody tr:has-text("BAJA") >> text=Dismiss');
+      assert.match(await flash(page), /dismissed/);
+      await page.click('main tbody tr:has-text("please stop") >> text=Refused');
+      assert.match(await flash(page), /refusal is recorded/);
+      await shows(page, "main", "Nothing to decide");
     });
     await report.check(`${how}: everything about a person is one conversation, and opens from a contact`, page, async () => {
       const made = await weir.api("POST", "/v1/channels/held/contacts", { contacts: [1, 2].map((n) => ({ to: number, messages: [`hello ${n}`] })) });

@@ -91,6 +91,12 @@ func ruleTexts(p *client.PurposeView) []string {
 	if p.RepeatGuard != "" {
 		list = append(list, "the same text not again within "+p.RepeatGuard)
 	}
+	if p.Help != "" {
+		list = append(list, "help is answered: "+terminal.Visible(p.Help))
+	}
+	if p.Confirmation != "" {
+		list = append(list, "a stop word is confirmed: "+terminal.Visible(p.Confirmation))
+	}
 	if n := len(p.Holidays); n > 0 {
 		list = append(list, fmt.Sprintf("%d holidays", n))
 	}
@@ -130,6 +136,8 @@ that waits for hours or for a cap looks at the rules again when that time has co
 	g.StringVar(&f.body.TimeZone, "time-zone", "", "IANA zone of people whose zone is not known (default: UTC)")
 	g.StringArrayVar(&f.caps, "cap", nil, "most contacts of one person, as MAX/TIME, such as 2/7d; behind it :calendar counts calendar days, :all the contacts of all purposes; repeatable")
 	g.StringVar(&f.body.RepeatGuard, "repeat-guard", "", "the same text does not go to one address again within this time, such as 24h")
+	g.StringVar(&f.body.Help, "help-text", "", "answer to a message such as help or info, at most once in 24 hours to a person")
+	g.StringVar(&f.body.Confirmation, "confirmation", "", "the one answer to a stop word, within five minutes")
 	g.StringArrayVar(&f.holidays, "holiday", nil, "day without contacts, as DATE or DATE=NAME; repeatable")
 	g.StringVar(&f.exempt, "despite-refusals", "", "contact also people who refused, for this reason, which is in the audit log")
 	return c
@@ -149,6 +157,7 @@ func (f *purposeFlags) read(a *app.App, c *cobra.Command) error {
 		for name, field := range map[string]struct{ to, from *string }{
 			"title": {&f.body.Title, &given.Title}, "consent": {&f.body.Consent, &given.Consent},
 			"time-zone": {&f.body.TimeZone, &given.TimeZone}, "repeat-guard": {&f.body.RepeatGuard, &given.RepeatGuard},
+			"help-text": {&f.body.Help, &given.Help}, "confirmation": {&f.body.Confirmation, &given.Confirmation},
 		} {
 			if c.Flags().Changed(name) {
 				*field.to = *field.from
