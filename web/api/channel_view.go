@@ -106,7 +106,7 @@ type channelPresenter struct {
 // reply returns the response to a change of a channel.
 func (p *channelPresenter) reply(ctx context.Context, status int, before, ch weir.Channel) (route.Reply, error) {
 	v, err := p.view(ctx, ch)
-	return route.Reply{Status: status, Body: v, Changes: channelChanges(p.directory, before, ch)}, err
+	return route.Reply{Status: status, Body: v, ETag: channelTag(&ch), Changes: channelChanges(p.directory, before, ch)}, err
 }
 
 // list returns the views of channels.

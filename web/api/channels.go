@@ -29,6 +29,7 @@ func (r *channelRoutes) table() []*route.Route {
 	const one = "/v1/channels/{channel}"
 	view := route.TypeOf[ChannelView]()
 	forced := httpjson.Parameter{Name: "force", Kind: "boolean", Description: "allow a move to another server or account of the provider while contacts are in flight"}
+	create := httpjson.Parameter{Name: "create", Kind: "boolean", Description: "refuse (409) to replace a channel that exists"}
 	return []*route.Route{
 		{
 			Method: "GET", Path: "/v1/channels", ID: "list-channels", Tag: "channels",
@@ -41,14 +42,14 @@ func (r *channelRoutes) table() []*route.Route {
 			Summary: "Create or replace a channel",
 			Description: "The name in the path is 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit. " +
 				"A replacement carries the whole channel, secrets included. A channel's type never changes: delete the channel and create it again.\n\n" + settingsHelp(r.directory.Types()),
-			Query: []httpjson.Parameter{forced},
-			Body:  route.TypeOf[ChannelBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.put,
+			Query: []httpjson.Parameter{forced, create}, Tagged: true,
+			Body: route.TypeOf[ChannelBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.put,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "replaced", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}},
-			Codes:   []weir.Code{weir.CodeConflict},
+			Codes:   []weir.Code{weir.CodeConflict, weir.CodePrecondition},
 		},
 		{
 			Method: "GET", Path: one, ID: "get-channel", Tag: "channels",
-			Summary: "Get a channel, with live figures", Handle: r.lookup.onChannel(r.get),
+			Summary: "Get a channel, with live figures", Handle: r.lookup.onChannel(r.get), Tagged: true,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the channel", Body: view}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
@@ -63,11 +64,11 @@ func (r *channelRoutes) table() []*route.Route {
 		{
 			Method: "PATCH", Path: one, ID: "patch-channel", Tag: "channels",
 			Summary:     "Change fields of a channel",
-			Description: "A JSON merge patch (RFC 7396). Absent fields and settings, secrets included, stay as they are. A change of the place to which secrets are sent, such as base_url or the account, must include them again (422 lists them).",
-			Query:       []httpjson.Parameter{forced},
-			Body:        route.TypeOf[ChannelPatch](), BodyTypes: []string{httpjson.JSONType, httpjson.MergePatchType}, BodyLimit: httpjson.MaxBody, Handle: r.lookup.onChannel(r.patch),
+			Description: "A JSON merge patch (RFC 7396). Absent fields and settings, secrets included, stay as they are. A change of the place to which secrets are sent, such as base_url or the account, must include them again (422 lists them). With If-Match the change is made to that version only.",
+			Query:       []httpjson.Parameter{forced}, Tagged: true,
+			Body: route.TypeOf[ChannelPatch](), BodyTypes: []string{httpjson.JSONType, httpjson.MergePatchType}, BodyLimit: httpjson.MaxBody, Handle: r.lookup.onChannel(r.patch),
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "changed", Body: view}},
-			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
+			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict, weir.CodePrecondition},
 		},
 		{
 			Method: "DELETE", Path: one, ID: "delete-channel", Tag: "channels",
@@ -96,7 +97,7 @@ func (r *channelRoutes) list(c *route.Call) (route.Reply, error) {
 
 func (r *channelRoutes) get(c *route.Call, ch weir.Channel) (route.Reply, error) {
 	v, err := r.presenter.view(c, ch)
-	return route.Reply{Status: http.StatusOK, Body: v}, err
+	return route.Reply{Status: http.StatusOK, Body: v, ETag: channelTag(&ch)}, err
 }
 
 // CallbackView is the address of a channel's callbacks.
@@ -126,7 +127,7 @@ func (r *channelRoutes) put(c *route.Call) (route.Reply, error) {
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
-	ch, before, created, err := r.editor.put(c, want, c.Query.Bool("force"))
+	ch, before, created, err := r.editor.put(c, want, edit{force: c.Query.Bool("force"), create: c.Query.Bool("create"), request: c.Request})
 	if err != nil {
 		return route.Reply{}, err
 	}
@@ -171,7 +172,7 @@ func errTypeChange(ch weir.Channel) error {
 
 func (r *channelRoutes) patch(c *route.Call, have weir.Channel) (route.Reply, error) {
 	schemaWrong, before := c.Errors, have
-	ch, err := r.editor.update(c, have, c.Query.Bool("force"), func(ch *weir.Channel) error {
+	ch, err := r.editor.update(c, have, edit{force: c.Query.Bool("force"), request: c.Request}, func(ch *weir.Channel) error {
 		before = *ch
 		mergeChannel(ch, c.Body, r.defaultCapacity)
 		c.Errors = schemaWrong[:len(schemaWrong):len(schemaWrong)]
@@ -277,6 +278,9 @@ func settingsHelp(types []channels.Type) string {
 			}
 			if k.Secret {
 				marks.WriteString(", secret")
+			}
+			if k.Default != "" {
+				marks.WriteString(", default " + k.Default)
 			}
 			fmt.Fprintf(&b, "- `%s` (%s%s): %s\n", k.Key, k.Kind, marks.String(), k.Help)
 		}
