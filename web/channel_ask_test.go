@@ -129,18 +129,18 @@ func TestChannel_ChangesAreMadeToTheVersionThatIsDemanded(t *testing.T) {
 	if got := r.do("GET", "/v1/channels/a", "").header.Get("ETag"); tag == "" || got != tag {
 		t.Errorf("%q, then %q", tag, got)
 	}
-	changed := r.do("PATCH", "/v1/channels/a", `{"capacity":5}`, "If-Match", tag)
+	changed := r.do("PATCH", "/v1/channels/a", `{"capacity":15}`, "If-Match", tag)
 	if changed.status != 200 || changed.header.Get("ETag") == tag {
 		t.Errorf("%d %q", changed.status, changed.header.Get("ETag"))
 	}
 	for _, method := range []string{"PATCH", "PUT"} {
-		body := map[string]string{"PATCH": `{"capacity":6}`, "PUT": goodTexts}[method]
+		body := map[string]string{"PATCH": `{"capacity":16}`, "PUT": goodTexts}[method]
 		if g := r.do(method, "/v1/channels/a", body, "If-Match", tag); g.status != http.StatusPreconditionFailed || g.problem(t).Code != weir.CodePrecondition {
 			t.Errorf("%s: %d %s", method, g.status, g.body)
 		}
 	}
-	if v := into[api.ChannelView](t, r.do("GET", "/v1/channels/a", ""), 200); v.Capacity != 5 {
+	if v := into[api.ChannelView](t, r.do("GET", "/v1/channels/a", ""), 200); v.Capacity != 15 {
 		t.Errorf("%+v", v)
 	}
-	into[api.ChannelView](t, r.do("PATCH", "/v1/channels/a", `{"capacity":7}`, "If-Match", "*"), 200)
+	into[api.ChannelView](t, r.do("PATCH", "/v1/channels/a", `{"capacity":17}`, "If-Match", "*"), 200)
 }
