@@ -95,7 +95,6 @@ type Template struct {
 	// Values and Secrets are the names that the channel must give texts for, in its settings
 	// values and secrets.
 	Values, Secrets []string
-	Optional        []string // of the values: those whose text may be empty
 }
 
 // Kind is the JSON type of a setting.

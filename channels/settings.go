@@ -213,6 +213,16 @@ func (t *Type) Redact(s weir.Settings) weir.Settings {
 	return out
 }
 
+// Secrets returns the secret settings that have a value.
+func (t *Type) Secrets(s weir.Settings) (keys []string) {
+	for _, k := range t.Settings {
+		if _, stored := s[k.Key]; stored && k.Secret {
+			keys = append(keys, k.Key)
+		}
+	}
+	return keys
+}
+
 // Escape writes a key as a JSON pointer token (RFC 6901).
 func Escape(key string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")

@@ -515,6 +515,11 @@ type ChannelView struct {
 	// RatePerSecond the rate limit in force: the one of the settings, or less for a while after the provider answered that it is too high; absent: none
 	RatePerSecond float64 `json:"rate_per_second,omitempty,omitzero"`
 
+	// Secrets the secret settings that have a value
+	//
+	// Examples: ["password"]
+	Secrets []string `json:"secrets,omitempty,omitzero"`
+
 	// Sending contacts being dispatched: the provider may or may not have them
 	Sending int `json:"sending"`
 

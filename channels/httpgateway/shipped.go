@@ -57,7 +57,6 @@ func offered() []channels.Template {
 		t := channels.Template{Name: name, Key: settingTemplate, Value: Template(name)}
 		t.Summary, t.SetUp = about(name)
 		t.Values, t.Secrets = named(t.Value, `[{"]value\.([\w-]+)[}"]`), named(t.Value, `[{"]secret\.([\w-]+)[}"]|"secret": "([\w-]+)"`)
-		t.Optional = named(t.Value, `"value\.([\w-]+)", "optional": true`)
 		list = append(list, t)
 	}
 	return list

@@ -47,7 +47,6 @@ type TemplateView struct {
 	Key      string   `json:"key" doc:"the setting that it is a value of"`
 	Value    string   `json:"value" doc:"the value: an object as JSON, which the setting takes as a text, too"`
 	Values   []string `json:"values,omitempty" doc:"names of the texts that it needs in the setting values"`
-	Optional []string `json:"optional,omitempty" doc:"those of values that may be empty"`
 	Secrets  []string `json:"secrets,omitempty" doc:"names of the texts that it needs in the setting secrets"`
 }
 
@@ -94,7 +93,7 @@ func (r *channelRoutes) types(*route.Call) (route.Reply, error) {
 	for _, t := range r.directory.Types() {
 		v := ChannelTypeView{Type: t.Name, Summary: t.Summary, SetUp: t.SetUp, Content: contentName(t.Content), Settings: settingViews(t.Settings)}
 		for _, p := range t.Templates {
-			v.Templates = append(v.Templates, TemplateView{p.Name, p.Summary, p.SetUp, p.Key, string(p.Value), p.Values, p.Optional, p.Secrets})
+			v.Templates = append(v.Templates, TemplateView{p.Name, p.Summary, p.SetUp, p.Key, string(p.Value), p.Values, p.Secrets})
 		}
 		out.ChannelTypes = append(out.ChannelTypes, v)
 	}

@@ -39,6 +39,7 @@ type ChannelView struct {
 	Capacity       int               `json:"capacity"`
 	Paused         bool              `json:"paused"`
 	Settings       map[string]any    `json:"settings" doc:"without the secrets"`
+	Secrets        []string          `json:"secrets,omitempty" doc:"the secret settings that have a value" example:"[\"password\"]"`
 	State          weir.Health       `json:"state" enum:"up,down,error,paused,faulted"`
 	StateReason    string            `json:"state_reason,omitempty"`
 	Why            string            `json:"why,omitempty" doc:"why no queued contact starts, in one sentence for people; absent if contacts start, or none is queued" example:"channel texts is paused"`
@@ -147,6 +148,7 @@ func (p *channelPresenter) shown(ch weir.Channel, f operators.Figures) ChannelVi
 		if shown := t.Redact(ch.Settings); shown != nil {
 			v.Settings = shown
 		}
+		v.Secrets = t.Secrets(ch.Settings)
 	}
 	if f.Breaker == operators.BreakerOpen {
 		v.Breaker.Until = httpjson.Instant(f.BreakerUntil)
