@@ -2373,9 +2373,6 @@ type TemplateView struct {
 	// Key the setting that it is a value of
 	Key string `json:"key"`
 
-	// Optional those of values that may be empty
-	Optional []string `json:"optional,omitempty,omitzero"`
-
 	// Secrets names of the texts that it needs in the setting secrets
 	Secrets []string `json:"secrets,omitempty,omitzero"`
 

@@ -31,7 +31,7 @@ func Type() channels.Type {
 		SetUp: []string{
 			"The template describes requests, answers and reports of the gateway; \"weir channel try --render\" shows the requests that it makes.",
 			"What the template calls {value.NAME} and {secret.NAME} are entries of values and secrets.",
-			"Requests go to public addresses over https only, unless WEIR_OUTBOUND_ALLOW has others.",
+			outside,
 		},
 	}
 }

@@ -29,6 +29,9 @@ func Template(name string) []byte {
 	return raw
 }
 
+// outside is the step that all channels of this type share.
+const outside = "Requests go to public addresses over https only, unless WEIR_OUTBOUND_ALLOW has others."
+
 // about returns what people read of a template, and in it what is to be done at the provider.
 func about(name string) (summary string, setUp []string) {
 	const incoming = "For messages from people, give the provider the callback address of the channel and /incoming."
@@ -56,6 +59,7 @@ func offered() []channels.Template {
 	for _, name := range Templates() {
 		t := channels.Template{Name: name, Key: settingTemplate, Value: Template(name)}
 		t.Summary, t.SetUp = about(name)
+		t.SetUp = append(t.SetUp, outside)
 		t.Values, t.Secrets = named(t.Value, `[{"]value\.([\w-]+)[}"]`), named(t.Value, `[{"]secret\.([\w-]+)[}"]|"secret": "([\w-]+)"`)
 		list = append(list, t)
 	}

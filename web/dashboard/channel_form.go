@@ -32,7 +32,7 @@ type channelKind struct {
 }
 
 // Title describes the kind in a line.
-func (k *channelKind) Title() string { return asSentence(cmp.Or(k.Offer.Summary, k.Summary)) }
+func (k *channelKind) Title() string { return strings.TrimSuffix(asSentence(cmp.Or(k.Offer.Summary, k.Summary)), ".") }
 
 // Name names the kind.
 func (k *channelKind) Name() string {
@@ -45,7 +45,7 @@ func (k *channelKind) Name() string {
 // Steps returns what is to be done at the provider.
 func (k *channelKind) Steps() []string {
 	if k.Offer.Template != "" {
-		return slices.Concat(k.Offer.SetUp, k.SetUp[min(2, len(k.SetUp)):])
+		return k.Offer.SetUp
 	}
 	return k.SetUp
 }
@@ -110,7 +110,15 @@ type settingField struct {
 }
 
 // Describes reports whether the field has a help text.
-func (f *settingField) Describes() bool { return f.Help != "" || f.Default != "" }
+func (f *settingField) Describes() bool { return f.Help != "" }
+
+// Tells returns the default if the input itself does not show it.
+func (f *settingField) Tells() string {
+	if f.Kind == "boolean" || len(f.Choices) > 0 {
+		return ""
+	}
+	return f.Default
+}
 
 // json returns the value for the API, which reports what is wrong with it.
 func (f *settingField) json() any {
@@ -364,6 +372,9 @@ func (f *channelForm) place(p *problem) {
 	incomplete := slices.ContainsFunc(f.Settings, func(s *settingField) bool { return s.part != "" && f.Mistakes[s.ID] != "" })
 	for _, e := range p.Errors {
 		field, where := f.fieldOf(strings.Split(strings.TrimPrefix(e.Pointer, "/"), "/"))
+		if e.Code == "required" && strings.HasPrefix(e.Detail, "channel type ") { // the help text is beside it
+			e.Detail = "enter this"
+		}
 		switch {
 		case incomplete && e.Code == "placeholder": // it follows from a part that is missing
 		case field == "":
