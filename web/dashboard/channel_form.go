@@ -32,7 +32,9 @@ type channelKind struct {
 }
 
 // Title describes the kind in a line.
-func (k *channelKind) Title() string { return strings.TrimSuffix(asSentence(cmp.Or(k.Offer.Summary, k.Summary)), ".") }
+func (k *channelKind) Title() string {
+	return strings.TrimSuffix(asSentence(cmp.Or(k.Offer.Summary, k.Summary)), ".")
+}
 
 // Name names the kind.
 func (k *channelKind) Name() string {
