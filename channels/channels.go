@@ -55,6 +55,9 @@ type Type struct {
 	Name    string // "verboice"
 	Content Content
 	Summary string // one line, shown to users
+	// SetUp lists the steps at the provider that a channel needs, each a sentence or two for
+	// people who fill in its settings.
+	SetUp []string
 	// Settings are the keys that a channel of this type takes in addition to the
 	// common ones.
 	Settings []Setting
@@ -78,6 +81,20 @@ type Type struct {
 	Guarded bool
 	// New returns the driver of one channel. The settings were checked.
 	New func(Config) (Driver, error)
+	// Templates are settings that channels of this type can start from; nil: there is none.
+	Templates []Template
+}
+
+// Template is a setting's value that comes with the program, for one provider.
+type Template struct {
+	Name    string // "vonage"
+	Summary string // one line, shown to users
+	SetUp   []string
+	Key     string // of the setting
+	Value   []byte // JSON
+	// Values and Secrets are the names that the channel must give texts for, in its settings
+	// values and secrets.
+	Values, Secrets []string
 }
 
 // Kind is the JSON type of a setting.
@@ -104,6 +121,11 @@ type Setting struct {
 	// again when it changes.
 	Place bool
 	Help  string
+	// Default is the value that an absent setting has, as a text; empty: Help describes it, or
+	// there is none.
+	Default string
+	// Values are the texts that a setting can have; nil: it is not one of a few.
+	Values []string
 }
 
 // Config is the input for a new driver.
@@ -277,4 +299,6 @@ type CallbackResult struct {
 type Status struct {
 	Health weir.Health // Up, Down or Erring
 	Reason string
+	// Unchecked qualifies Up: the provider was not asked, because these settings name no way to.
+	Unchecked bool
 }

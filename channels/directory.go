@@ -1,6 +1,7 @@
 package channels
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -93,6 +94,24 @@ func (d *Directory) Driver(c weir.Channel) (Driver, error) {
 	}
 	d.drivers[c.ID] = cached{c.Version, driver, client}
 	return driver, nil
+}
+
+// Status asks the provider once, with the settings of a channel that need not exist. Nothing of it
+// is kept: neither the driver nor a connection.
+func (d *Directory) Status(ctx context.Context, c weir.Channel) (Status, error) {
+	t, known := d.Type(c.Type)
+	if !known {
+		return Status{}, fmt.Errorf("this program has no channel type %q", c.Type)
+	}
+	client := &http.Client{Transport: d.transportOf(c, t.Guarded), CheckRedirect: refuseRedirect}
+	if d.transport == nil { // otherwise it may be shared
+		defer client.CloseIdleConnections()
+	}
+	driver, err := t.New(Config{Settings: c.Settings, CallbackURL: d.CallbackURL(c), HTTP: client})
+	if err != nil {
+		return Status{}, err
+	}
+	return driver.Status(ctx), nil
 }
 
 // Forget drops the driver of a channel and closes its idle connections.

@@ -18,10 +18,10 @@ import (
 // CommonSettings returns the keys that every channel takes, whatever its type.
 func CommonSettings() []Setting {
 	return []Setting{
-		{Key: "at_least_once", Kind: Boolean, Help: "send again if it is unknown whether the provider has a contact (default false: never twice)"},
-		{Key: "rate_per_second", Kind: Integer, Help: "max dispatches per second; of text messages, segments (default 0: no limit). A provider that answers \"rate limited\" lowers it for a while"},
+		{Key: "at_least_once", Kind: Boolean, Help: "send again if it is unknown whether the provider has a contact (false: never twice)", Default: "false"},
+		{Key: "rate_per_second", Kind: Integer, Help: "max dispatches per second; of text messages, segments (0: no limit). A provider that answers \"rate limited\" lowers it for a while", Default: "0"},
 		{Key: "burst", Kind: Integer, Help: "dispatches that may follow each other at once within rate_per_second (default a tenth of it, at least 1)"},
-		{Key: "reply_reserve", Kind: Integer, Help: "slots that only contacts of priority reply may take (default 0)"},
+		{Key: "reply_reserve", Kind: Integer, Help: "slots that only contacts of priority reply may take", Default: "0"},
 		{Key: "only_to", Kind: String, Help: "addresses, joined by commas, that alone are contacted, as for a test; other contacts end as suppressed (default: all)"},
 		{Key: "region", Kind: String, Help: "country of phone numbers that are written without a country code, as ISO 3166, such as KE: addresses are converted to E.164, and impossible ones refused (default: addresses stay as they are given)"},
 	}
@@ -118,8 +118,15 @@ func (t *Type) CheckSettings(s weir.Settings, capacity int) []weir.FieldError {
 		errs = append(errs, weir.FieldError{Pointer: "/region", Code: "unknown", Detail: "must be a country as in ISO 3166, such as KE"})
 	}
 	errs = append(errs, checkPace(s)...)
-	if len(errs) == 0 && t.Check != nil {
-		errs = t.Check(s)
+	ofKind := func(e weir.FieldError) bool { return e.Code == "type" }
+	if t.Check == nil || slices.ContainsFunc(errs, ofKind) { // Check requires that kinds are right
+		return errs
+	}
+	found := len(errs)
+	for _, e := range t.Check(s) {
+		if !slices.ContainsFunc(errs[:found], func(have weir.FieldError) bool { return have.Pointer == e.Pointer }) {
+			errs = weir.AddMistakes(errs, e)
+		}
 	}
 	return errs
 }
@@ -204,6 +211,16 @@ func (t *Type) Redact(s weir.Settings) weir.Settings {
 		}
 	}
 	return out
+}
+
+// Secrets returns the secret settings that have a value.
+func (t *Type) Secrets(s weir.Settings) (keys []string) {
+	for _, k := range t.Settings {
+		if _, stored := s[k.Key]; stored && k.Secret {
+			keys = append(keys, k.Key)
+		}
+	}
+	return keys
 }
 
 // Escape writes a key as a JSON pointer token (RFC 6901).

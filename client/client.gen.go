@@ -471,6 +471,71 @@ type ChannelPatch struct {
 	Type *string `json:"type,omitempty"`
 }
 
+// ChannelTestBody A channel whose provider is to be asked.
+type ChannelTestBody struct {
+	// Capacity as for PUT; some settings depend on it
+	Capacity int `json:"capacity,omitempty,omitzero"`
+
+	// Channel a channel that exists: the settings are merged with its own, as by PATCH, so that its secrets need not be given; absent: a channel that does not exist yet
+	Channel string `json:"channel,omitempty,omitzero"`
+
+	// Settings as for PUT or, with channel, as for PATCH
+	Settings map[string]interface{} `json:"settings,omitempty,omitzero"`
+
+	// Type the channel type; required without channel
+	//
+	// Examples: nuntium
+	Type string `json:"type,omitempty,omitzero"`
+}
+
+// ChannelTestView What a provider answered.
+type ChannelTestView struct {
+	// Checked false: these settings name no way to ask the provider, so only the settings were checked
+	Checked bool `json:"checked"`
+
+	// Reason why it is not up
+	//
+	// Examples: credentials refused
+	Reason string `json:"reason,omitempty,omitzero"`
+
+	// State up: the provider would take contacts; down: it reports that it cannot work; error: it cannot be reached, or refuses the requests
+	State string `json:"state"`
+}
+
+// ChannelTypeList The channel types.
+type ChannelTypeList struct {
+	// ChannelTypes in the order in which people see them
+	ChannelTypes []ChannelTypeView `json:"channel_types"`
+
+	// Common settings that channels of every type have besides
+	Common []SettingView `json:"common"`
+}
+
+// ChannelTypeView A channel type with its settings.
+type ChannelTypeView struct {
+	// Content what its contacts carry: messages, a call, or either
+	Content string `json:"content"`
+
+	// SetUp what is to be done at the provider, for people
+	SetUp []string `json:"set_up,omitempty,omitzero"`
+
+	// Settings its own settings, in the order in which a form has them
+	Settings []SettingView `json:"settings"`
+
+	// Summary for people
+	//
+	// Examples: SMS through Nuntium
+	Summary string `json:"summary"`
+
+	// Templates settings to start from, for one provider each
+	Templates []TemplateView `json:"templates,omitempty,omitzero"`
+
+	// Type its name
+	//
+	// Examples: nuntium
+	Type string `json:"type"`
+}
+
 // ChannelUseView A channel that a survey uses.
 type ChannelUseView struct {
 	// Channel name of the channel
@@ -547,6 +612,11 @@ type ChannelView struct {
 
 	// RatePerSecond the rate limit in force: the one of the settings, or less for a while after the provider answered that it is too high; absent: none
 	RatePerSecond float64 `json:"rate_per_second,omitempty,omitzero"`
+
+	// Secrets the secret settings that have a value
+	//
+	// Examples: ["password"]
+	Secrets []string `json:"secrets,omitempty,omitzero"`
 
 	// Sending contacts being dispatched: the provider may or may not have them
 	Sending int `json:"sending"`
@@ -2255,6 +2325,35 @@ type SearchBody struct {
 	Until time.Time `json:"until,omitempty,omitzero"`
 }
 
+// SettingView A setting that a channel type declares.
+type SettingView struct {
+	// Default the value that it has if it is absent, as a text
+	Default string `json:"default,omitempty,omitzero"`
+
+	// Help for people
+	Help string `json:"help"`
+
+	// Key its name in the object settings
+	//
+	// Examples: base_url
+	Key string `json:"key"`
+
+	// Kind what the value is; url: a text that is an http or https URL; object: a JSON object, or a text that holds one
+	Kind string `json:"kind"`
+
+	// Place it is a part of the place to which secrets are sent: a change of it must include them again
+	Place bool `json:"place,omitempty,omitzero"`
+
+	// Required a channel of the type cannot be without it
+	Required bool `json:"required,omitempty,omitzero"`
+
+	// Secret it is written, never read back
+	Secret bool `json:"secret,omitempty,omitzero"`
+
+	// Values the texts that it can have; absent: any
+	Values []string `json:"values,omitempty,omitzero"`
+}
+
 // SkippedList What rules have kept from being dispatched.
 type SkippedList struct {
 	// Skipped by channel, survey and rule
@@ -2796,6 +2895,32 @@ type SurveyView struct {
 	WhyInstants []time.Time `json:"why_instants,omitempty,omitzero"`
 }
 
+// TemplateView A setting's value that comes with the program, for one provider.
+type TemplateView struct {
+	// Key the setting that it is a value of
+	Key string `json:"key"`
+
+	// Secrets names of the texts that it needs in the setting secrets
+	Secrets []string `json:"secrets,omitempty,omitzero"`
+
+	// SetUp what is to be done at the provider, for people
+	SetUp []string `json:"set_up,omitempty,omitzero"`
+
+	// Summary for people
+	Summary string `json:"summary"`
+
+	// Template its name
+	//
+	// Examples: vonage
+	Template string `json:"template"`
+
+	// Value the value: an object as JSON, which the setting takes as a text, too
+	Value string `json:"value"`
+
+	// Values names of the texts that it needs in the setting values
+	Values []string `json:"values,omitempty,omitzero"`
+}
+
 // TimelineEvent An event in a contact's timeline.
 type TimelineEvent struct {
 	// Action operationId of the request
@@ -3098,12 +3223,21 @@ type DeleteChannelParams struct {
 type PatchChannelParams struct {
 	// Force allow a move to another server or account of the provider while contacts are in flight
 	Force bool `form:"force,omitempty" json:"force,omitempty,omitzero"`
+
+	// IfMatch the change is made only if the resource is of this version: its ETag, or several with commas between them; * for any
+	IfMatch string `json:"If-Match,omitempty,omitzero"`
 }
 
 // PutChannelParams defines parameters for PutChannel.
 type PutChannelParams struct {
 	// Force allow a move to another server or account of the provider while contacts are in flight
 	Force bool `form:"force,omitempty" json:"force,omitempty,omitzero"`
+
+	// Create refuse (409) to replace a channel that exists
+	Create bool `form:"create,omitempty" json:"create,omitempty,omitzero"`
+
+	// IfMatch the change is made only if the resource is of this version: its ETag, or several with commas between them; * for any
+	IfMatch string `json:"If-Match,omitempty,omitzero"`
 }
 
 // ListIncomingParams defines parameters for ListIncoming.
@@ -3448,6 +3582,16 @@ func (c *Client) ListAudit(ctx context.Context, params ListAuditParams) (*AuditL
 	return call[AuditList](ctx, c, r)
 }
 
+// ListChannelTypes List the channel types with their settings.
+//
+// List the channel types with their settings.
+//
+// GET /v1/channel-types
+func (c *Client) ListChannelTypes(ctx context.Context) (*ChannelTypeList, error) {
+	r := Request{Method: "GET", Path: "/v1/channel-types"}
+	return call[ChannelTypeList](ctx, c, r)
+}
+
 // ListChannels List channels by name, with live figures.
 //
 // List channels by name, with live figures.
@@ -3485,7 +3629,7 @@ func (c *Client) GetChannel(ctx context.Context, channel string) (*ChannelView, 
 
 // PatchChannel Change fields of a channel.
 //
-// A JSON merge patch (RFC 7396). Absent fields and settings, secrets included, stay as they are. A change of the place to which secrets are sent, such as base_url or the account, must include them again (422 lists them).
+// A JSON merge patch (RFC 7396). Absent fields and settings, secrets included, stay as they are. A change of the place to which secrets are sent, such as base_url or the account, must include them again (422 lists them). With If-Match the change is made to that version only.
 //
 // PATCH /v1/channels/{channel}
 func (c *Client) PatchChannel(ctx context.Context, channel string, body ChannelPatch, params PatchChannelParams) (*ChannelView, error) {
@@ -3517,7 +3661,7 @@ func (c *Client) PatchChannel(ctx context.Context, channel string, body ChannelP
 // - `token` (string, secret): OAuth2 bearer token; this or password
 // - `channel` (string, required): name of the channel in Nuntium that carries the messages
 // - `from` (string): sender's number, where the channel lets us choose
-// - `final_state` (string): state that ends a message and frees its slot: delivered (default) or confirmed
+// - `final_state` (string, default delivered): state that ends a message and frees its slot: delivered (the gateway has it) or confirmed (the handset has it)
 //
 // Settings of type `kannel` (SMS through Kannel):
 //
@@ -3526,7 +3670,7 @@ func (c *Client) PatchChannel(ctx context.Context, channel string, body ChannelP
 // - `password` (string, required, secret): password of the sendsms-user group
 // - `from` (string): sender's number or name; without it the sender that Kannel's configuration names
 // - `smsc` (string): smsc-id of the link to use, whose group has it as allowed-smsc-id; without it Kannel chooses
-// - `final_state` (string): state that ends a message and frees its slot: sent (the SMSC has it, default) or delivered (the handset has it)
+// - `final_state` (string, default sent): state that ends a message and frees its slot: sent (the SMSC has it) or delivered (the handset has it)
 // - `admin_url` (url): admin port of bearerbox, such as http://kannel.example:13000, for the state of the links
 // - `status_password` (string, secret): status-password of the core group, if it has one
 //
@@ -3536,11 +3680,11 @@ func (c *Client) PatchChannel(ctx context.Context, channel string, body ChannelP
 // - `auth_token` (string, secret): primary auth token of the account; it also verifies callbacks
 // - `api_key` (string): SID of an API key (SK…) for requests; goes with api_secret
 // - `api_secret` (string, secret): secret of the API key
-// - `unsigned_callbacks` (boolean): accept callbacks without verifying them, for a channel without auth_token (default false)
-// - `base_url` (url): address of the API (default https://api.twilio.com)
+// - `unsigned_callbacks` (boolean, default false): accept callbacks without verifying them, for a channel without auth_token
+// - `base_url` (url, default https://api.twilio.com): address of the API
 // - `from` (string): sender: a number such as +15550100100, a name, or whatsapp: and a number
 // - `messaging_service_sid` (string): messaging service (MG…) that chooses the sender
-// - `final_state` (string): state that ends a message and frees its slot: sent (the carrier has it, default) or delivered (the handset has it)
+// - `final_state` (string, default sent): state that ends a message and frees its slot: sent (the carrier has it) or delivered (the handset has it)
 //
 // Settings of type `twilio_voice` (phone calls through Twilio):
 //
@@ -3548,10 +3692,10 @@ func (c *Client) PatchChannel(ctx context.Context, channel string, body ChannelP
 // - `auth_token` (string, secret): primary auth token of the account; it also verifies callbacks
 // - `api_key` (string): SID of an API key (SK…) for requests; goes with api_secret
 // - `api_secret` (string, secret): secret of the API key
-// - `unsigned_callbacks` (boolean): accept callbacks without verifying them, for a channel without auth_token (default false)
-// - `base_url` (url): address of the API (default https://api.twilio.com)
+// - `unsigned_callbacks` (boolean, default false): accept callbacks without verifying them, for a channel without auth_token
+// - `base_url` (url, default https://api.twilio.com): address of the API
 // - `from` (string, required): caller: a number such as +15550100100
-// - `ring_seconds` (integer): how long a phone rings (1 to 600, default 60)
+// - `ring_seconds` (integer, default 60): how long a phone rings, 1 to 600
 // - `machine_detection` (string): answering machines: Enable (detect) or DetectMessageEnd (wait for the end of the greeting); without it there is no detection
 //
 // Settings of type `http` (messages through any HTTP gateway, described by a template):
@@ -3564,22 +3708,22 @@ func (c *Client) PatchChannel(ctx context.Context, channel string, body ChannelP
 //
 // - `queue` (string): the router's queue that the jobs join; this or classification_policy
 // - `classification_policy` (string): policy that finds queue, priority and selectors by the labels of the contact
-// - `router_channel` (string): the router's channel of the jobs, which workers have among their channels (default contact)
+// - `router_channel` (string, default contact): the router's channel of the jobs, which workers have among their channels
 // - `selectors` (string): which labels of a contact choose the worker, joined by commas: region (the worker's region must be the same), lang=* (the worker must have the label that is named by the value), lang=speaks_*, level>=level, level<=level; with ! at the end the contact must have the label
 // - `require` (string): what every worker must have, whatever the contact: cati,level>=2
-// - `priority` (integer): of the jobs of contacts of priority normal, -100 to 100 (default 1); high ones have 10 more, replies 20
+// - `priority` (integer, default 1): of the jobs of contacts of priority normal, -100 to 100; high ones have 10 more, replies 20
 // - `wait_minutes` (integer): how long a job waits for a worker before the contact ends as expired (default: until its window closes)
 // - `work_minutes` (integer): how long a worker may have a job before the job is revoked and the contact ends as failed (default: as long as it lasts)
 // - `outcomes` (string): what disposition codes mean, joined by commas: wrong_number=failed,callback=no_answer; completed, busy, no_answer and failed mean themselves
 // - `dispositions` (string): the disposition of a survey's respondent for each disposition code, joined by commas: too_young=ineligible,later=call_back,done=none; dispositions are completed, refused, ineligible, partial, call_back and none. These codes, and callback, need no entry. A code may have an instant after @: callback@2026-11-24T15:00:00Z
-// - `other_outcome` (string): what any other disposition code means: completed (default), busy, no_answer, failed or canceled
+// - `other_outcome` (string, default completed): what any other disposition code means
 //
 // Settings of every type:
 //
-// - `at_least_once` (boolean): send again if it is unknown whether the provider has a contact (default false: never twice)
-// - `rate_per_second` (integer): max dispatches per second; of text messages, segments (default 0: no limit). A provider that answers "rate limited" lowers it for a while
+// - `at_least_once` (boolean, default false): send again if it is unknown whether the provider has a contact (false: never twice)
+// - `rate_per_second` (integer, default 0): max dispatches per second; of text messages, segments (0: no limit). A provider that answers "rate limited" lowers it for a while
 // - `burst` (integer): dispatches that may follow each other at once within rate_per_second (default a tenth of it, at least 1)
-// - `reply_reserve` (integer): slots that only contacts of priority reply may take (default 0)
+// - `reply_reserve` (integer, default 0): slots that only contacts of priority reply may take
 // - `only_to` (string): addresses, joined by commas, that alone are contacted, as for a test; other contacts end as suppressed (default: all)
 // - `region` (string): country of phone numbers that are written without a country code, as ISO 3166, such as KE: addresses are converted to E.164, and impossible ones refused (default: addresses stay as they are given)
 //
@@ -3588,6 +3732,7 @@ func (c *Client) PutChannel(ctx context.Context, channel string, body ChannelBod
 	r := Request{Method: "PUT", Path: fmt.Sprintf("/v1/channels/%s", url.PathEscape(channel)), Body: body, Idempotent: idempotent(body)}
 	r.Query = url.Values{}
 	setQuery(r.Query, "force", params.Force)
+	setQuery(r.Query, "create", params.Create)
 	return call[ChannelView](ctx, c, r)
 }
 
@@ -3636,6 +3781,16 @@ func (c *Client) GetMinutes(ctx context.Context, channel string, params GetMinut
 	setQuery(r.Query, "until", params.Until)
 	setQuery(r.Query, "step", params.Step)
 	return call[MinutesView](ctx, c, r)
+}
+
+// TestChannel Ask a provider whether a channel with these settings would work.
+//
+// Nothing is stored and no contact is dispatched: the provider gets the question by which Weir finds the state of a channel, once, for at most ten seconds. Mistakes in the settings are reported as by PUT. The address may be any that a channel of the type may call.
+//
+// POST /v1/channels:test
+func (c *Client) TestChannel(ctx context.Context, body ChannelTestBody) (*ChannelTestView, error) {
+	r := Request{Method: "POST", Path: "/v1/channels:test", Body: body, Idempotent: true}
+	return call[ChannelTestView](ctx, c, r)
 }
 
 // ListConsents List the consents of everybody.

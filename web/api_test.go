@@ -26,7 +26,7 @@ func TestAPI_ChannelIsCreatedReplacedAndShown(t *testing.T) {
 	}
 	want := api.ChannelView{
 		Channel: "a.b-c_1", Type: "texts", Name: "Our texts", Capacity: 5, State: weir.Up,
-		Settings: map[string]any{"base_url": "http://p.test", "channel": "one"}, Breaker: api.BreakerView{State: "closed"}, CreatedAt: start, UpdatedAt: start,
+		Settings: map[string]any{"base_url": "http://p.test", "channel": "one"}, Secrets: []string{"token"}, Breaker: api.BreakerView{State: "closed"}, CreatedAt: start, UpdatedAt: start,
 	}
 	if d := cmp.Diff(want, v); d != "" {
 		t.Errorf("created (-want +got):\n%s", d)

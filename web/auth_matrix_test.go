@@ -37,6 +37,8 @@ func rights() map[string]string {
 		"PATCH /v1/channels/{channel}":        "channels:admin",
 		"DELETE /v1/channels/{channel}":       "channels:admin",
 		"GET /v1/channels/{channel}/incoming": "contacts:read",
+		"GET /v1/channel-types":               "contacts:read channels:admin",
+		"POST /v1/channels:test":              "channels:admin",
 		"GET /v1/channels/{channel}/callback": "channels:admin",
 		"GET /v1/channels/{channel}/minutes":  "contacts:read channels:admin",
 		"GET /v1/minutes":                     "contacts:read channels:admin",

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -21,7 +22,23 @@ import (
 //	check?challenge=            answered with the challenge
 //	headers                     answered with the headers
 //	panic
-type driver struct{ channels.Driver }
+//
+// At the path /slow of its base_url it never answers; it refuses other tokens than the canary.
+type driver struct {
+	channels.Driver
+	settings weir.Settings
+}
+
+func (d driver) Status(ctx context.Context) channels.Status {
+	if u, _ := url.Parse(d.settings["base_url"].(string)); u.Path == "/slow" {
+		<-ctx.Done()
+		return channels.Status{Health: weir.Erring, Reason: "timeout"}
+	}
+	if d.settings["token"] != providerCanary {
+		return channels.Status{Health: weir.Erring, Reason: "credentials refused"}
+	}
+	return channels.Status{Health: weir.Up, Unchecked: d.settings["channel"] == "unchecked"}
+}
 
 func (driver) ParseCallback(c channels.Callback) (channels.CallbackResult, error) {
 	parts := strings.Split(c.Path, "/")
@@ -72,7 +89,7 @@ func table() []channels.Type {
 		if u, _ := url.Parse(c.Settings["base_url"].(string)); u.Path == "/broken" {
 			return nil, errors.New("no driver for these settings")
 		}
-		return driver{}, nil
+		return driver{settings: c.Settings}, nil
 	}
 	return []channels.Type{
 		{Name: "texts", Content: channels.Text, Summary: "made-up texts", Settings: settings, New: made},

@@ -27,7 +27,12 @@ func Type() channels.Type {
 			_, _, errs := parse(s)
 			return errs
 		},
-		New: newDriver,
+		New: newDriver, Templates: offered(),
+		SetUp: []string{
+			"The template describes requests, answers and reports of the gateway; \"weir channel try --render\" shows the requests that it makes.",
+			"What the template calls {value.NAME} and {secret.NAME} are entries of values and secrets.",
+			outside,
+		},
 	}
 }
 
@@ -196,7 +201,7 @@ func (d *driver) Prepare(ctx context.Context) error {
 // others.
 func (d *driver) Status(ctx context.Context) channels.Status {
 	if d.t.check == nil {
-		return channels.Status{Health: weir.Up}
+		return channels.Status{Health: weir.Up, Unchecked: true}
 	}
 	r, err := d.do(ctx, d.t.check, d.content(channels.Attempt{}, whole))
 	switch {

@@ -14,13 +14,18 @@ func Type() channels.Type {
 	return channels.Type{
 		Name: "kannel", Content: channels.Text,
 		Summary: "SMS through Kannel",
+		SetUp: []string{
+			"In Kannel's configuration, add a group sendsms-user for Weir: username, password, max-messages = 10, concatenation = true.",
+			"Give the core group a store (store-type, store-location), and smsbox http-request-retry = 100: otherwise a crash or a restart loses messages and reports.",
+			"For messages from people, add a sms-service whose get-url begins with the callback address of the channel and /incoming.",
+		},
 		Settings: []channels.Setting{
 			{Key: "sendsms_url", Kind: channels.URL, Place: true, Required: true, Help: "where smsbox takes messages, such as http://kannel.example:13013/cgi-bin/sendsms"},
 			{Key: "username", Kind: channels.String, Place: true, Required: true, Help: "username of the sendsms-user group"},
 			{Key: "password", Kind: channels.String, Secret: true, Required: true, Help: "password of the sendsms-user group"},
 			{Key: "from", Kind: channels.String, Help: "sender's number or name; without it the sender that Kannel's configuration names"},
 			{Key: "smsc", Kind: channels.String, Help: "smsc-id of the link to use, whose group has it as allowed-smsc-id; without it Kannel chooses"},
-			{Key: "final_state", Kind: channels.String, Help: "state that ends a message and frees its slot: sent (the SMSC has it, default) or delivered (the handset has it)"},
+			{Key: "final_state", Kind: channels.String, Help: "state that ends a message and frees its slot: sent (the SMSC has it) or delivered (the handset has it)", Default: string(finalSent), Values: finalStates()},
 			{Key: "admin_url", Kind: channels.URL, Place: true, Help: "admin port of bearerbox, such as http://kannel.example:13000, for the state of the links"},
 			{Key: "status_password", Kind: channels.String, Secret: true, Help: "status-password of the core group, if it has one"},
 		},

@@ -10,7 +10,7 @@ import (
 func check(s *provider.Settings) {
 	s.BaseURL("sendsms_url")
 	s.BaseURL("admin_url")
-	s.OneOf("final_state", string(finalSent), string(finalDelivered))
+	s.OneOf("final_state", finalStates()...)
 	for _, key := range []string{"username", "password", "from", "smsc", "status_password"} {
 		if !fitsHeader(s.Text(key)) {
 			s.Wrong(key, "format", "must be printable ASCII without blanks at its ends")

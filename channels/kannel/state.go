@@ -30,6 +30,8 @@ const (
 	finalDelivered finalState = "delivered"
 )
 
+func finalStates() []string { return []string{string(finalSent), string(finalDelivered)} }
+
 // outcomeOf interprets a report: its state and the first words of the receipt.
 // known is false if the state shows nothing.
 func (f finalState) outcomeOf(state int, receipt string) (outcome weir.Outcome, reason string, known bool) {

@@ -13,6 +13,11 @@ func Type() channels.Type {
 	return channels.Type{
 		Name: "nuntium", Content: channels.Text,
 		Summary: "SMS through Nuntium",
+		SetUp: []string{
+			"In Nuntium, create an application for this channel alone, with a password: its callback addresses become those of Weir.",
+			"Create a channel in Nuntium that carries the messages, and enable it.",
+			"Weir sets the addresses for reports and for messages from people by itself.",
+		},
 		Settings: []channels.Setting{
 			{Key: "base_url", Kind: channels.URL, Place: true, Required: true, Help: "where Nuntium answers, without /api"},
 			{Key: "account", Kind: channels.String, Place: true, Required: true, Help: "name of the account"},
@@ -21,7 +26,7 @@ func Type() channels.Type {
 			{Key: "token", Kind: channels.String, Secret: true, Help: "OAuth2 bearer token; this or password"},
 			{Key: "channel", Kind: channels.String, Required: true, Help: "name of the channel in Nuntium that carries the messages"},
 			{Key: "from", Kind: channels.String, Help: "sender's number, where the channel lets us choose"},
-			{Key: "final_state", Kind: channels.String, Help: "state that ends a message and frees its slot: delivered (default) or confirmed"},
+			{Key: "final_state", Kind: channels.String, Help: "state that ends a message and frees its slot: delivered (the gateway has it) or confirmed (the handset has it)", Default: string(finalDelivered), Values: finalStates()},
 		},
 		Check: provider.Check(check),
 		// Nuntium has one callback address for each application, so that a report about one
@@ -31,6 +36,8 @@ func Type() channels.Type {
 		New:     provider.New(check, newDriver),
 	}
 }
+
+func finalStates() []string { return []string{string(finalDelivered), string(finalConfirmed)} }
 
 // check finds mistakes that involve several settings, or need this package's rules.
 func check(s *provider.Settings) {
@@ -42,7 +49,7 @@ func check(s *provider.Settings) {
 	case s.Has("password") && !s.Has("application"):
 		s.Wrong("application", "required", "a password belongs to an application; name it")
 	}
-	s.OneOf("final_state", string(finalDelivered), string(finalConfirmed))
+	s.OneOf("final_state", finalStates()...)
 	if s.Has("from") {
 		if _, err := address(s.Text("from")); err != nil {
 			s.Wrong("from", "format", "must be a phone number")

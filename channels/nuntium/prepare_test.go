@@ -176,7 +176,7 @@ func TestSettings_AreChecked(t *testing.T) {
 		"password":          {basicSettings(), nil},
 		"token":             {bearerSettings(), nil},
 		"everything":        {basicSettings(weir.Settings{"from": "+1 555", "final_state": "confirmed", "at_least_once": true}), nil},
-		"nothing":           {weir.Settings{}, []string{"/base_url required", "/account required", "/channel required"}},
+		"nothing":           {weir.Settings{}, []string{"/base_url required", "/account required", "/channel required", "/password required"}},
 		"no credentials":    {without("password"), []string{"/password required"}},
 		"both credentials":  {basicSettings(weir.Settings{"token": "x"}), []string{"/token conflict"}},
 		"whose password":    {without("application"), []string{"/application required"}},

@@ -3,6 +3,7 @@ package twilio
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -14,10 +15,14 @@ import (
 func Type() channels.Type {
 	return channels.Type{
 		Name: "twilio", Content: channels.Text, Address: canonical, Summary: "SMS and WhatsApp through Twilio",
+		SetUp: append(setUp(),
+			"For WhatsApp, the sender is whatsapp: and the number. WhatsApp delivers free text only within 24 hours of a person's message.",
+			"For messages from people, set the webhook \"A message comes in\" of the number to the callback address of the channel and /incoming.",
+		),
 		Settings: append(account(),
 			channels.Setting{Key: "from", Kind: channels.String, Help: "sender: a number such as +15550100100, a name, or whatsapp: and a number"},
 			channels.Setting{Key: "messaging_service_sid", Kind: channels.String, Help: "messaging service (MG…) that chooses the sender"},
-			channels.Setting{Key: "final_state", Kind: channels.String, Help: "state that ends a message and frees its slot: sent (the carrier has it, default) or delivered (the handset has it)"},
+			channels.Setting{Key: "final_state", Kind: channels.String, Help: "state that ends a message and frees its slot: sent (the carrier has it) or delivered (the handset has it)", Default: finalSent, Values: finalStates()},
 		),
 		Check: provider.Check(checkText),
 		New:   provider.New(checkText, newTextDriver),
@@ -27,16 +32,28 @@ func Type() channels.Type {
 // VoiceType returns the channel type for phone calls, for the table of types.
 func VoiceType() channels.Type {
 	return channels.Type{
-		Name: "twilio_voice", Content: channels.Voice, Address: canonical, Summary: "phone calls through Twilio",
+		Name: "twilio_voice", Content: channels.Voice, Address: canonical, Summary: "phone calls through Twilio", SetUp: setUp(),
 		Settings: append(account(),
 			channels.Setting{Key: "from", Kind: channels.String, Required: true, Help: "caller: a number such as +15550100100"},
-			channels.Setting{Key: "ring_seconds", Kind: channels.Integer, Help: "how long a phone rings (1 to 600, default 60)"},
-			channels.Setting{Key: "machine_detection", Kind: channels.String, Help: "answering machines: Enable (detect) or DetectMessageEnd (wait for the end of the greeting); without it there is no detection"},
+			channels.Setting{Key: "ring_seconds", Kind: channels.Integer, Help: "how long a phone rings, 1 to 600", Default: strconv.Itoa(defaultRing)},
+			channels.Setting{Key: "machine_detection", Kind: channels.String, Help: "answering machines: Enable (detect) or DetectMessageEnd (wait for the end of the greeting); without it there is no detection", Values: machineDetections()},
 		),
 		Check: provider.Check(checkVoice),
 		New:   provider.New(checkVoice, newVoiceDriver),
 	}
 }
+
+// setUp returns the steps that both types have.
+func setUp() []string {
+	return []string{
+		"Take the account SID and the primary auth token from Twilio's console, and a number of the account.",
+		"PUBLIC_URL of Weir must be exactly the address at which Twilio reaches it: Twilio signs its callbacks over it.",
+	}
+}
+
+func finalStates() []string { return []string{finalSent, finalDelivered} }
+
+func machineDetections() []string { return []string{"Enable", "DetectMessageEnd"} }
 
 // account returns the settings of both types.
 func account() []channels.Setting {
@@ -47,8 +64,8 @@ func account() []channels.Setting {
 		{Key: "auth_token", Kind: channels.String, Secret: true, Help: "primary auth token of the account; it also verifies callbacks"},
 		{Key: "api_key", Kind: channels.String, Help: "SID of an API key (SK…) for requests; goes with api_secret"},
 		{Key: "api_secret", Kind: channels.String, Secret: true, Help: "secret of the API key"},
-		{Key: "unsigned_callbacks", Kind: channels.Boolean, Help: "accept callbacks without verifying them, for a channel without auth_token (default false)"},
-		{Key: "base_url", Kind: channels.URL, Place: true, Help: "address of the API (default https://api.twilio.com)"},
+		{Key: "unsigned_callbacks", Kind: channels.Boolean, Help: "accept callbacks without verifying them, for a channel without auth_token", Default: "false"},
+		{Key: "base_url", Kind: channels.URL, Place: true, Help: "address of the API", Default: defaultBaseURL},
 	}
 }
 
@@ -102,7 +119,7 @@ func checkAccount(s *provider.Settings) {
 func checkText(s *provider.Settings) {
 	checkAccount(s)
 	checkSID(s, "messaging_service_sid", "MG")
-	s.OneOf("final_state", finalSent, finalDelivered)
+	s.OneOf("final_state", finalStates()...)
 	if !s.Has("from") && !s.Has("messaging_service_sid") {
 		s.Wrong("from", "required", "give from or messaging_service_sid")
 	}
@@ -110,7 +127,7 @@ func checkText(s *provider.Settings) {
 
 func checkVoice(s *provider.Settings) {
 	checkAccount(s)
-	s.OneOf("machine_detection", "Enable", "DetectMessageEnd")
+	s.OneOf("machine_detection", machineDetections()...)
 	if v, ok := s.Settings["ring_seconds"].(float64); ok && (v < 1 || v > maxRing) {
 		s.Wrong("ring_seconds", "range", "must be 1 to 600")
 	}

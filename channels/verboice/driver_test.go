@@ -313,7 +313,7 @@ func TestDriver_ChecksItsSettings(t *testing.T) {
 		want     []string // pointer and code
 	}{
 		{"right", settings(), nil},
-		{"nothing", weir.Settings{}, []string{"/base_url required"}},
+		{"nothing", weir.Settings{}, []string{"/base_url required", "/token required", "/channel required"}},
 		{"base_url with credentials", settings("base_url", "http://u:p@x"), []string{"/base_url format"}},
 		{"token and password", settings("token", "x"), []string{"/token conflict"}},
 		{"no credentials", settings("username", nil, "password", nil), []string{"/token required"}},

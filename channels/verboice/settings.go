@@ -15,6 +15,11 @@ func Type() channels.Type {
 		Name:    "verboice",
 		Content: channels.Voice,
 		Summary: "calls through a Verboice IVR server",
+		SetUp: []string{
+			"In Verboice, create a channel and a project with the call flow that calls play. The project should have no schedule with retries: Weir decides when a person is called again.",
+			"The capacity must not be larger than the channel's limit of calls at Verboice, or calls wait there.",
+			"Each call carries its own report address, so nothing else has to be set in Verboice.",
+		},
 		Settings: []channels.Setting{
 			{Key: "base_url", Kind: channels.URL, Place: true, Required: true, Help: "address of the Verboice server, such as https://verboice.example.org"},
 			{Key: "username", Kind: channels.String, Place: true, Help: "e-mail of the Verboice account; goes with password"},

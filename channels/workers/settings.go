@@ -132,13 +132,15 @@ func outcomes() []weir.Outcome {
 	return []weir.Outcome{weir.Completed, weir.Busy, weir.NoAnswer, weir.Failed, weir.Canceled}
 }
 
-func outcomeWords() string {
+func outcomeTexts() []string {
 	var words []string
 	for _, o := range outcomes() {
 		words = append(words, string(o))
 	}
-	return strings.Join(words, ", ")
+	return words
 }
+
+func outcomeWords() string { return strings.Join(outcomeTexts(), ", ") }
 
 // Dispositions that a code can map to: those of package surveys that an
 // interviewer can set, and two more.

@@ -23,7 +23,7 @@ CREATE TABLE IF NOT EXISTS skipped (
   rule_name VARCHAR(63) NOT NULL,
   day INT NOT NULL, -- since 1970, in UTC
   suppressed BIGINT NOT NULL, -- contacts that ended
-  delayed BIGINT NOT NULL, -- times that a contact began to wait
+  waited BIGINT NOT NULL, -- times that a contact began to wait
   PRIMARY KEY (channel_id, survey, rule_name, day),
   KEY skipped_survey (survey, day)
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;

@@ -23,7 +23,7 @@ CREATE TABLE IF NOT EXISTS skipped (
   rule_name TEXT NOT NULL,
   day INTEGER NOT NULL, -- since 1970, in UTC
   suppressed INTEGER NOT NULL, -- contacts that ended
-  delayed INTEGER NOT NULL, -- times that a contact began to wait
+  waited INTEGER NOT NULL, -- times that a contact began to wait
   PRIMARY KEY (channel_id, survey, rule_name, day)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS skipped_survey ON skipped (survey, day);

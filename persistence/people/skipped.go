@@ -52,14 +52,14 @@ func (g *Gate) writeSkipped(t *commit.Tx) {
 			n := g.skipped[k]
 			args = append(args, int64(k.channel), k.survey, k.rule, k.day, n.suppressed, n.delayed)
 		}
-		t.Add("INSERT INTO skipped (channel_id, survey, rule_name, day, suppressed, delayed) VALUES "+columns.RowsOf(len(part), width)+
-			d.Merge("channel_id", "survey", "rule_name", "day")+"suppressed = suppressed + "+d.Fresh("suppressed")+", delayed = delayed + "+d.Fresh("delayed"), args...)
+		t.Add("INSERT INTO skipped (channel_id, survey, rule_name, day, suppressed, waited) VALUES "+columns.RowsOf(len(part), width)+
+			d.Merge("channel_id", "survey", "rule_name", "day")+"suppressed = suppressed + "+d.Fresh("suppressed")+", waited = waited + "+d.Fresh("waited"), args...)
 	}
 }
 
 // Skipped implements [people.SkipCounter].
 func (s *Store) Skipped(ctx context.Context, f people.SkippedFilter, limit int) ([]people.Skipped, error) {
-	text, args := "SELECT channel_id, survey, rule_name, SUM(suppressed) AS suppressed, SUM(delayed) AS delayed FROM skipped WHERE day >= ? AND day <= ?", []any{f.From, f.To}
+	text, args := "SELECT channel_id, survey, rule_name, SUM(suppressed) AS suppressed, SUM(waited) AS waited FROM skipped WHERE day >= ? AND day <= ?", []any{f.From, f.To}
 	if f.Channel != 0 {
 		text, args = text+" AND channel_id = ?", append(args, int64(f.Channel))
 	}
@@ -71,7 +71,7 @@ func (s *Store) Skipped(ctx context.Context, f people.SkippedFilter, limit int) 
 		Survey     string `db:"survey"`
 		Rule       string `db:"rule_name"`
 		Suppressed int64  `db:"suppressed"`
-		Delayed    int64  `db:"delayed"`
+		Delayed    int64  `db:"waited"`
 	}
 	err := s.Read.SelectContext(ctx, &rows, text+" GROUP BY channel_id, survey, rule_name ORDER BY channel_id, survey, rule_name LIMIT ?", append(args, limit)...)
 	if err != nil {

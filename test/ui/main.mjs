@@ -23,10 +23,11 @@ import { quiet } from "./checks/quiet.mjs";
 import { rights } from "./checks/rights.mjs";
 import { routing } from "./checks/routing.mjs";
 import { session } from "./checks/session.mjs";
+import { setup } from "./checks/setup.mjs";
 import { survey } from "./checks/survey.mjs";
 import { webhooks } from "./checks/webhooks.mjs";
 
-const parts = { alarm, look, session, rights, channels, dead, people, purposes, limits, brake, webhooks, survey, routing, live, keyboard, plain, audit, prefix, quiet };
+const parts = { alarm, look, session, rights, channels, setup, dead, people, purposes, limits, brake, webhooks, survey, routing, live, keyboard, plain, audit, prefix, quiet };
 
 const limit = 10 * 60_000; // ends a run that hangs
 

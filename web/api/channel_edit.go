@@ -2,7 +2,9 @@ package api
 
 import (
 	"context"
+	"net/http"
 	"reflect"
+	"strconv"
 
 	"weir"
 	"weir/channels"
@@ -34,11 +36,43 @@ type channelEditor struct {
 	directory *channels.Directory
 }
 
+// edit is how a request wants a channel to be changed.
+type edit struct {
+	force   bool // allow a move to another place at the provider while contacts are in flight
+	create  bool // refuse to replace a channel
+	request *http.Request
+}
+
+// check returns an error unless the channel is of the version that the request demands, if any.
+func (e *edit) check(have *weir.Channel) error {
+	if _, met := ifMatch(e.request, channelTag(have)); !met {
+		return errChannelVersion()
+	}
+	return nil
+}
+
+// channelTag returns the entity tag of a channel.
+func channelTag(ch *weir.Channel) string { return `"` + strconv.FormatInt(ch.Version, 10) + `"` }
+
+func errChannelVersion() error {
+	return weir.Errorf(weir.CodePrecondition, "the channel is not of the version in If-Match; get it again")
+}
+
+func errChannelExists(name string) error {
+	return &weir.Error{
+		Code: weir.CodeConflict, Message: "there is a channel " + name + " already; nothing was changed",
+		Fields: []weir.FieldError{{Pointer: "/channel", Code: "conflict", Detail: "there is a channel of this name already"}},
+	}
+}
+
 // put creates a channel or replaces the one with that name. If two requests
 // create it at once, the second one replaces it.
-func (e *channelEditor) put(ctx context.Context, want weir.Channel, force bool) (_, before weir.Channel, created bool, err error) {
+func (e *channelEditor) put(ctx context.Context, want weir.Channel, how edit) (_, before weir.Channel, created bool, err error) {
 	have, err := e.store.Channel(ctx, want.Name)
 	if weir.CodeOf(err) == weir.CodeNotFound {
+		if how.request.Header.Get("If-Match") != "" { // also *: there is no version
+			return weir.Channel{}, before, false, errChannelVersion()
+		}
 		have, created, err = e.store.PutChannel(ctx, want)
 		if weir.CodeOf(err) != weir.CodeConflict {
 			return have, before, created, err
@@ -48,7 +82,10 @@ func (e *channelEditor) put(ctx context.Context, want weir.Channel, force bool) 
 	if err != nil {
 		return weir.Channel{}, before, false, err
 	}
-	have, err = e.update(ctx, have, force, func(ch *weir.Channel) error {
+	if how.create {
+		return weir.Channel{}, before, false, errChannelExists(have.Name)
+	}
+	have, err = e.update(ctx, have, how, func(ch *weir.Channel) error {
 		before = *ch
 		if ch.Type != want.Type {
 			return errTypeChange(*ch)
@@ -60,10 +97,13 @@ func (e *channelEditor) put(ctx context.Context, want weir.Channel, force bool) 
 }
 
 // update changes a channel under optimistic locking by version, and retries
-// after a concurrent change. A change without effect writes nothing. force
-// allows a move to another place at the provider while contacts are in flight.
-func (e *channelEditor) update(ctx context.Context, have weir.Channel, force bool, change func(*weir.Channel) error) (weir.Channel, error) {
+// after a concurrent change unless the request demands a version. A change without
+// effect writes nothing.
+func (e *channelEditor) update(ctx context.Context, have weir.Channel, how edit, change func(*weir.Channel) error) (weir.Channel, error) {
 	for try := 1; ; try++ {
+		if err := how.check(&have); err != nil {
+			return weir.Channel{}, err
+		}
 		if have.Deleting {
 			return weir.Channel{}, weir.Errorf(weir.CodeConflict, "channel %s is being deleted", have.Name)
 		}
@@ -74,7 +114,7 @@ func (e *channelEditor) update(ctx context.Context, have weir.Channel, force boo
 		if reflect.DeepEqual(next, have) {
 			return have, nil
 		}
-		if err := e.refuseMove(ctx, have, next); err != nil && !force {
+		if err := e.refuseMove(ctx, have, next); err != nil && !how.force {
 			return weir.Channel{}, err
 		}
 		stored, err := e.store.UpdateChannel(ctx, next)

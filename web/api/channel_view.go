@@ -44,6 +44,7 @@ type ChannelView struct {
 	BrakeCount     *weir.BrakeFigures `json:"brake_count,omitempty" doc:"what the brake counts now; absent without a brake, or if it is not known"`
 	Braked         *weir.Braked       `json:"braked,omitempty" doc:"it is paused because it paused itself; absent: it did not"`
 	Settings       map[string]any     `json:"settings" doc:"without the secrets"`
+	Secrets        []string           `json:"secrets,omitempty" doc:"the secret settings that have a value" example:"[\"password\"]"`
 	State          weir.Health        `json:"state" enum:"up,down,error,paused,faulted"`
 	StateReason    string             `json:"state_reason,omitempty"`
 	Why            string             `json:"why,omitempty" doc:"why no queued contact starts, in one sentence for people; absent if contacts start, or none is queued" example:"channel texts is paused"`
@@ -111,7 +112,7 @@ type channelPresenter struct {
 // reply returns the response to a change of a channel.
 func (p *channelPresenter) reply(ctx context.Context, status int, before, ch weir.Channel) (route.Reply, error) {
 	v, err := p.view(ctx, ch)
-	return route.Reply{Status: status, Body: v, Changes: channelChanges(p.directory, before, ch)}, err
+	return route.Reply{Status: status, Body: v, ETag: channelTag(&ch), Changes: channelChanges(p.directory, before, ch)}, err
 }
 
 // list returns the views of channels.
@@ -152,6 +153,7 @@ func (p *channelPresenter) shown(ch weir.Channel, f operators.Figures) ChannelVi
 		if shown := t.Redact(ch.Settings); shown != nil {
 			v.Settings = shown
 		}
+		v.Secrets = t.Secrets(ch.Settings)
 	}
 	if f.Breaker == operators.BreakerOpen {
 		v.Breaker.Until = httpjson.Instant(f.BreakerUntil)

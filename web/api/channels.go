@@ -35,10 +35,11 @@ func (r *channelRoutes) table() []*route.Route {
 			"A replacement carries the whole channel, secrets included. A channel's type never changes: delete the channel and create it again.\n\n" + settingsHelp(r.directory.Types()),
 		Body: route.TypeOf[ChannelBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.put,
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "replaced", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}},
-		Codes:   []weir.Code{weir.CodeConflict},
+		Codes:   []weir.Code{weir.CodeConflict, weir.CodePrecondition},
 	}
 	forced := httpjson.Parameter{Name: "force", Kind: "boolean", Description: "allow a move to another server or account of the provider while contacts are in flight"}
-	put.Query = []httpjson.Parameter{forced}
+	create := httpjson.Parameter{Name: "create", Kind: "boolean", Description: "refuse (409) to replace a channel that exists"}
+	put.Query, put.Tagged = []httpjson.Parameter{forced, create}, true
 	patch := func(c *route.Call, have weir.Channel) (route.Reply, error) { return r.patch(c, have, put.Check) }
 	return []*route.Route{
 		{
@@ -50,7 +51,7 @@ func (r *channelRoutes) table() []*route.Route {
 		put,
 		{
 			Method: "GET", Path: one, ID: "get-channel", Tag: "channels",
-			Summary: "Get a channel, with live figures", Handle: r.lookup.onChannel(r.get),
+			Summary: "Get a channel, with live figures", Handle: r.lookup.onChannel(r.get), Tagged: true,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the channel", Body: view}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
@@ -65,11 +66,11 @@ func (r *channelRoutes) table() []*route.Route {
 		{
 			Method: "PATCH", Path: one, ID: "patch-channel", Tag: "channels",
 			Summary:     "Change fields of a channel",
-			Description: "A JSON merge patch (RFC 7396). Absent fields and settings, secrets included, stay as they are. A change of the place to which secrets are sent, such as base_url or the account, must include them again (422 lists them).",
-			Query:       []httpjson.Parameter{forced},
-			Body:        route.TypeOf[ChannelPatch](), BodyTypes: []string{httpjson.JSONType, httpjson.MergePatchType}, BodyLimit: httpjson.MaxBody, Handle: r.lookup.onChannel(patch),
+			Description: "A JSON merge patch (RFC 7396). Absent fields and settings, secrets included, stay as they are. A change of the place to which secrets are sent, such as base_url or the account, must include them again (422 lists them). With If-Match the change is made to that version only.",
+			Query:       []httpjson.Parameter{forced}, Tagged: true,
+			Body: route.TypeOf[ChannelPatch](), BodyTypes: []string{httpjson.JSONType, httpjson.MergePatchType}, BodyLimit: httpjson.MaxBody, Handle: r.lookup.onChannel(patch),
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "changed", Body: view}},
-			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
+			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict, weir.CodePrecondition},
 		},
 		{
 			Method: "DELETE", Path: one, ID: "delete-channel", Tag: "channels",
@@ -98,7 +99,7 @@ func (r *channelRoutes) list(c *route.Call) (route.Reply, error) {
 
 func (r *channelRoutes) get(c *route.Call, ch weir.Channel) (route.Reply, error) {
 	v, err := r.presenter.view(c, ch)
-	return route.Reply{Status: http.StatusOK, Body: v}, err
+	return route.Reply{Status: http.StatusOK, Body: v, ETag: channelTag(&ch)}, err
 }
 
 // CallbackView is the address of a channel's callbacks.
@@ -129,7 +130,7 @@ func (r *channelRoutes) put(c *route.Call) (route.Reply, error) {
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
-	ch, before, created, err := r.editor.put(c, want, c.Query.Bool("force"))
+	ch, before, created, err := r.editor.put(c, want, edit{force: c.Query.Bool("force"), create: c.Query.Bool("create"), request: c.Request})
 	if err != nil {
 		return route.Reply{}, err
 	}
@@ -175,7 +176,7 @@ func errTypeChange(ch weir.Channel) error {
 // patch merges a patch into a channel. body checks the body that would write the channel.
 func (r *channelRoutes) patch(c *route.Call, have weir.Channel, body *httpjson.Checker) (route.Reply, error) {
 	schemaWrong, before := c.Errors, have
-	ch, err := r.editor.update(c, have, c.Query.Bool("force"), func(ch *weir.Channel) error {
+	ch, err := r.editor.update(c, have, edit{force: c.Query.Bool("force"), request: c.Request}, func(ch *weir.Channel) error {
 		before = *ch
 		mergeChannel(ch, c.Body, r.defaultCapacity)
 		c.Errors = schemaWrong[:len(schemaWrong):len(schemaWrong)]
@@ -282,6 +283,9 @@ func settingsHelp(types []channels.Type) string {
 			}
 			if k.Secret {
 				marks.WriteString(", secret")
+			}
+			if k.Default != "" {
+				marks.WriteString(", default " + k.Default)
 			}
 			fmt.Fprintf(&b, "- `%s` (%s%s): %s\n", k.Key, k.Kind, marks.String(), k.Help)
 		}

@@ -103,7 +103,7 @@ func Routes(o Options, l Links) []*route.Route {
 	event := &eventRoutes{log: o.Events, interest: o.Interest, streams: auth.NewConcurrencyLimit(auth.MaxStreams, auth.MaxStreamsPerToken), ending: o.Ending}
 	webhook := &webhookRoutes{store: o.Webhooks, log: o.Events, checker: webhookChecker{lookup, l.Survey, o.MayCall}, send: o.TestWebhook, now: o.Now}
 	return slices.Concat(
-		channel.table(), accept.table(), contact.table(), search.table(), incoming.table(), timeline.table(), operations.table(),
+		channel.table(), channel.typeTable(), accept.table(), contact.table(), search.table(), incoming.table(), timeline.table(), operations.table(),
 		minutes.table(), dead.table(), event.table(), webhook.table(), auditRoutes{o.Trail}.table(),
 	)
 }

@@ -15,12 +15,15 @@ func RouteScopes() map[string][]operators.Scope {
 	readPurposes := []operators.Scope{operators.ScopePeopleAdmin, operators.ScopeContactsRead, operators.ScopeContactsWrite, operators.ScopeSurveysAdmin}
 	webhooks := []operators.Scope{operators.ScopeWebhooksAdmin}
 	return map[string][]operators.Scope{
-		"list-channels":  readChannels,
-		"get-channel":    readChannels,
-		"put-channel":    changeChannels,
-		"patch-channel":  changeChannels,
-		"delete-channel": changeChannels,
-		"list-incoming":  readContacts,
+		"list-channels":      readChannels,
+		"get-channel":        readChannels,
+		"put-channel":        changeChannels,
+		"patch-channel":      changeChannels,
+		"delete-channel":     changeChannels,
+		"list-incoming":      readContacts,
+		"list-channel-types": readChannels,
+		// It may call what a channel may call.
+		"test-channel": changeChannels,
 		// The address holds a secret.
 		"get-channel-callback": changeChannels,
 		"get-minutes":          readChannels,

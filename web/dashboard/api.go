@@ -66,26 +66,36 @@ func (c *caller) get(path string, query url.Values, into any) error {
 // call sends a request to the API with the rights of the session. body is sent as
 // JSON; into, if not nil, receives the response.
 func (c *caller) call(method, path string, body, into any) error {
+	_, err := c.exchange(method, path, "", body, into)
+	return err
+}
+
+// exchange is call for a resource that has versions: tag is the one that the request demands, if
+// it is not empty, and the response has the one returned.
+func (c *caller) exchange(method, path, tag string, body, into any) (string, error) {
 	req, err := c.request(method, path, body)
 	if err != nil {
-		return err
+		return "", err
+	}
+	if tag != "" {
+		req.Header.Set("If-Match", tag)
 	}
 	res := &responseBuffer{header: http.Header{}}
 	c.api.ServeHTTP(res, req)
 	if err := req.Context().Err(); err != nil {
-		return err
+		return "", err
 	}
 	res.WriteHeader(http.StatusOK) // for a handler that has not
 	if res.status >= http.StatusBadRequest {
-		return problemOf(res)
+		return "", problemOf(res)
 	}
 	if into == nil || res.status == http.StatusNoContent {
-		return nil
+		return "", nil
 	}
 	if err := json.Unmarshal(res.body.Bytes(), into); err != nil {
-		return fmt.Errorf("decode a response of the API: %w", err)
+		return "", fmt.Errorf("decode a response of the API: %w", err)
 	}
-	return nil
+	return res.header.Get("ETag"), nil
 }
 
 // forward lets the API answer the browser directly, for files too large to buffer

@@ -41,6 +41,7 @@ func New(o Options) (*Dashboard, error) {
 func pages() []*page {
 	return slices.Concat(
 		[]*page{{name: "overview", path: "/", nav: "Overview", load: loadOverview, live: []string{"summary", "channels", "surveys", "wallboard", "processes"}}, channelPage()},
+		channelFormPages(),
 		contactPages(), peoplePages(), personPages(), purposePages(), limitPages(), surveyPages(), routerPages(), webhookPages(),
 		[]*page{{name: "audit", path: "/audit", nav: "Audit", scopes: []operators.Scope{operators.ScopeChannelsAdmin}, load: loadAudit, live: []string{"entries"}}},
 	)
@@ -66,6 +67,18 @@ func channelPage() *page {
 				Button: "Delete", Danger: true, Text: "This cannot be undone. Finished contacts stay readable until their retention ends.",
 			}, addOpenContacts)},
 		},
+	}
+}
+
+// channelFormPages returns the pages that create and edit channels, and send a contact to try one.
+func channelFormPages() []*page {
+	const one = "/channels/{name}"
+	admins, writers := []operators.Scope{operators.ScopeChannelsAdmin}, []operators.Scope{operators.ScopeContactsWrite}
+	return []*page{
+		{name: "channel_form", path: newChannelPath, scopes: admins, load: newChannel, posted: createChannel},
+		{name: "channel_form", path: one + "/edit", scopes: admins, load: editChannel, posted: changeChannel},
+		{name: "channel_setup", path: one + "/setup", scopes: admins, load: loadChannelSetup},
+		{name: "channel_contact", path: one + "/contact", scopes: writers, load: newTestContact, posted: sendTestContact},
 	}
 }
 

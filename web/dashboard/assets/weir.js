@@ -99,6 +99,47 @@
     });
   }
 
+  // A form with data-stay is sent without leaving the page, so that secrets that were typed, which
+  // the server does not send back, stay while its answer is shown.
+  function stay(form, button) {
+    var data = new URLSearchParams(new FormData(form));
+    if (button && button.name) data.set(button.name, button.value);
+    var typed = [];
+    form.querySelectorAll("input[type=password]").forEach(function (i) { typed.push([i.id, i.value]); });
+    form.setAttribute("aria-busy", "true");
+    fetch(form.action, { method: "POST", body: data, headers: { "Weir-Fragment": "1" } }).then(function (res) {
+      if (res.status === 401) return window.location.reload();
+      if (res.redirected) return window.location.assign(res.url);
+      return res.text().then(function (html) {
+        var main = document.getElementById("main");
+        var page = document.createElement("div");
+        page.innerHTML = html;
+        Array.prototype.slice.call(main.children).forEach(function (part) {
+          if (!part.matches(".crumbs, #flash, .flash")) part.remove();
+        });
+        document.getElementById("flash").replaceChildren();
+        while (page.firstChild) main.appendChild(page.firstChild);
+        typed.forEach(function (t) {
+          var input = t[1] && document.getElementById(t[0]);
+          if (input) input.value = t[1];
+        });
+        main.querySelectorAll(".again").forEach(function (note) { note.remove(); });
+        localize(main);
+        var next = main.querySelector("[aria-invalid]") || document.getElementById("outcome") || main;
+        next.focus();
+      });
+    }).catch(function () { // the browser reports the failure
+      form.removeAttribute("data-stay");
+      form.requestSubmit(button);
+    });
+  }
+  document.addEventListener("submit", function (e) {
+    if (!e.target.hasAttribute("data-stay") || !window.URLSearchParams || !e.target.requestSubmit) return;
+    e.preventDefault();
+    if (e.target.getAttribute("aria-busy")) return; // its answer is on its way
+    stay(e.target, e.submitter);
+  });
+
   // Live regions.
   var from = document.body.dataset.stream;
   var status = document.getElementById("connection");

@@ -32,7 +32,7 @@ func Command(a *app.App) *cobra.Command {
 		listCommand(a, r), showCommand(a.Clock, r), putCommand(a, r), setCommand(a, r),
 		pauseCommand(r, "pause", true, "Pause a channel", "Stop dispatching contacts of a channel until it is resumed. Contacts in flight finish\nnormally."),
 		pauseCommand(r, "resume", false, "Resume a paused channel", "Resume dispatching contacts of a paused channel."),
-		capacityCommand(r), drainCommand(a, r), deleteCommand(a.Console, r), incomingCommand(a, r), callbackCommand(a.Clock, r), tryCommand(a, r), templatesCommand(a.Console))
+		capacityCommand(r), drainCommand(a, r), deleteCommand(a.Console, r), incomingCommand(a, r), callbackCommand(a.Clock, r), testCommand(a, r), tryCommand(a, r), templatesCommand(a.Console))
 }
 
 // listCommand makes "weir channel list".

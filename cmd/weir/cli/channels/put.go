@@ -36,24 +36,40 @@ type flags struct {
 
 // add adds the flags; replaces: those of a command that replaces the whole channel.
 func (f *flags) add(c *cobra.Command, replaces bool) {
-	g := c.Flags()
 	if replaces {
-		g.StringVarP(&f.file, "file", "f", "", `JSON file with the channel, "-" for standard input; other flags override it`)
-		g.StringVar(&f.typ, "type", "", "channel type; it cannot be changed later")
-		_ = c.RegisterFlagCompletionFunc("type", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			return typeNames(), cobra.ShellCompDirectiveNoFileComp
-		})
+		f.addType(c)
 	} else {
-		g.StringArrayVar(&f.unset, "unset", nil, "remove this setting; repeatable")
+		f.addUnset(c)
 	}
+	f.addSettings(c)
+	g := c.Flags()
 	g.StringVar(&f.name, "title", "", "display name")
-	g.IntVar(&f.capacity, "capacity", 0, "maximum number of slots in flight")
 	g.BoolVar(&f.paused, "paused", false, "do not dispatch contacts")
 	g.StringArrayVar(&f.brake, "brake", nil, `when the channel pauses itself, as KEY=NUMBER of over, minimum, opted_out_percent, failed_percent or "reasons.TEXT"; KEY=none removes one, "none" all; repeatable`)
+	g.BoolVar(&f.force, "force", false, "allow another server or account although contacts are in flight at the current one")
+}
+
+// addType adds the flags of a channel that need not exist.
+func (f *flags) addType(c *cobra.Command) {
+	c.Flags().StringVarP(&f.file, "file", "f", "", `JSON file with the channel, "-" for standard input; other flags override it`)
+	c.Flags().StringVar(&f.typ, "type", "", "channel type; it cannot be changed later")
+	_ = c.RegisterFlagCompletionFunc("type", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return typeNames(), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// addUnset adds the flag that removes settings of a channel that exists.
+func (f *flags) addUnset(c *cobra.Command) {
+	c.Flags().StringArrayVar(&f.unset, "unset", nil, "remove this setting; repeatable")
+}
+
+// addSettings adds the flags of capacity and settings.
+func (f *flags) addSettings(c *cobra.Command) {
+	g := c.Flags()
+	g.IntVar(&f.capacity, "capacity", 0, "maximum number of slots in flight")
 	g.StringArrayVar(&f.settings, "set", nil, "setting as KEY=VALUE, or KEY:=JSON; repeatable")
 	g.StringArrayVar(&f.secretFile, "secret-file", nil, `secret setting as KEY=FILE that contains it, "-" for standard input; repeatable`)
 	g.StringArrayVar(&f.secretEnv, "secret-env", nil, "secret setting as KEY=NAME of the environment variable that contains it; repeatable")
-	g.BoolVar(&f.force, "force", false, "allow another server or account although contacts are in flight at the current one")
 }
 
 // typeNames lists the channel types that this binary supports.
@@ -91,7 +107,7 @@ func putCommand(a *app.App, r *app.Connection) *cobra.Command {
 	c := r.APICommand("put NAME", "Create or replace a channel", `Create a channel, or replace all of it, secrets included: settings that are not given
 are removed; "weir channel set" changes single settings. The provider is checked
 afterwards: "weir channel show" then shows the state, such as error for a wrong
-password.
+password; "weir channel test" asks it before.
 
 `+aboutSettings, `  weir channel put sms --type nuntium --set base_url=https://nuntium.example --set account=demo \
       --set application=weir --set channel=sms --secret-env password=NUNTIUM_PASSWORD --capacity 50
