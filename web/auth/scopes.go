@@ -28,13 +28,13 @@ func RouteScopes() map[string][]operators.Scope {
 		"list-limits":          readChannels, "get-limit": readChannels, "put-limit": changeChannels, "delete-limit": changeChannels,
 
 		"post-contacts":  writeContacts,
-		"cancel-contact": writeContacts,
-		"list-contacts":  readContacts,
-		"get-contact":    readContacts,
+		"cancel-contact": writeContacts, "cancel-contacts": writeContacts,
+		"list-contacts": readContacts, "export-contacts": readContacts,
+		"get-contact": readContacts,
 		// Its route also requires pii:read.
 		"search-contacts": readContacts,
 
-		"list-dead-letters":    readContacts,
+		"list-dead-letters": readContacts, "export-dead-letters": readContacts,
 		"group-dead-letters":   readContacts,
 		"requeue-dead-letters": writeContacts,
 		"discard-dead-letters": writeContacts,
@@ -85,8 +85,8 @@ func RouteScopes() map[string][]operators.Scope {
 		// Its route also requires pii:read.
 		"search-consents": {operators.ScopePeopleAdmin, operators.ScopeContactsRead},
 
-		"list-audit": changeChannels,
-		"whoami":     operators.Scopes(), // any scope
+		"list-audit": changeChannels, "export-audit": changeChannels,
+		"whoami": operators.Scopes(), // any scope
 
 		// With router alone, only the router's events.
 		"list-events": {operators.ScopeContactsRead, operators.ScopeRouter},
