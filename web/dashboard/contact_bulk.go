@@ -22,6 +22,17 @@ type bulkFilter struct{ query url.Values }
 
 // Bulk returns the filter of the list, for its actions.
 func (l *contactList) Bulk() bulkFilter {
+	if l.ByID {
+		return bulkFilter{url.Values{"contact": {l.List[0].ID}}}
+	}
+	return l.filter()
+}
+
+// Back returns the page of the list.
+func (l *contactList) Back() string { return l.filter().Back() }
+
+// filter returns the filter of the list.
+func (l *contactList) filter() bulkFilter {
 	query := url.Values{}
 	for name, value := range map[string]string{"q": l.Text, "channel": l.Channel, "state": l.State, "outcome": l.Outcome, "survey": l.Survey, "from": l.Interval.From, "until": l.Interval.Until} {
 		if value != "" {
@@ -87,23 +98,10 @@ func bulkFilterOf(asked url.Values) (bulkFilter, error) {
 	return bulkFilter{out}, err
 }
 
-// selected returns the ids of the contacts that were selected; nil: the filter selects.
-func (b bulkFilter) selected() []string {
-	if ids := b.query["contact"]; ids != nil {
-		return ids
-	}
-	if id := b.query.Get("q"); id != "" {
-		if _, err := weir.ParseRef(id); err == nil {
-			return []string{id}
-		}
-	}
-	return nil
-}
-
 // body returns the request for the API. counted is the instant at which they were counted, which
 // excludes later ones; empty: there was no count.
 func (b bulkFilter) body(counted string) map[string]any {
-	if ids := b.selected(); ids != nil {
+	if ids := b.query["contact"]; ids != nil {
 		return map[string]any{"contacts": ids}
 	}
 	body := filled("key", b.query.Get("q"), "channel", b.query.Get("channel"), "survey", b.query.Get("survey"))
@@ -134,7 +132,7 @@ func (b bulkFilter) facts() []fact {
 	var list []fact
 	for _, name := range []string{"q", "channel", "state", "survey", "from", "until"} {
 		if value := b.query.Get(name); value != "" {
-			list = append(list, fact{map[string]string{"q": "ID or key", "from": "queued from", "until": "queued until"}[name], value})
+			list = append(list, fact{map[string]string{"q": "key", "from": "queued from", "until": "queued until"}[name], value})
 			if last := &list[len(list)-1]; last.Name == "" {
 				last.Name = name
 			}

@@ -19,6 +19,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"weir"
 	"weir/operators"
 	"weir/surveys/respondents"
 	"weir/web/api"
@@ -123,8 +124,13 @@ type upload struct {
 }
 
 // readUpload reads the fields of the form up to the file, which is its last one.
-func readUpload(v *visit, w http.ResponseWriter) (*upload, error) {
+func readUpload(v *visit, w http.ResponseWriter) (_ *upload, err error) {
 	u := &upload{form: url.Values{}, deadlines: route.NewDeadlines(w)}
+	defer func() {
+		if err != nil {
+			u.drain()
+		}
+	}()
 	u.deadlines.ExtendRead()
 	u.body = route.BodyReader{Reader: http.MaxBytesReader(w, v.r.Body, maxUpload+maxFormFields), Deadlines: u.deadlines}
 	v.r.Body = io.NopCloser(u.body)
@@ -232,6 +238,14 @@ func (f *importForm) open(from io.Reader) (table *respondents.Reader, asChosen b
 // refuse adds a mistake that concerns the whole file.
 func (f *importForm) refuse(text string) { f.Wrong = append(f.Wrong, asSentence(text)) }
 
+// fileError returns why a file cannot be read.
+func fileError(err error) string {
+	if known, ok := errors.AsType[*weir.Error](err); ok {
+		return known.Message
+	}
+	return err.Error()
+}
+
 // previewFile shows how the rows of a file become contacts. It sends nothing.
 func previewFile(v *visit, w http.ResponseWriter) (*content, error) {
 	u, err := readUpload(v, w)
@@ -271,14 +285,14 @@ func (f *importForm) preview(u *upload) error {
 	table, _, err := f.open(bytes.NewReader(beginning))
 	if err != nil {
 		f.Names, f.Fields = nil, nil
-		f.refuse(err.Error())
+		f.refuse(fileError(err))
 		return nil
 	}
 	f.Wrong = append(f.Wrong, f.mistakes()...)
 	if len(f.mistakes()) > 0 {
 		f.Rows = nil
 	} else if f.Rows, err = f.readRows(table, previewRows); err != nil {
-		f.refuse(err.Error())
+		f.refuse(fileError(err))
 	}
 	if !whole {
 		return nil
@@ -326,7 +340,7 @@ func sendFile(v *visit, w http.ResponseWriter) (*content, error) {
 	table, asChosen, err := f.open(u.file)
 	if err != nil {
 		f.Names, f.Fields = nil, nil
-		f.refuse(err.Error())
+		f.refuse(fileError(err))
 		return c, f.addChoices(v.caller)
 	}
 	if !asChosen {

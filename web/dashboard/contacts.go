@@ -21,6 +21,7 @@ import (
 type contactList struct {
 	Text, Channel, State, Outcome, Survey string // search terms; empty: any
 	ByFinished                            bool   // the interval bounds when they finished
+	ByID                                  bool   // the text is the id of the only contact
 	Interval                              interval
 	Channels, States                      []string
 	Outcomes                              []weir.Outcome
@@ -83,7 +84,7 @@ func (l *contactList) search(v *visit, cursor string) error {
 		var found api.ContactView
 		err := v.get(apiPath("v1", "contacts", l.Text), nil, &found)
 		if status, _ := statusOf(err); err == nil {
-			l.List = []api.ContactView{found}
+			l.List, l.ByID = []api.ContactView{found}, true
 			return nil
 		} else if status != http.StatusNotFound {
 			return err

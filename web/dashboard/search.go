@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"weir/operators"
@@ -15,8 +14,11 @@ import (
 
 const searchPath = "/search"
 
-// maxHits is the maximum number of hits of a kind.
-const maxHits = 10
+// Limits of a search.
+const (
+	maxHits        = 10 // of a kind
+	maxSurveyPages = 10 // of 100 surveys
+)
 
 // hits is the data of the page of a search.
 type hits struct {
@@ -151,16 +153,22 @@ func (h *hits) findSurveys(v *visit) error {
 	if !v.May(surveyReaders()...) {
 		return nil
 	}
-	var page surveys.SurveyList
-	err := v.get("/v1/surveys", url.Values{"limit": {strconv.Itoa(maxChannelNames)}}, &page)
-	if status, _ := statusOf(err); status == http.StatusNotFound { // this Weir has no surveys
-		return nil
-	}
-	for i := range page.Surveys {
-		if h.matches(page.Surveys[i].Survey, page.Surveys[i].Title) {
-			h.Surveys = append(h.Surveys, nameHit{page.Surveys[i].Survey, page.Surveys[i].Title})
+	query := url.Values{"limit": {"100"}}
+	for range maxSurveyPages {
+		var page surveys.SurveyList
+		if err := v.get("/v1/surveys", query, &page); err != nil {
+			return err
 		}
+		for i := range page.Surveys {
+			if h.matches(page.Surveys[i].Survey, page.Surveys[i].Title) {
+				h.Surveys = append(h.Surveys, nameHit{page.Surveys[i].Survey, page.Surveys[i].Title})
+			}
+		}
+		if page.NextCursor == "" {
+			break
+		}
+		query.Set("cursor", page.NextCursor)
 	}
 	h.Surveys = h.pick(h.Surveys)
-	return err
+	return nil
 }
