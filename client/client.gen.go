@@ -12,14 +12,6 @@ import (
 	"time"
 )
 
-// Defines values for CancelBodyStates.
-const (
-	Active  CancelBodyStates = "active"
-	Queued  CancelBodyStates = "queued"
-	Sending CancelBodyStates = "sending"
-	Unknown CancelBodyStates = "unknown"
-)
-
 // Defines values for PurposeExemptFrom.
 const (
 	PurposeExemptFromConsent PurposeExemptFrom = "consent"
@@ -311,7 +303,7 @@ type CancelBody struct {
 	Since time.Time `json:"since,omitempty,omitzero"`
 
 	// States only contacts in these states; absent: in all four
-	States []CancelBodyStates `json:"states,omitempty,omitzero"`
+	States []string `json:"states,omitempty,omitzero"`
 
 	// Survey name of the survey
 	Survey string `json:"survey,omitempty,omitzero"`
@@ -319,9 +311,6 @@ type CancelBody struct {
 	// Until contacts accepted before
 	Until time.Time `json:"until,omitempty,omitzero"`
 }
-
-// CancelBodyStates defines model for CancelBody.States.
-type CancelBodyStates string
 
 // CancelDone The result of a request that cancels many contacts.
 type CancelDone struct {
@@ -2737,7 +2726,7 @@ type ExportDeadLettersParams struct {
 	Outcome string `form:"outcome,omitempty" json:"outcome,omitempty,omitzero"`
 
 	// Reason as in the groups; empty: dead letters without a reason
-	Reason string `form:"reason,omitempty" json:"reason,omitempty,omitzero"`
+	Reason *string `form:"reason,omitempty" json:"reason,omitempty"`
 
 	// Since an instant (RFC 3339): contacts that became dead letters then or later
 	Since time.Time `form:"since,omitempty" json:"since,omitempty,omitzero"`

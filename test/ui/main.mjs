@@ -9,6 +9,7 @@ import { fill, newSecrets, providers } from "./state.mjs";
 import { alarm } from "./checks/alarm.mjs";
 import { audit } from "./checks/audit.mjs";
 import { channels } from "./checks/channels.mjs";
+import { contacts } from "./checks/contacts.mjs";
 import { dead } from "./checks/dead.mjs";
 import { keyboard } from "./checks/keyboard.mjs";
 import { live } from "./checks/live.mjs";
@@ -25,7 +26,7 @@ import { session } from "./checks/session.mjs";
 import { survey } from "./checks/survey.mjs";
 import { webhooks } from "./checks/webhooks.mjs";
 
-const parts = { alarm, look, session, rights, channels, dead, people, purposes, limits, webhooks, survey, routing, live, keyboard, plain, audit, prefix, quiet };
+const parts = { alarm, look, session, rights, channels, contacts, dead, people, purposes, limits, webhooks, survey, routing, live, keyboard, plain, audit, prefix, quiet };
 
 const limit = 10 * 60_000; // ends a run that hangs
 
