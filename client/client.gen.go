@@ -362,6 +362,63 @@ type CallbacksView struct {
 	Unknown int `json:"unknown,omitempty,omitzero"`
 }
 
+// CancelBody Selects the contacts of a request that cancels many.
+type CancelBody struct {
+	// All all contacts that are not done; required if no other field selects some
+	All bool `json:"all,omitempty,omitzero"`
+
+	// Channel name of the channel
+	Channel string `json:"channel,omitempty,omitzero"`
+
+	// Contacts these contacts; not with other filters
+	Contacts []string `json:"contacts,omitempty,omitzero"`
+
+	// DryRun only count
+	DryRun bool `json:"dry_run,omitempty,omitzero"`
+
+	// Key idempotency key, chosen by the client
+	Key string `json:"key,omitempty,omitzero"`
+
+	// Limit max contacts to cancel; absent: 10000
+	Limit int `json:"limit,omitempty,omitzero"`
+
+	// Since contacts accepted at that instant or later
+	Since time.Time `json:"since,omitempty,omitzero"`
+
+	// States only contacts in these states; absent: in all four
+	States []string `json:"states,omitempty,omitzero"`
+
+	// Survey name of the survey
+	Survey string `json:"survey,omitempty,omitzero"`
+
+	// Until contacts accepted before
+	Until time.Time `json:"until,omitempty,omitzero"`
+}
+
+// CancelDone The result of a request that cancels many contacts.
+type CancelDone struct {
+	// Asked how many are in flight: the provider is asked to cancel them
+	Asked int `json:"asked"`
+
+	// Canceled how many ended as canceled
+	Canceled int `json:"canceled"`
+
+	// DryRun nothing was done
+	DryRun bool `json:"dry_run"`
+
+	// Ended how many ended otherwise before they could be canceled
+	Ended int `json:"ended"`
+
+	// Matching of a dry run: contacts that a request would cancel; otherwise those that this request has tried to cancel
+	Matching int `json:"matching"`
+
+	// More the limit or the time of a request ended it: more may match. Repeat the request
+	More bool `json:"more"`
+
+	// Waiting of those matching, how many are queued, and end as canceled at once
+	Waiting int `json:"waiting"`
+}
+
 // CanceledView A contact that is canceled, or whose cancellation was requested.
 type CanceledView struct {
 	// ID id of the contact
@@ -3204,6 +3261,15 @@ type ListAuditParams struct {
 	Cursor string `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
 }
 
+// ExportAuditParams defines parameters for ExportAudit.
+type ExportAuditParams struct {
+	// Since an instant (RFC 3339): entries from then on
+	Since time.Time `form:"since,omitempty" json:"since,omitempty,omitzero"`
+
+	// Until an instant (RFC 3339): entries before
+	Until time.Time `form:"until,omitempty" json:"until,omitempty,omitzero"`
+}
+
 // ListChannelsParams defines parameters for ListChannels.
 type ListChannelsParams struct {
 	// Limit most entries of a page
@@ -3321,6 +3387,42 @@ type ListContactsParams struct {
 	Cursor string `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
 }
 
+// ExportContactsParams defines parameters for ExportContacts.
+type ExportContactsParams struct {
+	// Channel name of the channel
+	Channel string `form:"channel,omitempty" json:"channel,omitempty,omitzero"`
+
+	// State one or more states, joined by commas: queued, sending, active, unknown, done
+	State string `form:"state,omitempty" json:"state,omitempty,omitzero"`
+
+	// Outcome only contacts that ended so: completed, busy, no_answer, failed, expired, canceled, lost, dead_letter, suppressed
+	Outcome string `form:"outcome,omitempty" json:"outcome,omitempty,omitzero"`
+
+	// Survey name of the survey
+	Survey string `form:"survey,omitempty" json:"survey,omitempty,omitzero"`
+
+	// Key idempotency key, chosen by the client
+	Key string `form:"key,omitempty" json:"key,omitempty,omitzero"`
+
+	// Since an instant (RFC 3339), to the millisecond: contacts accepted then or later
+	Since time.Time `form:"since,omitempty" json:"since,omitempty,omitzero"`
+
+	// Until an instant (RFC 3339), to the millisecond: contacts accepted before
+	Until time.Time `form:"until,omitempty" json:"until,omitempty,omitzero"`
+
+	// FinishedSince an instant (RFC 3339): only contacts that finished at or after it
+	FinishedSince time.Time `form:"finished_since,omitempty" json:"finished_since,omitempty,omitzero"`
+
+	// FinishedUntil an instant (RFC 3339): only contacts that finished before it
+	FinishedUntil time.Time `form:"finished_until,omitempty" json:"finished_until,omitempty,omitzero"`
+
+	// FinishedAfter an instant (RFC 3339): only contacts that finished after it, over all channels the earliest end first
+	FinishedAfter time.Time `form:"finished_after,omitempty" json:"finished_after,omitempty,omitzero"`
+
+	// Order which contacts come first; oldest is the default: oldest, newest
+	Order string `form:"order,omitempty" json:"order,omitempty,omitzero"`
+}
+
 // ListDeadLettersParams defines parameters for ListDeadLetters.
 type ListDeadLettersParams struct {
 	// Channel name of the channel
@@ -3343,6 +3445,24 @@ type ListDeadLettersParams struct {
 
 	// Cursor next_cursor of the page before
 	Cursor string `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
+}
+
+// ExportDeadLettersParams defines parameters for ExportDeadLetters.
+type ExportDeadLettersParams struct {
+	// Channel name of the channel
+	Channel string `form:"channel,omitempty" json:"channel,omitempty,omitzero"`
+
+	// Outcome how they ended: failed, lost, dead_letter
+	Outcome string `form:"outcome,omitempty" json:"outcome,omitempty,omitzero"`
+
+	// Reason as in the groups; empty: dead letters without a reason
+	Reason *string `form:"reason,omitempty" json:"reason,omitempty"`
+
+	// Since an instant (RFC 3339): contacts that became dead letters then or later
+	Since time.Time `form:"since,omitempty" json:"since,omitempty,omitzero"`
+
+	// Until an instant (RFC 3339): contacts that became dead letters before
+	Until time.Time `form:"until,omitempty" json:"until,omitempty,omitzero"`
 }
 
 // GroupDeadLettersParams defines parameters for GroupDeadLetters.
@@ -3580,6 +3700,19 @@ func (c *Client) ListAudit(ctx context.Context, params ListAuditParams) (*AuditL
 	setQuery(r.Query, "limit", params.Limit)
 	setQuery(r.Query, "cursor", params.Cursor)
 	return call[AuditList](ctx, c, r)
+}
+
+// ExportAudit Export the audit log, newest first.
+//
+// changes is JSON, as in the list. A connection that breaks off before the end means that the file is not whole. A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none.
+//
+// GET /v1/audit.csv
+func (c *Client) ExportAudit(ctx context.Context, params ExportAuditParams) (io.ReadCloser, error) {
+	r := Request{Method: "GET", Path: "/v1/audit.csv"}
+	r.Query = url.Values{}
+	setQuery(r.Query, "since", params.Since)
+	setQuery(r.Query, "until", params.Until)
+	return c.Open(ctx, r)
 }
 
 // ListChannelTypes List the channel types with their settings.
@@ -3883,6 +4016,28 @@ func (c *Client) ListContacts(ctx context.Context, params ListContactsParams) (*
 	return call[ContactList](ctx, c, r)
 }
 
+// ExportContacts Export contacts, one row each.
+//
+// In the order of the list with the same filter. Without pii:read phone numbers are masked. labels, messages and call are JSON; attempts is the number of the latest one. A connection that breaks off before the end means that the file is not whole. A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none.
+//
+// GET /v1/contacts.csv
+func (c *Client) ExportContacts(ctx context.Context, params ExportContactsParams) (io.ReadCloser, error) {
+	r := Request{Method: "GET", Path: "/v1/contacts.csv"}
+	r.Query = url.Values{}
+	setQuery(r.Query, "channel", params.Channel)
+	setQuery(r.Query, "state", params.State)
+	setQuery(r.Query, "outcome", params.Outcome)
+	setQuery(r.Query, "survey", params.Survey)
+	setQuery(r.Query, "key", params.Key)
+	setQuery(r.Query, "since", params.Since)
+	setQuery(r.Query, "until", params.Until)
+	setQuery(r.Query, "finished_since", params.FinishedSince)
+	setQuery(r.Query, "finished_until", params.FinishedUntil)
+	setQuery(r.Query, "finished_after", params.FinishedAfter)
+	setQuery(r.Query, "order", params.Order)
+	return c.Open(ctx, r)
+}
+
 // CancelContact Cancel a contact.
 //
 // A waiting contact is done at once. For a contact in flight the provider is asked to cancel it, and the contact ends with the outcome that the provider reports. Canceling a canceled contact again succeeds; canceling a contact that ended otherwise is a conflict.
@@ -3913,6 +4068,16 @@ func (c *Client) GetTimeline(ctx context.Context, id string) (*TimelineView, err
 	return call[TimelineView](ctx, c, r)
 }
 
+// CancelContacts Cancel contacts.
+//
+// Each as by DELETE: one that waits is done at once, and for one in flight the provider is asked. Contacts that are done, or being canceled already, are left out. A dry run counts, at most a million. Give the instant of the count as until, and the request cancels no contact that was accepted since. Repeating the request after a lost response is safe and continues where it ended.
+//
+// POST /v1/contacts:cancel
+func (c *Client) CancelContacts(ctx context.Context, body CancelBody) (*CancelDone, error) {
+	r := Request{Method: "POST", Path: "/v1/contacts:cancel", Body: body, Idempotent: true}
+	return call[CancelDone](ctx, c, r)
+}
+
 // SearchContacts Find the contacts of a phone number.
 //
 // The number is in the body so that no address, log or history keeps it. The search is in the audit log, without the number. By channel, the latest accepted first. No index has numbers: a request examines up to 100,000 contacts, so that a page may be empty and yet not be the last. A channel and an interval make a search short. A number without a country code is found on channels that have a region.
@@ -3939,6 +4104,22 @@ func (c *Client) ListDeadLetters(ctx context.Context, params ListDeadLettersPara
 	setQuery(r.Query, "limit", params.Limit)
 	setQuery(r.Query, "cursor", params.Cursor)
 	return call[DeadList](ctx, c, r)
+}
+
+// ExportDeadLetters Export dead letters, one row each.
+//
+// By channel, the latest first. Without pii:read phone numbers are masked. The columns that follow reason are those of the contact. A connection that breaks off before the end means that the file is not whole. A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none.
+//
+// GET /v1/dead-letters.csv
+func (c *Client) ExportDeadLetters(ctx context.Context, params ExportDeadLettersParams) (io.ReadCloser, error) {
+	r := Request{Method: "GET", Path: "/v1/dead-letters.csv"}
+	r.Query = url.Values{}
+	setQuery(r.Query, "channel", params.Channel)
+	setQuery(r.Query, "outcome", params.Outcome)
+	setQuery(r.Query, "reason", params.Reason)
+	setQuery(r.Query, "since", params.Since)
+	setQuery(r.Query, "until", params.Until)
+	return c.Open(ctx, r)
 }
 
 // GroupDeadLetters Count dead letters by channel, outcome and reason.

@@ -228,7 +228,7 @@ func pathPrefix(s string) bool {
 func ownPaths() []string {
 	return []string{
 		"v1", "routing", "callbacks", "metrics", "livez", "readyz", "openapi.json", "openapi.yaml", "docs",
-		"channels", "contacts", "dead-letters", "limits", "people", "purposes", "surveys", "router", "webhooks", "audit", "login", "logout", "theme", "assets", "live",
+		"channels", "contacts", "dead-letters", "limits", "people", "purposes", "surveys", "router", "webhooks", "audit", "search", "login", "logout", "theme", "assets", "live",
 	}
 }
 

@@ -57,6 +57,8 @@ func rights() map[string]string {
 		"DELETE /v1/contacts/{id}":             "contacts:write",
 		"GET /v1/contacts":                     "contacts:read",
 		"GET /v1/contacts/{id}":                "contacts:read",
+		"GET /v1/contacts.csv":                 "contacts:read",
+		"POST /v1/contacts:cancel":             "contacts:write",
 		"POST /v1/contacts:search":             "contacts:read+pii:read",
 
 		"GET /v1/purposes":            "people:admin contacts:read contacts:write surveys:admin",
@@ -84,6 +86,7 @@ func rights() map[string]string {
 		"GET /v1/contacts/{id}/timeline": "contacts:read",
 		"GET /v1/dead-letters":           "contacts:read",
 		"GET /v1/dead-letters/groups":    "contacts:read",
+		"GET /v1/dead-letters.csv":       "contacts:read",
 		"POST /v1/dead-letters:requeue":  "contacts:write",
 		"POST /v1/dead-letters:discard":  "contacts:write",
 
@@ -110,8 +113,9 @@ func rights() map[string]string {
 		"POST /v1/surveys/{survey}/respondents/{id}/stop":        "surveys:admin",
 		"POST /v1/surveys/{survey}/respondents/{id}/disposition": "contacts:write surveys:admin",
 
-		"GET /v1/events": "contacts:read router",
-		"GET /v1/audit":  "channels:admin",
+		"GET /v1/events":    "contacts:read router",
+		"GET /v1/audit":     "channels:admin",
+		"GET /v1/audit.csv": "channels:admin",
 
 		"GET /v1/hold":      "contacts:read channels:admin",
 		"GET /v1/processes": "contacts:read channels:admin",

@@ -94,8 +94,9 @@ func New(o Options) (http.Handler, error) {
 
 // routes returns the route table of the JSON API, with the scopes of each route.
 func (o *Options) routes(index *callbacks.Index) ([]*route.Route, error) {
+	downloads := &route.Downloads{Transfers: auth.NewConcurrencyLimit(route.MaxTransfers, route.MaxTransfersPerToken), Ending: o.Ending, Logger: o.Logger}
 	links := api.Links{
-		Store: o.Store, Broker: o.Broker, Index: index, Survey: o.survey, People: o.People,
+		Store: o.Store, Broker: o.Broker, Index: index, Survey: o.survey, People: o.People, Downloads: downloads,
 		Changed: func(weir.Channel) {
 			if o.Surveys != nil {
 				o.Surveys.Changed(0) // 0: all surveys, since any may use it
@@ -107,7 +108,7 @@ func (o *Options) routes(index *callbacks.Index) ([]*route.Route, error) {
 	if o.Surveys != nil {
 		routes = append(routes, surveys.Routes(surveys.Options{
 			Contacts: o.Store, Surveys: o.Surveys, SurveyStore: o.SurveyStore, Importer: o.Importer, Tokens: o.Tokens, MaxImport: o.MaxImport,
-			MayCall: o.MayCall, Logger: o.Logger, Ending: o.Ending, Now: o.Now, Transfers: auth.NewConcurrencyLimit(route.MaxTransfers, route.MaxTransfersPerToken),
+			MayCall: o.MayCall, Downloads: downloads, Now: o.Now,
 		})...)
 	}
 	if o.People != nil {

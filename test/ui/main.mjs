@@ -10,6 +10,7 @@ import { alarm } from "./checks/alarm.mjs";
 import { audit } from "./checks/audit.mjs";
 import { brake } from "./checks/brake.mjs";
 import { channels } from "./checks/channels.mjs";
+import { contacts } from "./checks/contacts.mjs";
 import { dead } from "./checks/dead.mjs";
 import { keyboard } from "./checks/keyboard.mjs";
 import { live } from "./checks/live.mjs";
@@ -27,7 +28,7 @@ import { setup } from "./checks/setup.mjs";
 import { survey } from "./checks/survey.mjs";
 import { webhooks } from "./checks/webhooks.mjs";
 
-const parts = { alarm, look, session, rights, channels, setup, dead, people, purposes, limits, brake, webhooks, survey, routing, live, keyboard, plain, audit, prefix, quiet };
+const parts = { alarm, look, session, rights, channels, setup, contacts, dead, people, purposes, limits, brake, webhooks, survey, routing, live, keyboard, plain, audit, prefix, quiet };
 
 const limit = 10 * 60_000; // ends a run that hangs
 

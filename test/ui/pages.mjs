@@ -5,6 +5,7 @@ export function pages(known) {
     "busy channel": "/channels/texts", "channel, half a day": "/channels/texts?hours=12", "paused channel": "/channels/held", "broken channel": "/channels/broken", "unsure channel": "/channels/unsure", "failing channel": "/channels/failing", "people's channel": "/channels/people",
     "choice of a channel type": "/channels/_new", "new channel": "/channels/_new?type=twilio", "new channel of a template": "/channels/_new?type=http&template=infobip", "edit a channel": "/channels/texts/edit", "set-up of a channel": "/channels/texts/setup", "test contact": "/channels/texts/contact", "test call": "/channels/unsure/contact",
     contacts: "/contacts", "contacts, filtered": "/contacts?channel=held&state=queued", "waiting contact": `/contacts/${known.waiting}`, "dead contact": `/contacts/${known.dead}`, "contact with a receipt": `/contacts/${known.ruled}`, "contact that waits for a rule": `/contacts/${known.capped}`,
+    "send a contact": "/contacts/_new", "send a file": "/contacts/_import", search: "/search",
     "dead letters": "/dead-letters", "list of dead letters": "/dead-letters/list",
     people: "/people", "may be an opt-out": "/people/undecided", purposes: "/purposes", purpose: "/purposes/research", "default purpose": "/purposes/default", "new purpose": "/purposes/_new", "edit a purpose": "/purposes/research/edit",
     "shared limits": "/limits", "shared limit": "/limits/portfolio", "new limit": "/limits/_new", "edit a limit": "/limits/portfolio/edit",
@@ -20,6 +21,6 @@ export function pages(known) {
 export function questions(known) {
   return {
     "pause a channel": "/channels/texts/pause", "capacity of a channel": "/channels/texts/capacity", "delete a channel": "/channels/goner/delete",
-    "cancel a contact": `/contacts/${known.waiting}/cancel`, "requeue dead letters": "/dead-letters/requeue", "launch a survey": "/surveys/water/launch", "cancel a job": "/router/jobs/klingon/cancel", "delete a purpose": "/purposes/research/delete", "delete a limit": "/limits/portfolio/delete", "replay events": `/webhooks/${known.webhook}/replay`,
+    "cancel contacts": "/contacts/_cancel?channel=held", "cancel a contact": `/contacts/${known.waiting}/cancel`, "requeue dead letters": "/dead-letters/requeue", "launch a survey": "/surveys/water/launch", "cancel a job": "/router/jobs/klingon/cancel", "delete a purpose": "/purposes/research/delete", "delete a limit": "/limits/portfolio/delete", "replay events": `/webhooks/${known.webhook}/replay`,
   };
 }

@@ -48,12 +48,24 @@ func (r auditRoutes) table() []*route.Route {
 		Description: "Changes of channels, surveys and respondents and cancellations of contacts, including requests that were refused for lack of a scope. " +
 			"Queued contacts and reported dispositions are not in it. Entries appear within seconds and stay for 90 days. " +
 			"A change of a channel or survey has the value of each changed field before and after; of a secret only that it changed.",
-		Query: append([]httpjson.Parameter{
-			{Name: "since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): entries from then on"},
-			{Name: "until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): entries before"},
-		}, route.Paging(100, 1000)...), Handle: r.list,
+		Query: append(auditFilters(), route.Paging(100, 1000)...), Handle: r.list,
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[AuditList]()}},
 	}}
+}
+
+// auditFilters are the parameters that select entries.
+func auditFilters() []httpjson.Parameter {
+	return []httpjson.Parameter{
+		{Name: "since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): entries from then on"},
+		{Name: "until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): entries before"},
+	}
+}
+
+func auditView(e *operators.AuditEntry, pii bool) AuditView {
+	return AuditView{
+		ID: strconv.FormatInt(e.ID, 10), At: e.At.UTC(), Token: e.Token, Action: e.Action, Subject: e.Subject, Status: e.Status, Request: e.Request,
+		Changes: changeViews(e.Changes, pii),
+	}
 }
 
 func (r auditRoutes) list(c *route.Call) (route.Reply, error) {
@@ -69,12 +81,7 @@ func (r auditRoutes) list(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	entries, next := pageOf(rows, most, func(e *operators.AuditEntry) AuditView {
-		return AuditView{
-			ID: strconv.FormatInt(e.ID, 10), At: e.At.UTC(), Token: e.Token, Action: e.Action, Subject: e.Subject, Status: e.Status, Request: e.Request,
-			Changes: changeViews(e.Changes, c.PII()),
-		}
-	}, func(e *AuditView) string { return e.ID })
+	entries, next := pageOf(rows, most, func(e *operators.AuditEntry) AuditView { return auditView(e, c.PII()) }, func(e *AuditView) string { return e.ID })
 	return route.Reply{Status: http.StatusOK, Body: AuditList{entries, next}}, nil
 }
 

@@ -197,19 +197,7 @@ func (r *contactRoutes) table() []*route.Route {
 				"With order=newest the reverse, over all channels: the latest accepted first or, with a state, the latest to enter it first (several states one after the other; with a key by channel). " +
 				"With finished_since or finished_until in the order of the ends. With finished_after in that order over all channels, for a client that polls. " +
 				"A page may be short, or empty, and yet not be the last: that one has no next_cursor. Contacts that arrive meanwhile move none between pages.",
-			Query: append([]httpjson.Parameter{
-				{Name: "channel", Kind: "string", Description: "name of the channel"},
-				{Name: "state", Kind: "string", Enum: stateWords(), Description: "one or more states, joined by commas"},
-				{Name: "outcome", Kind: "string", Enum: httpjson.Words(weir.Outcomes()), Single: true, Description: "only contacts that ended so"},
-				{Name: "survey", Kind: "string", Description: "name of the survey"},
-				{Name: "key", Kind: "string", Description: "idempotency key, chosen by the client"},
-				{Name: "since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339), to the millisecond: contacts accepted then or later"},
-				{Name: "until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339), to the millisecond: contacts accepted before"},
-				{Name: "finished_since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): only contacts that finished at or after it"},
-				{Name: "finished_until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): only contacts that finished before it"},
-				{Name: "finished_after", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): only contacts that finished after it, over all channels the earliest end first"},
-				{Name: "order", Kind: "string", Enum: []string{"oldest", orderNewest}, Single: true, Description: "which contacts come first; oldest is the default"},
-			}, route.Paging(100, 1000)...),
+			Query:   append(contactFilters(), route.Paging(100, 1000)...),
 			Handle:  r.list,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[ContactList]()}},
 			Codes:   []weir.Code{weir.CodeNotFound},
@@ -228,6 +216,23 @@ func (r *contactRoutes) table() []*route.Route {
 			Answers:     []route.Answer{{Status: http.StatusOK, Description: "it is canceled", Body: route.TypeOf[CanceledView]()}, {Status: http.StatusAccepted, Description: "the provider, or the process that runs the channel, is being asked", Body: route.TypeOf[CanceledView]()}},
 			Codes:       []weir.Code{weir.CodeNotFound, weir.CodeConflict},
 		},
+	}
+}
+
+// contactFilters are the parameters that select contacts.
+func contactFilters() []httpjson.Parameter {
+	return []httpjson.Parameter{
+		{Name: "channel", Kind: "string", Description: "name of the channel"},
+		{Name: "state", Kind: "string", Enum: stateWords(), Description: "one or more states, joined by commas"},
+		{Name: "outcome", Kind: "string", Enum: httpjson.Words(weir.Outcomes()), Single: true, Description: "only contacts that ended so"},
+		{Name: "survey", Kind: "string", Description: "name of the survey"},
+		{Name: "key", Kind: "string", Description: "idempotency key, chosen by the client"},
+		{Name: "since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339), to the millisecond: contacts accepted then or later"},
+		{Name: "until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339), to the millisecond: contacts accepted before"},
+		{Name: "finished_since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): only contacts that finished at or after it"},
+		{Name: "finished_until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): only contacts that finished before it"},
+		{Name: "finished_after", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): only contacts that finished after it, over all channels the earliest end first"},
+		{Name: "order", Kind: "string", Enum: []string{"oldest", orderNewest}, Single: true, Description: "which contacts come first; oldest is the default"},
 	}
 }
 
@@ -250,10 +255,19 @@ func (r *contactRoutes) get(c *route.Call) (route.Reply, error) {
 }
 
 func (r *contactRoutes) list(c *route.Call) (route.Reply, error) {
+	f, err := r.filter(c)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	f.Limit, f.Cursor = c.Query.Int("limit"), c.Query.Text("cursor")
+	return r.pages.page(c, f, c.Query.Text("channel"))
+}
+
+// filter reads the filter of a list, except the channel.
+func (r *contactRoutes) filter(c *route.Call) (weir.ContactFilter, error) {
 	f := weir.ContactFilter{
 		States: statesOf(c.Query.List("state")), Survey: c.Query.Text("survey"), Key: c.Query.Text("key"),
-		Limit: c.Query.Int("limit"), Cursor: c.Query.Text("cursor"), Outcome: weir.Outcome(c.Query.Text("outcome")),
-		Newest: c.Query.Text("order") == orderNewest,
+		Outcome: weir.Outcome(c.Query.Text("outcome")), Newest: c.Query.Text("order") == orderNewest,
 	}
 	f.Since, _ = c.Instant("since")
 	f.Until, _ = c.Instant("until")
@@ -263,18 +277,18 @@ func (r *contactRoutes) list(c *route.Call) (route.Reply, error) {
 	if (!f.FinishedSince.IsZero() || !f.FinishedUntil.IsZero() || !f.FinishedAfter.IsZero()) && len(f.States) > 0 && !slices.Contains(f.States, weir.Done) {
 		c.Errors.Add("/state", "enum", "must have done among them, or be absent, where finished_since, finished_until or finished_after is given")
 	}
-	if err := c.Invalid(); err != nil {
-		return route.Reply{}, err
-	}
-	return r.pages.page(c, f, c.Query.Text("channel"))
+	return f, c.Invalid()
+}
+
+// contactLister lists contacts.
+type contactLister interface {
+	Contacts(ctx context.Context, f weir.ContactFilter) (_ []weir.Contact, next string, err error)
 }
 
 // contactPages lists contacts.
 type contactPages struct {
 	lookup channelLookup
-	store  interface {
-		Contacts(ctx context.Context, f weir.ContactFilter) (_ []weir.Contact, next string, err error)
-	}
+	store  contactLister
 	broker waitExplainer
 }
 
@@ -305,11 +319,7 @@ func (p *contactPages) page(c *route.Call, f weir.ContactFilter, channel string)
 		if err != nil {
 			return route.Reply{}, err
 		}
-		v := contactView(&rows[i], ch.Name, attemptViews(&rows[i], nil))
-		if !c.PII() {
-			maskContact(&v)
-		}
-		page.Contacts = append(page.Contacts, v)
+		page.Contacts = append(page.Contacts, shownContact(c, &rows[i], ch.Name))
 	}
 	return route.Reply{Status: http.StatusOK, Body: page}, p.addReasons(c, rows, known, page.Contacts)
 }

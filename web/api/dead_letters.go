@@ -61,13 +61,6 @@ type deadLetterRoutes struct {
 }
 
 func (r *deadLetterRoutes) table() []*route.Route {
-	filter := []httpjson.Parameter{
-		{Name: "channel", Kind: "string", Description: "name of the channel"},
-		{Name: "outcome", Kind: "string", Enum: httpjson.Words(weir.DeadOutcomes()), Single: true, Description: "how they ended"},
-		{Name: "reason", Kind: "string", Description: "as in the groups; empty: dead letters without a reason"},
-		{Name: "since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): contacts that became dead letters then or later"},
-		{Name: "until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): contacts that became dead letters before"},
-	}
 	post := func(step, summary, help string, handle func(*route.Call) (route.Reply, error)) *route.Route {
 		return &route.Route{
 			Method: "POST", Path: "/v1/dead-letters:" + step, ID: step + "-dead-letters", Tag: "contacts", Summary: summary,
@@ -83,14 +76,14 @@ func (r *deadLetterRoutes) table() []*route.Route {
 			Summary: "List dead letters",
 			Description: "Contacts that ended as failed, lost or dead_letter, by channel, the latest first. Contacts of respondents are excluded: their survey retries them. " +
 				"A dead letter is removed when it is queued again or discarded, or with its contact. A page may be short, or empty, and yet not be the last: that one has no next_cursor.",
-			Query: append(filter, route.Paging(100, 1000)...), Handle: r.list,
+			Query: append(deadLetterFilters(), route.Paging(100, 1000)...), Handle: r.list,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[DeadList]()}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
 		{
 			Method: "GET", Path: "/v1/dead-letters/groups", ID: "group-dead-letters", Tag: "contacts",
 			Summary: "Count dead letters by channel, outcome and reason", Description: "The largest groups first.",
-			Query: filter, Handle: r.group,
+			Query: deadLetterFilters(), Handle: r.group,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the groups", Body: route.TypeOf[DeadGroups]()}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
@@ -101,9 +94,20 @@ func (r *deadLetterRoutes) table() []*route.Route {
 	}
 }
 
+// deadLetterFilters are the parameters that select dead letters.
+func deadLetterFilters() []httpjson.Parameter {
+	return []httpjson.Parameter{
+		{Name: "channel", Kind: "string", Description: "name of the channel"},
+		{Name: "outcome", Kind: "string", Enum: httpjson.Words(weir.DeadOutcomes()), Single: true, Description: "how they ended"},
+		{Name: "reason", Kind: "string", Description: "as in the groups; empty: dead letters without a reason"},
+		{Name: "since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): contacts that became dead letters then or later"},
+		{Name: "until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): contacts that became dead letters before"},
+	}
+}
+
 // filter reads the filter of a list.
 func (r *deadLetterRoutes) filter(c *route.Call) (operators.DeadLetterFilter, error) {
-	f := operators.DeadLetterFilter{Outcome: weir.Outcome(c.Query.Text("outcome")), Limit: c.Query.Int("limit"), Cursor: c.Query.Text("cursor")}
+	f := operators.DeadLetterFilter{Outcome: weir.Outcome(c.Query.Text("outcome"))}
 	if reason, ok := c.Query["reason"].(string); ok {
 		f.Reason = &reason
 	}
@@ -127,6 +131,7 @@ func (r *deadLetterRoutes) list(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
+	f.Limit, f.Cursor = c.Query.Int("limit"), c.Query.Text("cursor")
 	list, next, err := r.store.DeadLetters(c, f)
 	if err != nil {
 		return route.Reply{}, err
@@ -138,12 +143,7 @@ func (r *deadLetterRoutes) list(c *route.Call) (route.Reply, error) {
 		if err != nil {
 			return route.Reply{}, err
 		}
-		v := DeadView{At: d.At, Outcome: d.Outcome, Reason: d.Reason, Contact: contactView(&d.Contact, ch.Name, attemptViews(&d.Contact, nil))}
-		if !c.PII() {
-			maskContact(&v.Contact)
-			v.Reason = auth.MaskText(v.Reason)
-		}
-		page.DeadLetters = append(page.DeadLetters, v)
+		page.DeadLetters = append(page.DeadLetters, shownDeadLetter(c, d, ch.Name))
 	}
 	return route.Reply{Status: http.StatusOK, Body: page}, nil
 }

@@ -80,6 +80,8 @@ type Links struct {
 	Survey func(ctx context.Context, name string) error
 	// People has the purposes; nil: there is none but the default.
 	People people.Purposes
+	// Downloads limits and ends the exports.
+	Downloads *route.Downloads
 }
 
 // Routes returns the route table.
@@ -102,8 +104,11 @@ func Routes(o Options, l Links) []*route.Route {
 	dead := &deadLetterRoutes{lookup, o.Dead, l.Store, l.Broker}
 	event := &eventRoutes{log: o.Events, interest: o.Interest, streams: auth.NewConcurrencyLimit(auth.MaxStreams, auth.MaxStreamsPerToken), ending: o.Ending}
 	webhook := &webhookRoutes{store: o.Webhooks, log: o.Events, checker: webhookChecker{lookup, l.Survey, o.MayCall}, send: o.TestWebhook, now: o.Now}
+	audit := auditRoutes{o.Trail}
+	cancel := &cancelRoutes{lookup, l.Store, l.Store, l.Broker}
+	export := &exportRoutes{*contact, *dead, audit, l.Downloads}
 	return slices.Concat(
 		channel.table(), channel.typeTable(), accept.table(), contact.table(), search.table(), incoming.table(), timeline.table(), operations.table(),
-		minutes.table(), dead.table(), event.table(), webhook.table(), auditRoutes{o.Trail}.table(),
+		minutes.table(), dead.table(), event.table(), webhook.table(), audit.table(), cancel.table(), export.table(),
 	)
 }

@@ -32,13 +32,13 @@ func RouteScopes() map[string][]operators.Scope {
 		"list-prices": readChannels, "get-price": readChannels, "put-price": changeChannels, "delete-price": changeChannels, "list-spending": readChannels, "list-skipped": readChannels,
 
 		"post-contacts":  writeContacts,
-		"cancel-contact": writeContacts,
-		"list-contacts":  readContacts,
-		"get-contact":    readContacts,
+		"cancel-contact": writeContacts, "cancel-contacts": writeContacts,
+		"list-contacts": readContacts, "export-contacts": readContacts,
+		"get-contact": readContacts,
 		// Its route also requires pii:read.
 		"search-contacts": readContacts,
 
-		"list-dead-letters":    readContacts,
+		"list-dead-letters": readContacts, "export-dead-letters": readContacts,
 		"group-dead-letters":   readContacts,
 		"requeue-dead-letters": writeContacts,
 		"discard-dead-letters": writeContacts,
@@ -89,8 +89,8 @@ func RouteScopes() map[string][]operators.Scope {
 		// Their routes also require pii:read.
 		"search-consents": {operators.ScopePeopleAdmin, operators.ScopeContactsRead}, "find-person": {operators.ScopePeopleAdmin, operators.ScopeContactsRead},
 
-		"list-audit": changeChannels,
-		"whoami":     operators.Scopes(), // any scope
+		"list-audit": changeChannels, "export-audit": changeChannels,
+		"whoami": operators.Scopes(), // any scope
 
 		// With router alone, only the router's events.
 		"list-events": {operators.ScopeContactsRead, operators.ScopeRouter},

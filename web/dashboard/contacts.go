@@ -21,6 +21,7 @@ import (
 type contactList struct {
 	Text, Channel, State, Outcome, Survey string // search terms; empty: any
 	ByFinished                            bool   // the interval bounds when they finished
+	ByID                                  bool   // the text is the id of the only contact
 	Interval                              interval
 	Channels, States                      []string
 	Outcomes                              []weir.Outcome
@@ -70,18 +71,9 @@ func newContactList(c *caller, asked url.Values) (*contactList, error) {
 	if l.Interval, err = readInterval(asked); err != nil {
 		return nil, err
 	}
-	var channels api.ChannelList
-	if err := c.get("/v1/channels", url.Values{"limit": {strconv.Itoa(maxChannelNames)}}, &channels); err != nil {
-		return nil, err
-	}
-	for _, ch := range channels.Channels {
-		l.Channels = append(l.Channels, ch.Channel)
-	}
 	// A deleted channel, or one beyond the names that were read, stays selected.
-	if l.Channel != "" && !slices.Contains(l.Channels, l.Channel) {
-		l.Channels = append(l.Channels, l.Channel)
-	}
-	return l, nil
+	l.Channels, err = channelNames(c, l.Channel)
+	return l, err
 }
 
 // search finds a contact by its id, or contacts by their key and the other terms,
@@ -92,23 +84,14 @@ func (l *contactList) search(v *visit, cursor string) error {
 		var found api.ContactView
 		err := v.get(apiPath("v1", "contacts", l.Text), nil, &found)
 		if status, _ := statusOf(err); err == nil {
-			l.List = []api.ContactView{found}
+			l.List, l.ByID = []api.ContactView{found}, true
 			return nil
 		} else if status != http.StatusNotFound {
 			return err
 		}
 	}
-	query := url.Values{"limit": {strconv.Itoa(rowsPerPage)}, "order": {"newest"}}
-	for name, value := range map[string]string{"key": l.Text, "channel": l.Channel, "state": l.State, "outcome": l.Outcome, "survey": l.Survey} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	if l.ByFinished {
-		l.Interval.put(query, "finished_since", "finished_until")
-	} else {
-		l.Interval.put(query, "since", "until")
-	}
+	query := l.query()
+	query.Set("limit", strconv.Itoa(rowsPerPage))
 	var page api.ContactList
 	for range maxEmptyPages {
 		if cursor != "" {

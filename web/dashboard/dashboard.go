@@ -42,6 +42,7 @@ type Dashboard struct {
 	files           *files
 	templates       map[string]*template.Template // by the name of their page
 	streams         *auth.ConcurrencyLimit
+	uploads         *auth.ConcurrencyLimit // files that are being sent
 	fragmentCache   *cache[[]fragment]
 	sparkCache      *cache[sparks]
 	chartCache      *cache[*charts]

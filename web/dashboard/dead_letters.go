@@ -22,7 +22,9 @@ func deadFilterOf(asked url.Values) (deadFilter, error) {
 	out := url.Values{}
 	for name, values := range asked {
 		switch name {
-		case "channel", "outcome", "reason", "contact": // an empty reason selects dead letters without one
+		case "contact":
+			out[name] = values
+		case "channel", "outcome", "reason": // an empty reason selects dead letters without one
 			out[name] = values[:1]
 		case "from", "until":
 			if values[0] != "" {
@@ -44,6 +46,9 @@ func (w deadFilter) group(g api.DeadGroupView) deadFilter {
 	}
 	return deadFilter{out}
 }
+
+// OfContacts reports whether contacts were selected by their ids.
+func (w deadFilter) OfContacts() bool { return w.query.Has("contact") }
 
 // WithoutInterval returns the filter without its interval.
 func (w deadFilter) WithoutInterval() url.Values {
@@ -67,8 +72,11 @@ func (w deadFilter) Link(v *view, step string) string {
 
 // page returns the page that has the actions on the filtered dead letters.
 func (w deadFilter) page() string {
-	if id := w.query.Get("contact"); id != "" {
-		return contactLink(id)
+	switch ids := w.query["contact"]; {
+	case len(ids) == 1:
+		return contactLink(ids[0])
+	case len(ids) > 1: // they were selected in the list of contacts
+		return "/contacts"
 	}
 	return deadLettersPath
 }
@@ -109,8 +117,11 @@ func (w deadFilter) apiQuery() url.Values {
 
 // facts describes the filter in words.
 func (w deadFilter) facts() []fact {
-	if id := w.query.Get("contact"); id != "" {
-		return []fact{{"Contact", id}}
+	switch ids := w.query["contact"]; {
+	case len(ids) == 1:
+		return []fact{{"Contact", ids[0]}}
+	case len(ids) > 1:
+		return []fact{{"Selected contacts", display.Number(len(ids))}}
 	}
 	list := []fact{}
 	for _, name := range []string{"channel", "outcome", "reason", "from", "until"} {
@@ -185,15 +196,23 @@ func loadDeadList(v *visit) (*content, error) {
 	return &content{title: "Filtered dead letters", crumbs: []crumb{{Text: "Dead letters", Link: deadLettersPath}, {Text: "List"}}, data: d}, nil
 }
 
+// deadFilterForAction reads the filter of an action. One on a selection, which has a page to
+// return to, is refused if nothing is selected: it must not become one on all.
+func deadFilterForAction(v *visit) (deadFilter, error) {
+	asked := v.r.URL.Query()
+	if asked.Has("back") && !asked.Has("contact") {
+		return deadFilter{}, errNoneSelected()
+	}
+	return deadFilterOf(asked)
+}
+
 // deadLetterQuestion counts the dead letters before it asks for confirmation.
 func deadLetterQuestion(v *visit, step, title, button string) (*question, api.DeadDone, error) {
-	which, err := deadFilterOf(v.r.URL.Query())
+	which, err := deadFilterForAction(v)
 	if err != nil {
 		return nil, api.DeadDone{}, err
 	}
-	// The next whole millisecond, because an interval excludes its end: what became a dead letter
-	// in this one is counted.
-	until := field{Name: "until", Type: "hidden", Value: v.Now().Truncate(time.Millisecond).Add(time.Millisecond).UTC().Format(time.RFC3339Nano)}
+	until := v.countInstant()
 	body := which.body(until.Value)
 	body["dry_run"] = true
 	var count api.DeadDone
@@ -228,7 +247,7 @@ func askDiscard(v *visit) (*question, error) {
 
 func bulkDeadLetters(step, did string) func(*visit) (*done, error) {
 	return func(v *visit) (*done, error) {
-		which, err := deadFilterOf(v.r.URL.Query())
+		which, err := deadFilterForAction(v)
 		if err != nil {
 			return nil, err
 		}

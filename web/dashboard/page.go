@@ -35,6 +35,9 @@ type page struct {
 	// there is none.
 	posted func(*visit) (*content, error)
 	sent   handler // a file for such a form; nil: there is none
+	// uploaded loads the page from a posted form with a file, which it reads itself; nil: there is
+	// none.
+	uploaded func(*visit, http.ResponseWriter) (*content, error)
 }
 
 // content is the content of a page.
@@ -112,20 +115,30 @@ func (d *Dashboard) page(p *page) handler {
 // stream needs a URL.
 func (d *Dashboard) serveForm(p *page) handler {
 	return func(v *visit, w http.ResponseWriter) error {
-		if err := v.readForm(w); err != nil {
-			return err
-		}
-		c, err := p.posted(v)
+		c, err := p.loadPosted(v, w)
 		if err != nil {
 			return err
 		}
 		if c.to != "" {
-			d.setFlash(v, w, *c.flash)
+			if c.flash != nil {
+				d.setFlash(v, w, *c.flash)
+			}
 			d.redirect(w, localPath(c.to))
 			return nil
 		}
 		return d.render(v, w, cmp.Or(c.status, http.StatusOK), p.name, c)
 	}
+}
+
+// loadPosted loads a page for a posted form.
+func (p *page) loadPosted(v *visit, w http.ResponseWriter) (*content, error) {
+	if p.uploaded != nil {
+		return p.uploaded(v, w)
+	}
+	if err := v.readForm(w); err != nil {
+		return nil, err
+	}
+	return p.posted(v)
 }
 
 // readForm parses the posted form.

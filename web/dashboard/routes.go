@@ -21,6 +21,7 @@ func New(o Options) (*Dashboard, error) {
 		Options: o, streams: auth.NewConcurrencyLimit(auth.MaxStreams, auth.MaxStreamsPerToken),
 		fragmentCache: newCache[[]fragment](fragmentLife), sparkCache: newCache[sparks](chartsLife),
 		respondentCache: newCache[respondentHistory](chartsLife),
+		uploads:         auth.NewConcurrencyLimit(maxUploads, maxUploads/2),
 		chartCache:      newCache[*charts](chartsLife), surveyCache: newCache[[]surveyCard](chartsLife),
 		origins: http.NewCrossOriginProtection(), routes: map[string]http.Handler{},
 	}
@@ -43,7 +44,8 @@ func pages() []*page {
 		[]*page{{name: "overview", path: "/", nav: "Overview", load: loadOverview, live: []string{"summary", "channels", "surveys", "wallboard", "processes"}}, channelPage()},
 		channelFormPages(),
 		contactPages(), peoplePages(), personPages(), purposePages(), limitPages(), surveyPages(), routerPages(), webhookPages(),
-		[]*page{{name: "audit", path: "/audit", nav: "Audit", scopes: []operators.Scope{operators.ScopeChannelsAdmin}, load: loadAudit, live: []string{"entries"}}},
+		[]*page{{name: "audit", path: "/audit", nav: "Audit", scopes: []operators.Scope{operators.ScopeChannelsAdmin}, load: loadAudit, live: []string{"entries"}, files: map[string]handler{"/audit/export.csv": exportAudit}}},
+		[]*page{{name: "search", path: searchPath, load: loadSearch, posted: search}},
 	)
 }
 
@@ -86,13 +88,21 @@ func contactPages() []*page {
 	const one = "/contacts/{id}"
 	reader, writer := []operators.Scope{operators.ScopeContactsRead}, []operators.Scope{operators.ScopeContactsWrite}
 	return []*page{
-		{name: "contacts", path: "/contacts", nav: "Contacts", scopes: reader, load: loadContacts, live: []string{"list"}, posted: searchNumber},
+		{
+			name: "contacts", path: "/contacts", nav: "Contacts", scopes: reader, load: loadContacts, live: []string{"list"}, posted: searchNumber,
+			actions: []action{{path: cancelContactsPath, scopes: writer, ask: askCancelContacts, run: cancelContacts}},
+			files:   map[string]handler{"/contacts/_export.csv": exportContacts},
+		},
+		{name: "contact_new", path: newContactPath, scopes: writer, load: loadNewContact, posted: sendContact},
+		{name: "contact_import", path: importPath, scopes: writer, load: loadImport, uploaded: previewFile},
+		{name: "contact_import", path: sendFilePath, scopes: writer, load: loadImport, uploaded: sendFile},
 		{
 			name: "contact", path: one, scopes: reader, load: loadContact, live: []string{"contact"},
 			actions: []action{{path: one + "/cancel", scopes: writer, ask: askCancel, run: cancelContact}},
 		},
 		{
 			name: "dead", path: deadLettersPath, nav: "Dead letters", scopes: reader, load: loadDeadGroups, live: []string{"groups"},
+			files: map[string]handler{deadLettersPath + "/export.csv": exportDeadLetters},
 			actions: []action{
 				{path: deadLettersPath + "/requeue", scopes: writer, ask: askRequeue, run: bulkDeadLetters("requeue", "requeued")},
 				{path: deadLettersPath + "/discard", scopes: writer, ask: askDiscard, run: bulkDeadLetters("discard", "discarded")},
@@ -242,7 +252,7 @@ func (d *Dashboard) route() error {
 		if len(p.live) > 0 {
 			d.routes["GET /live"+exact(p.path)] = d.withSession(p.scopes, d.stream(p))
 		}
-		if p.posted != nil {
+		if p.posted != nil || p.uploaded != nil {
 			d.routes["POST "+exact(p.path)] = d.withSession(p.scopes, d.serveForm(p))
 		}
 		if p.sent != nil {

@@ -1,24 +1,17 @@
 package surveys
 
 import (
-	"encoding/csv"
 	"encoding/json"
-	"log/slog"
 	"maps"
 	"math"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"weir"
 	"weir/surveys"
 	"weir/surveys/respondents"
-	"weir/web/auth"
 	"weir/web/httpjson"
 	"weir/web/route"
 )
@@ -45,36 +38,32 @@ type exportSource struct {
 	respondents respondentStore
 	log         logStore
 	tokens      surveys.Tokens
-	ending      func() bool // downloads end now
-	logger      *slog.Logger
 }
 
 // exportRoutes serves the downloads of a survey.
 type exportRoutes struct {
 	finder
-	transfers *auth.ConcurrencyLimit // limits imports and downloads
+	downloads *route.Downloads
 	from      exportSource
 }
 
 func (s exportRoutes) routes() []*route.Route {
-	const help = "A connection that breaks off before the end means that the file is not whole. " +
-		"A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none."
 	return []*route.Route{
 		{
 			Method: "GET", Path: Path + "/results.csv", ID: "get-results", Tag: "surveys",
 			Summary: "Results, one row per respondent",
 			Description: "Columns that every survey has, then the attributes in order (up to 100; one with the name of another column is attributes.name), " +
-				"then other_attributes with the rest as JSON. " + help,
+				"then other_attributes with the rest as JSON. " + route.CSVHelp,
 			Query:    respondentFilters(),
-			Download: CSVType, Serve: s.download("results", (*csvDownload).results),
+			Download: route.CSVType, Serve: s.download("results", (*csvDownload).results),
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the file"}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
 		{
 			Method: "GET", Path: Path + "/log.csv", ID: "get-survey-log", Tag: "surveys",
-			Summary: "What happened in a survey, oldest first", Description: help,
+			Summary: "What happened in a survey, oldest first", Description: route.CSVHelp,
 			Query:    []httpjson.Parameter{{Name: "after", Kind: "integer", Maximum: math.MaxInt64, Default: int64(0), Description: "only entries with a greater id"}},
-			Download: CSVType, Serve: s.download("log", (*csvDownload).log),
+			Download: route.CSVType, Serve: s.download("log", (*csvDownload).log),
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the file"}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
@@ -83,13 +72,11 @@ func (s exportRoutes) routes() []*route.Route {
 
 // csvDownload is one CSV file in progress.
 type csvDownload struct {
+	*route.CSV
 	from exportSource
-	c    *route.Call
-	out  *csv.Writer
 }
 
-// download returns the handler of a file about a survey. The HTTP header is written with
-// the first row: until then write may return an error, which is a normal problem response.
+// download returns the handler of a file about a survey.
 func (s exportRoutes) download(name string, write func(d *csvDownload, v surveys.Survey) error) func(*route.Call, http.ResponseWriter) error {
 	return func(c *route.Call, w http.ResponseWriter) error {
 		ctx, cancel := route.StepTimeout(c)
@@ -98,65 +85,15 @@ func (s exportRoutes) download(name string, write func(d *csvDownload, v surveys
 		if err != nil {
 			return err
 		}
-		release, err := acquireTransfer(c, s.transfers)
-		if err != nil {
-			return err
-		}
-		defer release()
-		p := route.NewDeadlines(w)
-		p.ClearRead()
-		w.Header().Set("Content-Type", CSVType+"; charset=utf-8")
-		w.Header().Set("Content-Disposition", `attachment; filename="`+v.Name+"-"+name+`.csv"`)
-		if err := write(&csvDownload{s.from, c, csv.NewWriter(p)}, v); err != nil {
-			w.Header().Del("Content-Disposition")
-			return err
-		}
-		return nil
+		return s.downloads.Write(c, w, v.Name+"-"+name, func(f *route.CSV) error { return write(&csvDownload{f, s.from}, v) })
 	}
-}
-
-func (d *csvDownload) row(cells []string) {
-	for i := range cells {
-		cells[i] = escapeFormula(cells[i])
-	}
-	_ = d.out.Write(cells) // the writer keeps its error
-}
-
-// abort aborts the connection: a truncated file must not look complete.
-func (d *csvDownload) abort(err error) {
-	d.from.logger.WarnContext(d.c, "download aborted", slog.Any("error", err))
-	panic(http.ErrAbortHandler)
-}
-
-// plainNumber matches what a spreadsheet reads as a number, with or without a
-// sign.
-var plainNumber = regexp.MustCompile(`^[+-]?[0-9]+(\.[0-9]+)?$`)
-
-// formulaSigns are the characters that begin a formula, with all characters
-// that normalize to them.
-const formulaSigns = "=+-@＝＋－＠﹦﹢﹣﹫⁼⁺⁻₌₊₋−"
-
-// escapeFormula prevents a spreadsheet from reading a text as a formula (CSV
-// injection), by prefixing an apostrophe. It examines the first visible
-// character in its normalized form: a full-width sign, or a sign after
-// whitespace or zero-width characters, begins a formula too. Numbers, including
-// phone numbers, stay unchanged.
-func escapeFormula(cell string) string {
-	invisible := func(r rune) bool {
-		return r != '\t' && r != '\r' && (unicode.IsSpace(r) || unicode.In(r, unicode.Cf, unicode.Cc, unicode.Variation_Selector))
-	}
-	first, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(cell, invisible))
-	if !plainNumber.MatchString(cell) && strings.ContainsRune("\t\r"+formulaSigns, first) {
-		return "'" + cell
-	}
-	return cell
 }
 
 // results writes one row per respondent. A first pass collects the attribute
 // names; attributes beyond MaxAttributes, and new ones that appear meanwhile,
 // go into one column as JSON.
 func (d *csvDownload) results(v surveys.Survey) error {
-	f, err := respondentFilter(d.c, v)
+	f, err := respondentFilter(d.Call, v)
 	if err != nil {
 		return err
 	}
@@ -164,11 +101,13 @@ func (d *csvDownload) results(v surveys.Survey) error {
 	if err != nil {
 		return err
 	}
-	d.row(resultHeader(names))
+	d.Row(resultHeader(names))
 	how := progressOf(v)
-	err = d.pages(f, func(r *surveys.Respondent) { d.row(resultRow(shownRespondent(d.c, d.from.tokens, how, r), r, names)) })
+	err = d.pages(f, func(r *surveys.Respondent) {
+		d.Row(resultRow(shownRespondent(d.Call, d.from.tokens, how, r), r, names))
+	})
 	if err != nil {
-		d.abort(err)
+		d.Abort(err)
 	}
 	return nil
 }
@@ -192,10 +131,10 @@ func (d *csvDownload) attributes(f surveys.Filter) ([]string, error) {
 func (d *csvDownload) pages(f surveys.Filter, each func(*surveys.Respondent)) error {
 	f.Limit = route.PageRows
 	for {
-		if err := d.checkContinue(); err != nil {
+		if err := d.CheckContinue(); err != nil {
 			return err
 		}
-		ctx, cancel := route.StepTimeout(d.c)
+		ctx, cancel := route.StepTimeout(d)
 		rows, next, err := d.from.respondents.Respondents(ctx, f)
 		cancel()
 		if err != nil {
@@ -208,8 +147,8 @@ func (d *csvDownload) pages(f surveys.Filter, each func(*surveys.Respondent)) er
 			}
 			each(&rows[i])
 		}
-		if d.out.Flush(); d.out.Error() != nil {
-			return d.out.Error()
+		if err := d.Flush(); err != nil {
+			return err
 		}
 		if next == 0 {
 			return nil
@@ -217,16 +156,6 @@ func (d *csvDownload) pages(f surveys.Filter, each func(*surveys.Respondent)) er
 		f.After = next
 		f.Limit = min(route.PageRows, max(route.PageRows/100, f.Limit*2*route.PageBytes/size))
 	}
-}
-
-func (d *csvDownload) checkContinue() error {
-	if d.from.ending() {
-		return route.ErrDraining()
-	}
-	if !d.c.Principal.StillAdmitted() {
-		return auth.ErrWrongToken()
-	}
-	return d.c.Err()
 }
 
 func resultHeader(names []string) []string {
@@ -283,31 +212,30 @@ func moment(t time.Time) string {
 
 // log writes the events of a survey, oldest first.
 func (d *csvDownload) log(v surveys.Survey) error {
-	rows, err := d.entries(v.ID, int64(d.c.Query.Int("after")))
+	rows, err := d.entries(v.ID, int64(d.Query.Int("after")))
 	if err != nil {
 		return err
 	}
-	d.row(logColumns())
+	d.Row(logColumns())
 	for len(rows) > 0 {
 		for i := range rows {
-			d.row(logRow(&rows[i]))
+			d.Row(logRow(&rows[i]))
 		}
-		if d.out.Flush(); d.out.Error() != nil {
-			d.abort(d.out.Error())
+		if err := d.Flush(); err != nil {
+			d.Abort(err)
 		}
 		if rows, err = d.entries(v.ID, rows[len(rows)-1].ID); err != nil {
-			d.abort(err)
+			d.Abort(err)
 		}
 	}
-	d.out.Flush() // the header of a log without entries
-	return nil
+	return d.Flush() // the header of a log without entries
 }
 
 func (d *csvDownload) entries(survey, after int64) ([]surveys.LogEntry, error) {
-	if err := d.checkContinue(); err != nil {
+	if err := d.CheckContinue(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := route.StepTimeout(d.c)
+	ctx, cancel := route.StepTimeout(d)
 	defer cancel()
 	return d.from.log.Log(ctx, survey, after, route.PageRows)
 }

@@ -22,10 +22,7 @@ import (
 	"weir/web/route"
 )
 
-const (
-	CSVType    = "text/csv"
-	NDJSONType = "application/x-ndjson"
-)
+const NDJSONType = "application/x-ndjson"
 
 const (
 	// maxRejected is the number of bad rows after which an import fails: the
@@ -74,7 +71,7 @@ func (s importRoute) routes() []*route.Route {
 			{Name: "duplicates", Kind: "string", Enum: []string{"skip", "error", "update"}, Single: true, Default: "skip", Description: "skip rows whose number the survey has, reject them, or update the attributes of the respondent if it was not contacted yet; of a file, update requires on_error=skip"},
 			{Name: "encoding", Kind: "string", Enum: respondents.Encodings(), Single: true, Description: "of a file; absent: the charset of the content type, else UTF-16 if the file begins with its mark, else UTF-8"},
 		},
-		Body: route.TypeOf[RespondentsBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBatchBody, Uploads: []string{CSVType, NDJSONType},
+		Body: route.TypeOf[RespondentsBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBatchBody, Uploads: []string{route.CSVType, NDJSONType},
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "what came of them", Body: route.TypeOf[ImportView]()}},
 		Refusal: route.TypeOf[ImportProblem](),
 		Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
@@ -116,7 +113,7 @@ func formatOf(r *http.Request, rt *route.Route) (_ respondents.Format, encoding 
 	compression := r.Header.Get("Content-Encoding")
 	known := compression == "" || strings.EqualFold(compression, "identity")
 	switch {
-	case err == nil && known && got == CSVType:
+	case err == nil && known && got == route.CSVType:
 		return respondents.CSV, params["charset"], nil
 	case err == nil && known && got == NDJSONType:
 		return respondents.NDJSON, params["charset"], nil
@@ -258,7 +255,7 @@ func (s importRoute) importRows(c *route.Call, w http.ResponseWriter, v surveys.
 		c.Errors.Add("/duplicates", "content", "update requires on_error=skip: respondents are corrected before the whole file is read")
 		return c.Invalid()
 	}
-	release, err := acquireTransfer(c, s.transfers)
+	release, err := route.AcquireTransfer(c, s.transfers)
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,6 @@ package surveys
 
 import (
 	"context"
-	"fmt"
-	"log/slog"
 	"net/http"
 	"regexp"
 	"slices"
@@ -46,10 +44,8 @@ type Options struct {
 	MaxImport   int64          // bytes of one import of respondents
 	// MayCall returns why a URL must not be called; nil: every URL may be.
 	MayCall   func(url string) error
-	Logger    *slog.Logger
-	Ending    func() bool // imports and exports end now
+	Downloads *route.Downloads // also limits and ends imports
 	Now       func() time.Time
-	Transfers *auth.ConcurrencyLimit // limits imports and downloads
 }
 
 // Routes returns the route table.
@@ -57,13 +53,13 @@ func Routes(o Options) []*route.Route {
 	find := finder{o.SurveyStore}
 	definitions := surveyRoutes{finder: find, store: o.SurveyStore, broker: o.Surveys, mayCall: o.MayCall, now: o.Now}
 	imports := importRoute{
-		finder: find, maxImport: o.MaxImport, transfers: o.Transfers, changed: o.Surveys.Changed,
-		into: importTarget{store: o.SurveyStore, importer: o.Importer, now: o.Now, ending: o.Ending, logger: o.Logger},
+		finder: find, maxImport: o.MaxImport, transfers: o.Downloads.Transfers, changed: o.Surveys.Changed,
+		into: importTarget{store: o.SurveyStore, importer: o.Importer, now: o.Now, ending: o.Downloads.Ending, logger: o.Downloads.Logger},
 	}
 	people := respondentFinder{finder: find, store: o.SurveyStore, tokens: o.Tokens}
 	exports := exportRoutes{
-		finder: find, transfers: o.Transfers,
-		from: exportSource{respondents: o.SurveyStore, log: o.SurveyStore, tokens: o.Tokens, ending: o.Ending, logger: o.Logger},
+		finder: find, downloads: o.Downloads,
+		from: exportSource{respondents: o.SurveyStore, log: o.SurveyStore, tokens: o.Tokens},
 	}
 	return slices.Concat(
 		definitions.routes(), logRoute{find, o.SurveyStore}.routes(), definitions.stepRoutes(),
@@ -129,21 +125,5 @@ func (f finder) onSurvey(serve func(*route.Call, surveys.Survey) (route.Reply, e
 			return route.Reply{}, err
 		}
 		return serve(c, v)
-	}
-}
-
-// acquireTransfer waits until an import or a download may begin, so that memory
-// stays bounded however many clients connect at once.
-func acquireTransfer(c *route.Call, limit *auth.ConcurrencyLimit) (release func(), err error) {
-	release, ok := limit.Acquire(c, c.Principal.ID(), route.AcquireTime)
-	if ok {
-		return release, nil
-	}
-	if err := c.Err(); err != nil {
-		return nil, err
-	}
-	return nil, &weir.Error{
-		Code: weir.CodeUnavailable, RetryAfter: route.AcquireTime,
-		Message: fmt.Sprintf("too many imports and downloads at once (at most %d, %d with one token); try again later", route.MaxTransfers, route.MaxTransfersPerToken),
 	}
 }

@@ -140,6 +140,27 @@
     stay(e.target, e.submitter);
   });
 
+  // "/" leads to the search box, unless the reader is typing.
+  document.addEventListener("keydown", function (e) {
+    var box = document.getElementById("search-all");
+    if (e.key !== "/" || e.ctrlKey || e.metaKey || e.altKey || !box || dialog && dialog.open) return;
+    if (e.target.closest && e.target.closest("input:not([type=checkbox]), select, textarea")) return;
+    e.preventDefault();
+    box.focus();
+    box.select();
+  });
+
+  // A box that selects all rows of a table, which needs this script.
+  function showAll(root) {
+    var all = root.querySelector("#select-all");
+    if (all) all.hidden = false;
+  }
+  showAll(document);
+  document.addEventListener("change", function (e) {
+    if (e.target.id !== "select-all") return;
+    document.querySelectorAll("input[name=contact]").forEach(function (box) { box.checked = e.target.checked; });
+  });
+
   // Live regions.
   var from = document.body.dataset.stream;
   var status = document.getElementById("connection");
@@ -157,18 +178,25 @@
     var place = document.getElementById(id);
     if (!place) return;
     var at = document.activeElement;
-    if (at && place.contains(at) && /^(INPUT|SELECT|TEXTAREA)$/.test(at.tagName)) return; // the reader is typing there
+    if (at && place.contains(at) && at.type !== "checkbox" && /^(INPUT|SELECT|TEXTAREA)$/.test(at.tagName)) return; // the reader is typing there
+    var checked = [];
+    place.querySelectorAll("input[type=checkbox]:checked").forEach(function (box) { checked.push(box.id); });
     var open = [];
     place.querySelectorAll("details[open]").forEach(function (d) {
       open.push(d.id || Array.prototype.indexOf.call(place.querySelectorAll("details"), d));
     });
     var focused = at && place.contains(at) ? at : null;
-    var stops = "a[href], button, summary, [tabindex]";
+    var stops = "a[href], button, input, summary, [tabindex]";
     var nth = focused ? Array.prototype.indexOf.call(place.querySelectorAll(stops), focused) : -1; // for those without an id
     var left = {};
     place.querySelectorAll(".scroll").forEach(function (s, i) { left[i] = [s.scrollLeft, s.scrollTop]; });
     place.innerHTML = html;
     localize(place);
+    showAll(place);
+    checked.forEach(function (id) {
+      var box = document.getElementById(id);
+      if (box) box.checked = true;
+    });
     open.forEach(function (key) {
       var d = typeof key === "number" ? place.querySelectorAll("details")[key] : document.getElementById(key);
       if (d) d.open = true;

@@ -34,17 +34,12 @@ const example = `  weir contact send sms --to +15550001 --message "Please call u
 func Command(a *app.App) *cobra.Command {
 	r := a.NewConnection().Completing("CHANNEL", app.ChannelNames)
 	return r.APIGroup("contact", "Queue, find, show and cancel contacts", about, example,
-		sendCommand(a, r), listCommand(a, r), showCommand(a.Clock, r), timelineCommand(a.Clock, r), cancelCommand(a.Console, r))
+		sendCommand(a, r), listCommand(a, r), showCommand(a.Clock, r), timelineCommand(a.Clock, r), cancelCommand(a, r), exportCommand(a, r))
 }
 
 // listCommand makes "weir contact list".
 func listCommand(a *app.App, r *app.Connection) *cobra.Command {
 	q := contactQuery{limit: 100}
-	p := &q.p
-	var outcomes []string
-	for _, o := range weir.Outcomes() {
-		outcomes = append(outcomes, string(o))
-	}
 	c := r.WatchCommand("list", "List contacts", `List contacts, newest first by acceptance; with --state or --outcome, by when they
 entered that state. --order oldest lists by channel, in order of acceptance.
 --finished-after lists over all channels in the order of the ends.
@@ -64,27 +59,10 @@ histories.`, `  weir contact list --channel sms --state queued,sending
 		})
 	c.SuggestFor = []string{"find", "search"}
 	c.PreRunE = func(c *cobra.Command, _ []string) error { return readQuery(a.Console, c, &q) }
+	q.filterFlags(a, c, r)
 	f := c.Flags()
-	f.StringVar(&p.Channel, "channel", "", "only contacts of this channel")
-	f.StringSliceVar(&q.states, "state", nil, "only contacts in these states: queued, sending, active, unknown, done (comma-separated)")
-	f.StringVar(&p.Outcome, "outcome", "", "only contacts with this outcome: "+strings.Join(outcomes[:len(outcomes)-1], ", ")+" or "+outcomes[len(outcomes)-1])
-	f.StringVar(&p.Survey, "survey", "", "only contacts of this survey")
-	f.StringVar(&p.Key, "key", "", "only contacts with this idempotency key")
 	f.StringVar(&q.number, "to", "", "only contacts to this phone number; \"-\" reads it from standard input")
-	f.StringVar(&p.Order, "order", "newest", "newest or oldest first")
-	a.Clock.TimeFlag(c, &p.Since, "since", "only contacts accepted at or after")
-	a.Clock.TimeFlag(c, &p.Until, "until", "only contacts accepted before")
-	a.Clock.TimeFlag(c, &p.FinishedSince, "finished-since", "only contacts done at or after")
-	a.Clock.TimeFlag(c, &p.FinishedAfter, "finished-after", "only contacts done after, the earliest end first")
-	a.Clock.TimeFlag(c, &p.FinishedUntil, "finished-until", "only contacts done before")
 	f.IntVar(&q.limit, "limit", q.limit, "maximum number of contacts; 0: all")
-	r.CompleteFlag(c, "channel", app.ChannelNames)
-	r.CompleteFlag(c, "survey", app.SurveyNames)
-	for flag, words := range map[string][]string{
-		"state": {"queued", "sending", "active", "unknown", "done"}, "outcome": outcomes, "order": {"newest", "oldest"},
-	} {
-		_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
-	}
 	return c
 }
 
@@ -96,15 +74,48 @@ type contactQuery struct {
 	limit  int
 }
 
+// filterFlags adds the flags that a list and an export share.
+func (q *contactQuery) filterFlags(a *app.App, c *cobra.Command, r *app.Connection) {
+	p := &q.p
+	var outcomes []string
+	for _, o := range weir.Outcomes() {
+		outcomes = append(outcomes, string(o))
+	}
+	f := c.Flags()
+	f.StringVar(&p.Channel, "channel", "", "only contacts of this channel")
+	f.StringSliceVar(&q.states, "state", nil, "only contacts in these states: queued, sending, active, unknown, done (comma-separated)")
+	f.StringVar(&p.Outcome, "outcome", "", "only contacts with this outcome: "+strings.Join(outcomes[:len(outcomes)-1], ", ")+" or "+outcomes[len(outcomes)-1])
+	f.StringVar(&p.Survey, "survey", "", "only contacts of this survey")
+	f.StringVar(&p.Key, "key", "", "only contacts with this idempotency key")
+	f.StringVar(&p.Order, "order", "newest", "newest or oldest first")
+	a.Clock.TimeFlag(c, &p.Since, "since", "only contacts accepted at or after")
+	a.Clock.TimeFlag(c, &p.Until, "until", "only contacts accepted before")
+	a.Clock.TimeFlag(c, &p.FinishedSince, "finished-since", "only contacts done at or after")
+	a.Clock.TimeFlag(c, &p.FinishedAfter, "finished-after", "only contacts done after, the earliest end first")
+	a.Clock.TimeFlag(c, &p.FinishedUntil, "finished-until", "only contacts done before")
+	r.CompleteFlag(c, "channel", app.ChannelNames)
+	r.CompleteFlag(c, "survey", app.SurveyNames)
+	for flag, words := range map[string][]string{
+		"state": {"queued", "sending", "active", "unknown", "done"}, "outcome": outcomes, "order": {"newest", "oldest"},
+	} {
+		_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	}
+}
+
+// readFilter reads the flags of a filter whose values are not fields as they stand.
+func (q *contactQuery) readFilter(c *cobra.Command) {
+	q.p.State = strings.Join(q.states, ",")
+	if !q.p.FinishedAfter.IsZero() && !c.Flags().Changed("order") {
+		q.p.Order = "oldest"
+	}
+}
+
 // readQuery checks the flags of a list, and reads the phone number from standard input if asked to.
 func readQuery(console *app.Console, c *cobra.Command, q *contactQuery) error {
 	if q.limit < 0 {
 		return command.UsageError(c, "--limit must be 0 or more")
 	}
-	q.p.State = strings.Join(q.states, ",")
-	if !q.p.FinishedAfter.IsZero() && !c.Flags().Changed("order") {
-		q.p.Order = "oldest"
-	}
+	q.readFilter(c)
 	if !c.Flags().Changed("to") {
 		return nil
 	}
@@ -211,23 +222,4 @@ func callText(call client.Call) string {
 		return ""
 	}
 	return string(text)
-}
-
-// cancelCommand makes "weir contact cancel".
-func cancelCommand(console *app.Console, r *app.Connection) *cobra.Command {
-	return app.Confirmable(r.APICommand("cancel ID", "Cancel a contact", `Cancel a contact. A queued contact is done at once. For a contact in flight the provider
-is asked to cancel it; it is done when its outcome is known.`, "  weir contact cancel 1-1w9gn3k1c740 --yes",
-		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
-			if err := console.Confirm(c, "this cancels contact "+args[0]); err != nil {
-				return err
-			}
-			x, err := to.CancelContact(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			if x.State == "done" {
-				return r.PrintResult("%s: %s", args[0], cmp.Or(x.Outcome, x.State))
-			}
-			return r.PrintResult("%s: %s, canceling", args[0], x.State)
-		}))
 }

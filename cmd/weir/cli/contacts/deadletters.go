@@ -48,7 +48,7 @@ func (d *deadLetterFilter) given() bool {
 func DeadLettersCommand(a *app.App) *cobra.Command {
 	r := a.NewConnection()
 	return r.APIGroup("dlq", "List, requeue and discard dead letters", deadLettersAbout, deadLettersExample,
-		deadLetterGroupsCommand(a, r), deadLetterListCommand(a, r),
+		deadLetterGroupsCommand(a, r), deadLetterListCommand(a, r), deadLetterExportCommand(a, r),
 		deadLetterActionCommand(a, r, "requeue", "Queue dead letters again", `Queue dead letters again, each as a new contact with the same content. Running the
 command twice does not contact a person twice. Dead letters whose window is closed, or
 whose channel was deleted, are skipped.`, "queues %s again", "queued again"),
@@ -90,6 +90,24 @@ func deadLetterListCommand(a *app.App, r *app.Connection) *cobra.Command {
 		})
 	d.add(a.Clock, c, r)
 	app.LimitFlag(c, &limit, "maximum number of dead letters; 0: all")
+	return c
+}
+
+// deadLetterExportCommand makes "weir dlq export".
+func deadLetterExportCommand(a *app.App, r *app.Connection) *cobra.Command {
+	var d deadLetterFilter
+	var e app.Export
+	c := r.APICommand("export", "Export dead letters to a CSV file", `Write a row for each dead letter, by channel, newest first. Without pii:read phone numbers
+are masked. An incomplete export leaves no file.`, "  weir dlq export --channel sms --outcome lost",
+		func(ctx context.Context, c *cobra.Command, to *client.Client, _ []string) error {
+			body, err := to.ExportDeadLetters(ctx, client.ExportDeadLettersParams{Channel: d.Channel, Outcome: d.Outcome, Reason: d.Reason, Since: d.Since, Until: d.Until})
+			if err != nil {
+				return err
+			}
+			return e.Write(a, c, r, body, "dead-letters.csv")
+		})
+	d.add(a.Clock, c, r)
+	e.AddTo(c, "dead-letters.csv")
 	return c
 }
 

@@ -39,7 +39,26 @@ func AuditCommand(a *app.App) *cobra.Command {
 	a.Clock.TimeFlag(c, &p.Since, "since", "only entries at or after")
 	a.Clock.TimeFlag(c, &p.Until, "until", "only entries before")
 	app.LimitFlag(c, &limit, "maximum number of entries; 0: all")
+	c.AddCommand(auditExportCommand(a, r))
 	r.AddConnectionFlags(c)
+	return c
+}
+
+// auditExportCommand makes "weir audit export".
+func auditExportCommand(a *app.App, r *app.Connection) *cobra.Command {
+	var p client.ExportAuditParams
+	var e app.Export
+	c := r.APICommand("export", "Export the audit log to a CSV file", "Write a row for each entry, newest first. An incomplete export leaves no file.", "  weir audit export --since 24h",
+		func(ctx context.Context, c *cobra.Command, to *client.Client, _ []string) error {
+			body, err := to.ExportAudit(ctx, p)
+			if err != nil {
+				return err
+			}
+			return e.Write(a, c, r, body, "audit.csv")
+		})
+	a.Clock.TimeFlag(c, &p.Since, "since", "only entries at or after")
+	a.Clock.TimeFlag(c, &p.Until, "until", "only entries before")
+	e.AddTo(c, "audit.csv")
 	return c
 }
 

@@ -1,4 +1,4 @@
-package surveys
+package route
 
 import "testing"
 

@@ -1,0 +1,258 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"weir"
+	"weir/operators"
+	"weir/web/httpjson"
+	"weir/web/route"
+)
+
+// Limits of one request that cancels many contacts.
+const (
+	maxCanceled = 10_000
+	maxCounted  = 1_000_000
+	cancelTime  = 12 * time.Second // then the response reports that more may remain
+	countTime   = 5 * time.Second
+	// cancelsAtOnce is how many contacts are canceled at a time: their commits share transactions.
+	cancelsAtOnce = 64
+)
+
+// CancelBody selects the contacts of a request that cancels many.
+type CancelBody struct {
+	All      bool       `json:"all,omitempty" doc:"all contacts that are not done; required if no other field selects some"`
+	Channel  string     `json:"channel,omitempty" minLength:"1" maxLength:"63" doc:"name of the channel"`
+	States   []string   `json:"states,omitempty" minItems:"1" maxItems:"4" enum:"queued,sending,active,unknown" doc:"only contacts in these states; absent: in all four"`
+	Survey   string     `json:"survey,omitempty" minLength:"1" maxLength:"64" doc:"name of the survey"`
+	Key      string     `json:"key,omitempty" minLength:"1" maxLength:"200" doc:"idempotency key, chosen by the client"`
+	Since    *time.Time `json:"since,omitempty" doc:"contacts accepted at that instant or later"`
+	Until    *time.Time `json:"until,omitempty" doc:"contacts accepted before"`
+	Contacts []string   `json:"contacts,omitempty" minItems:"1" maxItems:"1000" doc:"these contacts; not with other filters"`
+	Limit    int        `json:"limit,omitempty" minimum:"1" maximum:"10000" doc:"max contacts to cancel; absent: 10000"`
+	DryRun   bool       `json:"dry_run,omitempty" doc:"only count"`
+}
+
+// CancelDone is the result of a request that cancels many contacts.
+type CancelDone struct {
+	DryRun   bool  `json:"dry_run" doc:"nothing was done"`
+	Matching int64 `json:"matching" doc:"of a dry run: contacts that a request would cancel; otherwise those that this request has tried to cancel"`
+	Waiting  int64 `json:"waiting" doc:"of those matching, how many are queued, and end as canceled at once"`
+	Canceled int64 `json:"canceled" doc:"how many ended as canceled"`
+	Asked    int64 `json:"asked" doc:"how many are in flight: the provider is asked to cancel them"`
+	Ended    int64 `json:"ended" doc:"how many ended otherwise before they could be canceled"`
+	More     bool  `json:"more" doc:"the limit or the time of a request ended it: more may match. Repeat the request"`
+}
+
+// cancelRoutes serves the cancellation of many contacts.
+type cancelRoutes struct {
+	lookup channelLookup
+	one    contactReader
+	store  contactLister
+	broker contactCanceler
+}
+
+func (r *cancelRoutes) table() []*route.Route {
+	return []*route.Route{{
+		Method: "POST", Path: "/v1/contacts:cancel", ID: "cancel-contacts", Tag: "contacts", Summary: "Cancel contacts",
+		Description: "Each as by DELETE: one that waits is done at once, and for one in flight the provider is asked. Contacts that are done, or being canceled already, are left out. " +
+			"A dry run counts, at most a million. Give the instant of the count as until, and the request cancels no contact that was accepted since. Repeating the request after a lost response is safe and continues where it ended.",
+		Body: route.TypeOf[CancelBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.cancel, Repeatable: true,
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "what was done", Body: route.TypeOf[CancelDone]()}},
+		Codes:   []weir.Code{weir.CodeNotFound},
+	}}
+}
+
+// cancellation is one request that cancels many contacts.
+type cancellation struct {
+	*cancelRoutes
+	filter weir.ContactFilter
+	refs   []weir.Ref // if the body lists contacts
+	limit  int
+	dry    bool
+
+	mu  sync.Mutex // guards out
+	out CancelDone
+}
+
+func (r *cancelRoutes) cancel(c *route.Call) (route.Reply, error) {
+	x, err := r.read(c)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	if x.refs != nil {
+		err = x.listed(c)
+	} else {
+		err = x.filtered(c)
+	}
+	// What was done before an error is done, and a repetition continues.
+	if err != nil {
+		return route.Reply{}, err
+	}
+	changes := []operators.FieldChange{{Field: "canceled", After: strconv.FormatInt(x.out.Canceled, 10)}, {Field: "asked", After: strconv.FormatInt(x.out.Asked, 10)}}
+	return route.Reply{Status: http.StatusOK, Body: x.out, DryRun: x.dry, Changes: changes}, nil
+}
+
+// read reads a body. It sets the path values from which the audit log takes the subject: the
+// channel, or the contact if the body lists exactly one.
+func (r *cancelRoutes) read(c *route.Call) (*cancellation, error) {
+	x := &cancellation{cancelRoutes: r, limit: maxCanceled}
+	text := func(name string) string { v, _ := c.Body[name].(string); return v }
+	if n, ok := c.Body["limit"].(float64); ok {
+		x.limit = int(n)
+	}
+	x.dry, _ = c.Body["dry_run"].(bool)
+	x.out.DryRun = x.dry
+	x.filter = weir.ContactFilter{Survey: text("survey"), Key: text("key"), Since: instantOf(c.Body["since"]), Until: instantOf(c.Body["until"])}
+	var states []string
+	given, _ := c.Body["states"].([]any)
+	for _, s := range given {
+		word, _ := s.(string)
+		states = append(states, word)
+	}
+	if states == nil {
+		states = []string{"queued", "sending", "active", "unknown"}
+	}
+	x.filter.States = statesOf(states)
+	x.refs = refsOf(c)
+	said := 0
+	for _, name := range []string{"channel", "states", "survey", "key", "since", "until"} {
+		if _, ok := c.Body[name]; ok {
+			said++
+		}
+	}
+	all, _ := c.Body["all"].(bool)
+	switch _, list := c.Body["contacts"]; {
+	case list && (said > 0 || all):
+		c.Errors.Add("/contacts", "conflict", "must not be combined with other filters")
+	case !list && said == 0 && !all:
+		c.Errors.Add("", "required", "must select contacts; set all to select all of them")
+	}
+	if err := c.Invalid(); err != nil {
+		return nil, err
+	}
+	if len(x.refs) == 1 {
+		c.Request.SetPathValue("id", x.refs[0].String())
+	}
+	if name := text("channel"); name != "" {
+		ch, err := r.lookup.named(c, name)
+		if err != nil {
+			return nil, err
+		}
+		x.filter.Channel = ch.ID
+		c.Request.SetPathValue("channel", ch.Name)
+	}
+	return x, nil
+}
+
+// refsOf reads the contacts that a body lists, each once.
+func refsOf(c *route.Call) []weir.Ref {
+	names, _ := c.Body["contacts"].([]any)
+	var refs []weir.Ref
+	seen := map[weir.Ref]bool{}
+	for i, name := range names {
+		word, _ := name.(string)
+		ref, err := weir.ParseRef(word)
+		if err != nil {
+			c.Errors.Add(fmt.Sprintf("/contacts/%d", i), "format", "must be the id of a contact")
+		} else if !seen[ref] {
+			refs = append(refs, ref)
+		}
+		seen[ref] = true
+	}
+	return refs
+}
+
+// listed cancels the contacts that the body lists. Those that do not exist count as ended: their
+// retention is over.
+func (x *cancellation) listed(ctx context.Context) error {
+	var open []weir.Contact
+	for _, ref := range x.refs {
+		contact, _, err := x.one.Contact(ctx, ref)
+		switch {
+		case weir.CodeOf(err) == weir.CodeNotFound, err == nil && contact.State == weir.Done:
+			x.out.Ended++
+		case err != nil:
+			return err
+		case !contact.CancelRequested:
+			open = append(open, contact)
+		}
+	}
+	if x.out.More = len(open) > x.limit; x.out.More {
+		open = open[:x.limit]
+	}
+	return x.each(ctx, open)
+}
+
+// filtered counts or cancels the contacts that match the filter, page by page.
+func (x *cancellation) filtered(ctx context.Context) error {
+	limit, until := int64(x.limit), time.Now().Add(cancelTime)
+	if x.dry {
+		limit, until = maxCounted, time.Now().Add(countTime)
+	}
+	for {
+		x.filter.Limit = int(min(int64(route.PageRows), limit-x.out.Matching))
+		rows, next, err := x.store.Contacts(ctx, x.filter)
+		if err != nil {
+			return err
+		}
+		open := rows[:0]
+		for i := range rows {
+			if !rows[i].CancelRequested {
+				open = append(open, rows[i])
+			}
+		}
+		if err := x.each(ctx, open); err != nil {
+			return err
+		}
+		if next == "" {
+			return nil
+		}
+		x.filter.Cursor = next
+		if x.out.Matching >= limit || time.Now().After(until) {
+			x.out.More = true
+			return nil
+		}
+	}
+}
+
+// each counts contacts, and cancels them unless the request is a dry run.
+func (x *cancellation) each(ctx context.Context, list []weir.Contact) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(cancelsAtOnce)
+	for i := range list {
+		x.out.Matching++
+		if list[i].State == weir.Queued {
+			x.out.Waiting++
+		}
+		if x.dry {
+			continue
+		}
+		group.Go(func() error { return x.cancelOne(ctx, list[i].Ref) })
+	}
+	return group.Wait()
+}
+
+func (x *cancellation) cancelOne(ctx context.Context, ref weir.Ref) error {
+	state, err := x.broker.Cancel(ctx, ref)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch code := weir.CodeOf(err); {
+	case code == weir.CodeConflict || code == weir.CodeNotFound: // it was done meanwhile
+		x.out.Ended++
+	case err != nil:
+		return err
+	case state == weir.Done:
+		x.out.Canceled++
+	default:
+		x.out.Asked++
+	}
+	return nil
+}

@@ -1,0 +1,198 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"weir"
+	"weir/operators"
+	"weir/web/auth"
+	"weir/web/httpjson"
+	"weir/web/route"
+)
+
+// exportRoutes serves lists as CSV files of any length. Each has the filter of its list.
+type exportRoutes struct {
+	contacts  contactRoutes
+	dead      deadLetterRoutes
+	audit     auditRoutes
+	downloads *route.Downloads
+}
+
+func (r *exportRoutes) table() []*route.Route {
+	file := func(path, id, tag, summary, about string, query []httpjson.Parameter, serve func(*route.CSV) error) *route.Route {
+		return &route.Route{
+			Method: "GET", Path: path + ".csv", ID: id, Tag: tag, Summary: summary, Description: about + " " + route.CSVHelp,
+			Query: query, Download: route.CSVType,
+			Serve: func(c *route.Call, w http.ResponseWriter) error {
+				return r.downloads.Write(c, w, id[len("export-"):], serve)
+			},
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "the file"}},
+			Codes:   []weir.Code{weir.CodeNotFound},
+		}
+	}
+	return []*route.Route{
+		file("/v1/contacts", "export-contacts", "contacts", "Export contacts, one row each",
+			"In the order of the list with the same filter. Without pii:read phone numbers are masked. labels, messages and call are JSON; attempts is the number of the latest one.", contactFilters(), r.writeContacts),
+		file("/v1/dead-letters", "export-dead-letters", "contacts", "Export dead letters, one row each",
+			"By channel, the latest first. Without pii:read phone numbers are masked. The columns that follow reason are those of the contact.", deadLetterFilters(), r.writeDeadLetters),
+		file("/v1/audit", "export-audit", "access", "Export the audit log, newest first",
+			"changes is JSON, as in the list.", auditFilters(), r.writeAudit),
+	}
+}
+
+func contactColumns() []string {
+	return []string{
+		"id", "channel", "key", "to", "priority", "survey", "purpose", "time_zone", "not_before", "not_after", "state", "outcome", "reason", "rule",
+		"queued_at", "finished_at", "attempts", "size", "segments", "labels", "messages", "call",
+	}
+}
+
+func contactRow(v *ContactView) []string {
+	attempts := 0
+	for i := range v.Attempts {
+		attempts = max(attempts, v.Attempts[i].Number)
+	}
+	labels, messages, call := "", "", ""
+	if len(v.Labels) > 0 {
+		labels = jsonCell(v.Labels)
+	}
+	if len(v.Messages) > 0 {
+		messages = jsonCell(v.Messages)
+	}
+	if v.Call != nil {
+		call = jsonCell(v.Call)
+	}
+	return []string{
+		v.ID, v.Channel, v.Key, v.To, v.Priority, v.Survey, v.Purpose, v.TimeZone, instantCell(v.NotBefore), instantCell(v.NotAfter), v.State, string(v.Outcome), v.Reason, string(v.Rule),
+		instantCell(&v.QueuedAt), instantCell(v.FinishedAt), strconv.Itoa(attempts), strconv.Itoa(v.Size), strconv.Itoa(v.Segments), labels, messages, call,
+	}
+}
+
+func jsonCell(v any) string {
+	raw, _ := json.Marshal(v) // encoding strings and numbers cannot fail
+	return string(raw)
+}
+
+func instantCell(t *time.Time) string {
+	if t == nil || t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+func (r *exportRoutes) writeContacts(w *route.CSV) error {
+	f, err := r.contacts.filter(w.Call)
+	if err != nil {
+		return err
+	}
+	f.Limit = route.PageRows
+	known := map[weir.ChannelID]weir.Channel{}
+	if name := w.Query.Text("channel"); name != "" {
+		ch, err := r.contacts.lookup.named(w, name)
+		if err != nil {
+			return err
+		}
+		f.Channel = ch.ID
+	}
+	return w.Pages(contactColumns(), func(cursor string) (string, error) {
+		ctx, cancel := route.StepTimeout(w)
+		defer cancel()
+		f.Cursor = cursor
+		rows, next, err := r.contacts.pages.store.Contacts(ctx, f)
+		if err != nil {
+			return "", err
+		}
+		for i := range rows {
+			ch, err := r.contacts.lookup.byID(ctx, rows[i].Channel, known)
+			if err != nil {
+				return "", err
+			}
+			v := shownContact(w.Call, &rows[i], ch.Name)
+			w.Row(contactRow(&v))
+		}
+		return next, nil
+	})
+}
+
+func (r *exportRoutes) writeDeadLetters(w *route.CSV) error {
+	f, err := r.dead.filter(w.Call)
+	if err != nil {
+		return err
+	}
+	f.Limit = route.PageRows
+	known := map[weir.ChannelID]weir.Channel{}
+	header := append([]string{"at", "outcome", "reason"}, contactColumns()...)
+	for i := range header[3:] {
+		header[3+i] = "contact_" + header[3+i]
+	}
+	return w.Pages(header, func(cursor string) (string, error) {
+		ctx, cancel := route.StepTimeout(w)
+		defer cancel()
+		f.Cursor = cursor
+		list, next, err := r.dead.store.DeadLetters(ctx, f)
+		if err != nil {
+			return "", err
+		}
+		for i := range list {
+			d := &list[i]
+			ch, err := r.dead.lookup.byID(ctx, d.Contact.Channel, known)
+			if err != nil {
+				return "", err
+			}
+			v := shownDeadLetter(w.Call, d, ch.Name)
+			w.Row(append([]string{instantCell(&v.At), string(v.Outcome), v.Reason}, contactRow(&v.Contact)...))
+		}
+		return next, nil
+	})
+}
+
+func (r *exportRoutes) writeAudit(w *route.CSV) error {
+	f := operators.AuditFilter{Limit: route.PageRows}
+	f.Since, _ = w.Instant("since")
+	f.Until, _ = w.Instant("until")
+	if err := w.Invalid(); err != nil {
+		return err
+	}
+	return w.Pages([]string{"id", "at", "token", "action", "subject", "status", "request", "changes"}, func(string) (string, error) {
+		ctx, cancel := route.StepTimeout(w)
+		defer cancel()
+		rows, err := r.audit.trail.Entries(ctx, f)
+		if err != nil {
+			return "", err
+		}
+		for i := range rows {
+			v := auditView(&rows[i], w.PII())
+			changes := ""
+			if len(v.Changes) > 0 {
+				changes = jsonCell(v.Changes)
+			}
+			w.Row([]string{v.ID, instantCell(&v.At), v.Token, v.Action, v.Subject, strconv.Itoa(v.Status), v.Request, changes})
+		}
+		if len(rows) < route.PageRows {
+			return "", nil
+		}
+		f.Before = rows[len(rows)-1].ID
+		return strconv.FormatInt(f.Before, 10), nil
+	})
+}
+
+// shownContact returns the view of a contact of a list, as the token may see it.
+func shownContact(c *route.Call, contact *weir.Contact, channel string) ContactView {
+	v := contactView(contact, channel, attemptViews(contact, nil))
+	if !c.PII() {
+		maskContact(&v)
+	}
+	return v
+}
+
+// shownDeadLetter returns the view of a dead letter, as the token may see it.
+func shownDeadLetter(c *route.Call, d *operators.DeadLetter, channel string) DeadView {
+	v := DeadView{At: d.At, Outcome: d.Outcome, Reason: d.Reason, Contact: shownContact(c, &d.Contact, channel)}
+	if !c.PII() {
+		v.Reason = auth.MaskText(v.Reason)
+	}
+	return v
+}

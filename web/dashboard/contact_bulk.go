@@ -1,0 +1,291 @@
+package dashboard
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"weir"
+	"weir/web/api"
+	"weir/web/dashboard/display"
+)
+
+// cancelContactsPath is the path of no contact: their ids begin with a digit.
+const cancelContactsPath = "/contacts/_cancel"
+
+// bulkFilter selects contacts for an action: those that are listed, or those that match the
+// filter of the list.
+type bulkFilter struct{ query url.Values }
+
+// Bulk returns the filter of the list, for its actions.
+func (l *contactList) Bulk() bulkFilter {
+	if l.ByID {
+		return bulkFilter{url.Values{"contact": {l.List[0].ID}}}
+	}
+	return l.filter()
+}
+
+// Back returns the page of the list.
+func (l *contactList) Back() string { return l.filter().Back() }
+
+// filter returns the filter of the list.
+func (l *contactList) filter() bulkFilter {
+	query := url.Values{}
+	for name, value := range map[string]string{"q": l.Text, "channel": l.Channel, "state": l.State, "outcome": l.Outcome, "survey": l.Survey, "from": l.Interval.From, "until": l.Interval.Until} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if l.ByFinished && l.Interval.Given() {
+		query.Set("time", "finished")
+	}
+	return bulkFilter{query}
+}
+
+// Back returns the page of the list.
+func (b bulkFilter) Back() string {
+	if len(b.query) == 0 {
+		return "/contacts"
+	}
+	return "/contacts?" + b.query.Encode()
+}
+
+// Cancel returns the path of the question before the matching contacts are canceled.
+func (b bulkFilter) Cancel(v *view) string { return withQuery(v.Link("/contacts", "_cancel"), b.query) }
+
+// Export returns the path of the matching contacts as a file.
+func (b bulkFilter) Export(v *view) string {
+	return withQuery(v.Link("/contacts", "_export.csv"), b.query)
+}
+
+func withQuery(path string, query url.Values) string {
+	if len(query) == 0 {
+		return path
+	}
+	return path + "?" + query.Encode()
+}
+
+// MayBeOpen reports whether contacts that are not done can match.
+func (b bulkFilter) MayBeOpen() bool {
+	return b.query.Get("outcome") == "" && b.query.Get("state") != weir.Done.String() && b.query.Get("time") != "finished"
+}
+
+// HasDead reports whether a contact of the page may be a dead letter.
+func (l *contactList) HasDead() bool {
+	return slices.ContainsFunc(l.List, func(c api.ContactView) bool { return slices.Contains(weir.DeadOutcomes(), c.Outcome) })
+}
+
+// HasOpen reports whether a contact of the page is not done.
+func (l *contactList) HasOpen() bool {
+	return slices.ContainsFunc(l.List, func(c api.ContactView) bool { return c.State != weir.Done.String() })
+}
+
+// bulkFilterOf reads a filter from the query of an action.
+func bulkFilterOf(asked url.Values) (bulkFilter, error) {
+	out := url.Values{}
+	for _, name := range []string{"q", "channel", "state", "outcome", "survey", "time", "from", "until"} {
+		if value := strings.TrimSpace(asked.Get(name)); value != "" {
+			out.Set(name, value)
+		}
+	}
+	if ids := asked["contact"]; len(ids) > 0 {
+		out = url.Values{"contact": ids}
+	}
+	_, err := readInterval(out)
+	return bulkFilter{out}, err
+}
+
+// body returns the request for the API. counted is the instant at which they were counted, which
+// excludes later ones; empty: there was no count.
+func (b bulkFilter) body(counted string) map[string]any {
+	if ids := b.query["contact"]; ids != nil {
+		return map[string]any{"contacts": ids}
+	}
+	body := filled("key", b.query.Get("q"), "channel", b.query.Get("channel"), "survey", b.query.Get("survey"))
+	if state := b.query.Get("state"); state != "" {
+		body["states"] = []string{state}
+	}
+	span, _ := readInterval(b.query) // it was checked
+	bounds := url.Values{}
+	span.put(bounds, "since", "until")
+	for name := range bounds {
+		body[name] = bounds.Get(name)
+	}
+	if len(body) == 0 {
+		body["all"] = true
+	}
+	// The earlier end holds: that of the filter, or the instant of the count that was confirmed.
+	if at, err := time.Parse(time.RFC3339, counted); err == nil && (span.until.IsZero() || at.Before(span.until)) {
+		body["until"] = counted
+	}
+	return body
+}
+
+// facts describes the filter in words.
+func (b bulkFilter) facts() []fact {
+	if ids := b.query["contact"]; ids != nil {
+		return []fact{{"Selected", display.Number(len(ids))}}
+	}
+	var list []fact
+	for _, name := range []string{"q", "channel", "state", "survey", "from", "until"} {
+		if value := b.query.Get(name); value != "" {
+			list = append(list, fact{map[string]string{"q": "key", "from": "queued from", "until": "queued until"}[name], value})
+			if last := &list[len(list)-1]; last.Name == "" {
+				last.Name = name
+			}
+		}
+	}
+	if len(list) == 0 {
+		return []fact{{"Filter", "all contacts that are not done"}}
+	}
+	return list
+}
+
+// back returns the page that the action was chosen on.
+func (b bulkFilter) back(asked url.Values) string {
+	if b.query.Has("contact") {
+		return localPath(cmp.Or(asked.Get("back"), "/contacts"))
+	}
+	return b.Back()
+}
+
+// countInstant returns the end of an interval that has all that was counted now: the next whole
+// millisecond, because an interval excludes its end.
+func (v *visit) countInstant() field {
+	return field{Name: "until", Type: "hidden", Value: v.Now().Truncate(time.Millisecond).Add(time.Millisecond).UTC().Format(time.RFC3339Nano)}
+}
+
+// askCancelContacts counts the contacts before it asks for confirmation.
+func askCancelContacts(v *visit) (*question, error) {
+	asked := v.r.URL.Query()
+	which, err := bulkFilterOf(asked)
+	if err != nil {
+		return nil, err
+	}
+	if !which.MayBeOpen() {
+		return nil, &problem{Status: http.StatusUnprocessableEntity, Detail: "contacts that are done cannot be canceled; remove the outcome, the state or the time of the end from the filter"}
+	}
+	if asked.Has("back") && !asked.Has("contact") {
+		return nil, errNoneSelected()
+	}
+	until := v.countInstant()
+	body := which.body(until.Value)
+	body["dry_run"] = true
+	var count api.CancelDone
+	if err := v.call(http.MethodPost, "/v1/contacts:cancel", body, &count); err != nil {
+		return nil, err
+	}
+	many := display.Plural(count.Matching, "contact", "contacts")
+	if count.More {
+		many = "at least " + many
+	}
+	q := &question{
+		title: "Cancel " + many, Button: "Cancel " + many, Danger: true, back: which.back(asked), Facts: append([]fact{{"Count", display.Number(count.Matching)}}, which.facts()...),
+		crumbs: []crumb{{Text: "Contacts", Link: "/contacts"}, {Text: "Cancel"}}, Fields: []field{until}, Text: cancelText(count),
+	}
+	return q, nil
+}
+
+// errNoneSelected refuses an action on a selection that is empty: it must not become one on all.
+func errNoneSelected() error {
+	return &problem{Status: http.StatusUnprocessableEntity, Detail: "no contact is selected; select contacts in the list first"}
+}
+
+// cancelText describes what will happen to the contacts that were counted.
+func cancelText(count api.CancelDone) string {
+	flying := count.Matching - count.Waiting
+	var parts []string
+	if count.Waiting > 0 {
+		parts = append(parts, display.Plural(count.Waiting, "contact waits, and ends", "contacts wait, and end")+" as canceled at once.")
+	}
+	if flying > 0 {
+		parts = append(parts, display.Plural(flying, "contact is", "contacts are")+" in flight: the provider is asked to cancel, and each ends with the outcome that the provider reports. They may still reach people.")
+	}
+	if len(parts) == 0 {
+		return "No contact that is not done, and not being canceled already, matches."
+	}
+	return strings.Join(append(parts, "This cannot be undone. Contacts that are queued from now on are not affected."), " ")
+}
+
+func cancelContacts(v *visit) (*done, error) {
+	asked := v.r.URL.Query()
+	which, err := bulkFilterOf(asked)
+	if err != nil {
+		return nil, err
+	}
+	if !which.MayBeOpen() || asked.Has("back") && !asked.Has("contact") {
+		return nil, errNoneSelected()
+	}
+	var out api.CancelDone
+	if err := v.call(http.MethodPost, "/v1/contacts:cancel", which.body(v.r.PostForm.Get("until")), &out); err != nil {
+		return nil, err
+	}
+	text := display.Plural(out.Canceled, "contact is", "contacts are") + " canceled."
+	if out.Asked > 0 {
+		text += " For " + display.Number(out.Asked) + " in flight, the provider is asked to cancel."
+	}
+	if out.Ended > 0 {
+		text += " " + display.Number(out.Ended) + " had ended before."
+	}
+	if out.More {
+		text += " More may match: repeat the action."
+	}
+	return &done{text: text, to: which.back(asked)}, nil
+}
+
+// exportContacts sends the contacts that match the filter of the list as a file.
+func exportContacts(v *visit, w http.ResponseWriter) error {
+	l, err := newContactList(v.caller, v.r.URL.Query())
+	if err != nil {
+		return err
+	}
+	return v.export(w, "/v1/contacts.csv", l.query())
+}
+
+func exportDeadLetters(v *visit, w http.ResponseWriter) error {
+	which, err := deadFilterOf(v.r.URL.Query())
+	if err != nil {
+		return err
+	}
+	return v.export(w, "/v1/dead-letters.csv", which.apiQuery())
+}
+
+func exportAudit(v *visit, w http.ResponseWriter) error {
+	span, err := readInterval(v.r.URL.Query())
+	if err != nil {
+		return err
+	}
+	query := url.Values{}
+	span.put(query, "since", "until")
+	return v.export(w, "/v1/audit.csv", query)
+}
+
+// export forwards a file of the API to the browser. A channel that does not exist is reported on a
+// page.
+func (v *visit) export(w http.ResponseWriter, path string, query url.Values) error {
+	if name := query.Get("channel"); name != "" {
+		if err := v.get(apiPath("v1", "channels", name), nil, &api.ChannelView{}); err != nil {
+			return err
+		}
+	}
+	return v.forward(w, withQuery(path, query))
+}
+
+// query returns the filter under the API's names.
+func (l *contactList) query() url.Values {
+	query := url.Values{"order": {"newest"}}
+	for name, value := range map[string]string{"key": l.Text, "channel": l.Channel, "state": l.State, "outcome": l.Outcome, "survey": l.Survey} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if l.ByFinished {
+		l.Interval.put(query, "finished_since", "finished_until")
+	} else {
+		l.Interval.put(query, "since", "until")
+	}
+	return query
+}

@@ -1,0 +1,174 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"weir/operators"
+	"weir/web/api"
+	"weir/web/auth"
+	"weir/web/surveys"
+)
+
+const searchPath = "/search"
+
+// Limits of a search.
+const (
+	maxHits        = 10 // of a kind
+	maxSurveyPages = 10 // of 100 surveys
+)
+
+// hits is the data of the page of a search.
+type hits struct {
+	Text              string // as it was typed; it may be a number, and must not get into a URL
+	Contacts          []api.ContactView
+	Channels, Surveys []nameHit
+	Number            string // if the text is a phone number, and the token may search for it
+	More              bool   // older contacts to the number were not examined
+	Person            bool   // the token may search for the person
+}
+
+// nameHit is a channel or a survey.
+type nameHit struct{ Name, Title string }
+
+// None reports whether nothing was found.
+func (h *hits) None() bool { return len(h.Contacts)+len(h.Channels)+len(h.Surveys) == 0 }
+
+// only returns the page of the only hit; empty: there are more, or none.
+func (h *hits) only() string {
+	if len(h.Contacts)+len(h.Channels)+len(h.Surveys) != 1 || h.More {
+		return ""
+	}
+	switch {
+	case len(h.Contacts) == 1:
+		return contactLink(h.Contacts[0].ID)
+	case len(h.Channels) == 1:
+		return "/channels/" + url.PathEscape(h.Channels[0].Name)
+	default:
+		return "/surveys/" + url.PathEscape(h.Surveys[0].Name)
+	}
+}
+
+func searchContent(h *hits) *content {
+	return &content{title: "Search", crumbs: []crumb{{Text: "Search"}}, data: h}
+}
+
+func loadSearch(*visit) (*content, error) { return searchContent(&hits{}), nil }
+
+// likeNumber matches a phone number as people write it.
+var likeNumber = regexp.MustCompile(`^[+0-9 ().\-/]+$`)
+
+// search finds what a text names. It is posted in a form, because it may be a phone number.
+func search(v *visit) (*content, error) {
+	h := &hits{Text: strings.TrimSpace(v.r.PostForm.Get("q"))}
+	c := searchContent(h)
+	if h.Text == "" {
+		return c, nil
+	}
+	for _, find := range []func(*visit) error{h.findContacts, h.findNumber, h.findChannels, h.findSurveys} {
+		if err := find(v); err != nil {
+			return nil, err
+		}
+	}
+	c.to = h.only()
+	return c, nil
+}
+
+// findContacts finds a contact by its id, or contacts by their key.
+func (h *hits) findContacts(v *visit) error {
+	if !v.May(operators.ScopeContactsRead) || len(h.Text) > 200 {
+		return nil
+	}
+	l := &contactList{Text: h.Text}
+	if err := l.search(v, ""); err != nil {
+		if status, _ := statusOf(err); status == http.StatusUnprocessableEntity {
+			return nil // it can be no key
+		}
+		return err
+	}
+	h.Contacts = l.List[:min(len(l.List), maxHits)]
+	return nil
+}
+
+// findNumber finds the contacts of a phone number.
+func (h *hits) findNumber(v *visit) error {
+	digits := auth.Digits(h.Text)
+	if !likeNumber.MatchString(h.Text) || len(digits) < 3 || len(digits) > 15 {
+		return nil
+	}
+	h.Person = v.maySearch()
+	if !h.Person || !v.May(operators.ScopeContactsRead) {
+		return nil
+	}
+	var page api.ContactList
+	if err := v.call(http.MethodPost, "/v1/contacts:search", map[string]any{"to": h.Text, "limit": maxHits}, &page); err != nil {
+		return err
+	}
+	h.Number, h.More = h.Text, page.NextCursor != ""
+	known := map[string]bool{}
+	for i := range h.Contacts {
+		known[h.Contacts[i].ID] = true
+	}
+	for i := range page.Contacts {
+		if !known[page.Contacts[i].ID] {
+			h.Contacts = append(h.Contacts, page.Contacts[i])
+		}
+	}
+	return nil
+}
+
+// matches reports whether a name or a title contains the text.
+func (h *hits) matches(name, title string) bool {
+	text := strings.ToLower(h.Text)
+	return strings.Contains(strings.ToLower(name), text) || strings.Contains(strings.ToLower(title), text)
+}
+
+// pick returns the exact hit alone, if there is one.
+func (h *hits) pick(list []nameHit) []nameHit {
+	for _, hit := range list {
+		if hit.Name == h.Text {
+			return []nameHit{hit}
+		}
+	}
+	return list[:min(len(list), maxHits)]
+}
+
+func (h *hits) findChannels(v *visit) error {
+	if !v.May(readers()...) {
+		return nil
+	}
+	list, _, err := readChannels(v.caller)
+	for i := range list {
+		if h.matches(list[i].Channel, list[i].Name) {
+			h.Channels = append(h.Channels, nameHit{list[i].Channel, list[i].Name})
+		}
+	}
+	h.Channels = h.pick(h.Channels)
+	return err
+}
+
+func (h *hits) findSurveys(v *visit) error {
+	if !v.May(surveyReaders()...) {
+		return nil
+	}
+	query := url.Values{"limit": {"100"}}
+	for range maxSurveyPages {
+		var page surveys.SurveyList
+		if err := v.get("/v1/surveys", query, &page); err != nil {
+			return err
+		}
+		for i := range page.Surveys {
+			if h.matches(page.Surveys[i].Survey, page.Surveys[i].Title) {
+				h.Surveys = append(h.Surveys, nameHit{page.Surveys[i].Survey, page.Surveys[i].Title})
+			}
+		}
+		if page.NextCursor == "" {
+			break
+		}
+		query.Set("cursor", page.NextCursor)
+	}
+	h.Surveys = h.pick(h.Surveys)
+	return nil
+}

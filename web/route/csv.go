@@ -1,0 +1,150 @@
+package route
+
+import (
+	"encoding/csv"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"weir"
+	"weir/web/auth"
+)
+
+// CSVType is the content type of CSV files.
+const CSVType = "text/csv"
+
+// CSVHelp explains every CSV file in the API description.
+const CSVHelp = "A connection that breaks off before the end means that the file is not whole. " +
+	"A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none."
+
+// AcquireTransfer waits until an import or a download may begin, so that memory
+// stays bounded however many clients connect at once.
+func AcquireTransfer(c *Call, limit *auth.ConcurrencyLimit) (release func(), err error) {
+	release, ok := limit.Acquire(c, c.Principal.ID(), AcquireTime)
+	if ok {
+		return release, nil
+	}
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	return nil, &weir.Error{
+		Code: weir.CodeUnavailable, RetryAfter: AcquireTime,
+		Message: fmt.Sprintf("too many imports and downloads at once (at most %d, %d with one token); try again later", MaxTransfers, MaxTransfersPerToken),
+	}
+}
+
+// Downloads is what the routes share that write CSV files.
+type Downloads struct {
+	Transfers *auth.ConcurrencyLimit // limits imports and downloads
+	Ending    func() bool            // downloads end now
+	Logger    *slog.Logger
+}
+
+// CSV is one CSV file in progress.
+type CSV struct {
+	*Call
+	from *Downloads
+	out  *csv.Writer
+}
+
+// Write serves a CSV file. The HTTP header is written with the first rows: until then
+// write may return an error, which is a normal problem response.
+func (d *Downloads) Write(c *Call, w http.ResponseWriter, name string, write func(*CSV) error) error {
+	release, err := AcquireTransfer(c, d.Transfers)
+	if err != nil {
+		return err
+	}
+	defer release()
+	p := NewDeadlines(w)
+	p.ClearRead()
+	w.Header().Set("Content-Type", CSVType+"; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`.csv"`)
+	if err := write(&CSV{c, d, csv.NewWriter(p)}); err != nil {
+		w.Header().Del("Content-Disposition")
+		return err
+	}
+	return nil
+}
+
+// Row writes a row.
+func (f *CSV) Row(cells []string) {
+	for i := range cells {
+		cells[i] = escapeFormula(cells[i])
+	}
+	_ = f.out.Write(cells) // the writer keeps its error
+}
+
+// Flush sends the rows to the client.
+func (f *CSV) Flush() error {
+	f.out.Flush()
+	return f.out.Error()
+}
+
+// Abort aborts the connection: a truncated file must not look complete.
+func (f *CSV) Abort(err error) {
+	f.from.Logger.WarnContext(f.Call, "download aborted", slog.Any("error", err))
+	panic(http.ErrAbortHandler)
+}
+
+// CheckContinue returns why the download must end now; nil: it goes on.
+func (f *CSV) CheckContinue() error {
+	if f.from.Ending() {
+		return ErrDraining()
+	}
+	if !f.Principal.StillAdmitted() {
+		return auth.ErrWrongToken()
+	}
+	return f.Err()
+}
+
+// Pages writes a list page by page, in bounded memory. page writes the rows of the page at
+// a cursor, and returns the next cursor; empty: it was the last page.
+func (f *CSV) Pages(header []string, page func(cursor string) (next string, err error)) error {
+	begun := false
+	for cursor := ""; ; {
+		err := f.CheckContinue()
+		if err == nil {
+			if !begun {
+				f.Row(header)
+			}
+			cursor, err = page(cursor)
+		}
+		if err == nil {
+			err, begun = f.Flush(), true
+		}
+		switch {
+		case err != nil && begun:
+			f.Abort(err)
+		case err != nil || cursor == "":
+			return err
+		}
+	}
+}
+
+// plainNumber matches what a spreadsheet reads as a number, with or without a
+// sign.
+var plainNumber = regexp.MustCompile(`^[+-]?[0-9]+(\.[0-9]+)?$`)
+
+// formulaSigns are the characters that begin a formula, with all characters
+// that normalize to them.
+const formulaSigns = "=+-@＝＋－＠﹦﹢﹣﹫⁼⁺⁻₌₊₋−"
+
+// escapeFormula prevents a spreadsheet from reading a text as a formula (CSV
+// injection), by prefixing an apostrophe. It examines the first visible
+// character in its normalized form: a full-width sign, or a sign after
+// whitespace or zero-width characters, begins a formula too. Numbers, including
+// phone numbers, stay unchanged.
+func escapeFormula(cell string) string {
+	invisible := func(r rune) bool {
+		return r != '\t' && r != '\r' && (unicode.IsSpace(r) || unicode.In(r, unicode.Cf, unicode.Cc, unicode.Variation_Selector))
+	}
+	first, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(cell, invisible))
+	if !plainNumber.MatchString(cell) && strings.ContainsRune("\t\r"+formulaSigns, first) {
+		return "'" + cell
+	}
+	return cell
+}
