@@ -70,6 +70,22 @@ func (c *caller) call(method, path string, body, into any) error {
 	if err != nil {
 		return err
 	}
+	return c.send(req, into)
+}
+
+// upload sends rows to the API. kind is their media type.
+func (c *caller) upload(path, kind string, rows []byte, into any) error {
+	req, err := c.request(http.MethodPost, path, nil)
+	if err != nil {
+		return err
+	}
+	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(rows)), int64(len(rows))
+	req.Header.Set("Content-Type", kind)
+	return c.send(req, into)
+}
+
+// send sends a request to the API.
+func (c *caller) send(req *http.Request, into any) error {
 	res := &responseBuffer{header: http.Header{}}
 	c.api.ServeHTTP(res, req)
 	if err := req.Context().Err(); err != nil {

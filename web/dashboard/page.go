@@ -34,6 +34,10 @@ type page struct {
 	// posted loads the page from a form whose fields must not appear in a URL; nil:
 	// there is none.
 	posted func(*visit) (*content, error)
+	room   int64 // max bytes of a posted form; 0: maxForm
+	// uploaded is posted for a form with a file, which it reads itself.
+	uploaded func(*visit, http.ResponseWriter) (*content, error)
+	echoes   map[string]handler // POST routes that answer with a file, by pattern; they change nothing
 }
 
 // content is the content of a page.
@@ -111,27 +115,43 @@ func (d *Dashboard) page(p *page) handler {
 // stream needs a URL.
 func (d *Dashboard) serveForm(p *page) handler {
 	return func(v *visit, w http.ResponseWriter) error {
-		if err := v.readForm(w); err != nil {
+		if err := v.readForm(w, cmp.Or(p.room, maxForm)); err != nil {
 			return err
 		}
 		c, err := p.posted(v)
 		if err != nil {
 			return err
 		}
-		if c.to != "" {
-			d.setFlash(v, w, *c.flash)
-			d.redirect(w, localPath(c.to))
-			return nil
-		}
-		return d.render(v, w, cmp.Or(c.status, http.StatusOK), p.name, c)
+		return d.answerForm(v, w, p, c)
 	}
 }
 
+// serveUpload serves a page for a posted form with a file.
+func (d *Dashboard) serveUpload(p *page) handler {
+	return func(v *visit, w http.ResponseWriter) error {
+		c, err := p.uploaded(v, w)
+		if err != nil {
+			return err
+		}
+		return d.answerForm(v, w, p, c)
+	}
+}
+
+// answerForm answers a posted form with its page, or sends the browser to the page that follows.
+func (d *Dashboard) answerForm(v *visit, w http.ResponseWriter, p *page, c *content) error {
+	if c.to != "" {
+		d.setFlash(v, w, *c.flash)
+		d.redirect(w, localPath(c.to))
+		return nil
+	}
+	return d.render(v, w, cmp.Or(c.status, http.StatusOK), p.name, c)
+}
+
 // readForm parses the posted form.
-func (v *visit) readForm(w http.ResponseWriter) error {
-	v.r.Body = http.MaxBytesReader(w, v.r.Body, maxForm)
+func (v *visit) readForm(w http.ResponseWriter, room int64) error {
+	v.r.Body = http.MaxBytesReader(w, v.r.Body, room)
 	if err := v.r.ParseForm(); err != nil {
-		return &problem{Status: http.StatusBadRequest, Detail: "the form is malformed or larger than 64 KiB"}
+		return &problem{Status: http.StatusBadRequest, Detail: fmt.Sprintf("the form is malformed or larger than %d KiB", room>>10)}
 	}
 	return nil
 }
@@ -198,6 +218,7 @@ type question struct {
 	title  string
 	Text   string  // the consequences
 	Facts  []fact  // the objects affected, above all their number
+	Check  *launchCheck
 	Fields []field // inputs to fill in
 	Button string
 	Danger bool
@@ -264,7 +285,7 @@ func (d *Dashboard) question(v *visit, w http.ResponseWriter, status int, q *que
 // is shown again with the errors above it and the values entered.
 func (d *Dashboard) act(a *action) handler {
 	return func(v *visit, w http.ResponseWriter) error {
-		if err := v.readForm(w); err != nil {
+		if err := v.readForm(w, maxForm); err != nil {
 			return err
 		}
 		out, err := a.run(v)
