@@ -216,8 +216,8 @@ type action struct {
 // question asks for confirmation of an action.
 type question struct {
 	title  string
-	Text   string  // the consequences
-	Facts  []fact  // the objects affected, above all their number
+	Text   string // the consequences
+	Facts  []fact // the objects affected, above all their number
 	Check  *launchCheck
 	Fields []field // inputs to fill in
 	Button string

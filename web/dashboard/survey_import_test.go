@@ -83,7 +83,7 @@ func TestSurveyImport_MapsColumnsAndReturnsRefusedRows(t *testing.T) {
 	if form.Get("use_0") != "phone" || form.Get("use_1") != "attribute" || form.Get("name_1") != "first_name" {
 		t.Errorf("proposed: %v", form)
 	}
-	b.upload("/surveys/flu/import", "", append(mapped([]string{"carried", form.Get("carried")}, "first_name", "first_name", "Sex!", "skip"))...).want(422).has("Exactly one column must be the phone; now there are 0", "another column is the attribute first_name", "Column 3: the name of an attribute", `name="carried"`)
+	b.upload("/surveys/flu/import", "", mapped([]string{"carried", form.Get("carried")}, "first_name", "first_name", "Sex!", "skip")...).want(422).has("Exactly one column must be the phone; now there are 0", "another column is the attribute first_name", "Column 3: the name of an attribute", `name="carried"`)
 	p = b.upload("/surveys/flu/import", "", mapped([]string{"carried", form.Get("carried")}, "phone", "first_name", "sex", "skip")...).want(200).has("2 respondents were added", "<dt>Refused</dt><dd>2</dd>", "has 3 fields; the header has 4")
 	refused, err := csv.NewReader(strings.NewReader(strings.ReplaceAll(strings.TrimSpace(p.formOf().Get("rows")), ";", ","))).ReadAll()
 	if err == nil || len(refused) == 1 { // rows have different lengths
@@ -175,7 +175,7 @@ func TestRespondent_IsCorrectedStoppedAndRemoved(t *testing.T) {
 	r.api("GET", "/v1/surveys/flu/respondents", "", &list)
 	at := func(i int) string { return "/surveys/flu/respondents/" + list.Respondents[i].ID }
 	b := r.login(surveyScope)
-	b.get(at(0)).want(200).has(`id="edit"`, `id="stop"`, `id="remove"`)
+	b.get(at(0)).want(200).has(`id="edit"`, `id="remove"`)
 	r.login("contacts:read").get(at(0)).want(200).hasNot(`id="edit"`, `id="stop"`, `id="remove"`)
 	// Without pii:read, what is masked is not written back.
 	r.api("PATCH", "/v1"+at(0), `{"attributes":{"other":"+12125550177"}}`, nil)
@@ -201,10 +201,14 @@ func TestRespondent_IsCorrectedStoppedAndRemoved(t *testing.T) {
 	q.post(at(0)+"/edit", form).want(409).has(`role="alert"`)
 	form.Set("phone", "+12125550199")
 	q.post(at(0)+"/edit", form).want(303)
+	b.get(at(1)).want(200).hasNot(`id="stop"`) // a draft contacts nobody
+	b.post(at(1)+"/stop", nil).want(409).has("contacts no respondent")
+	r.api("POST", "/v1/surveys/flu:launch", "", nil)
+	b.get(at(1)).want(200).has(`id="stop"`)
 	b.get(at(1)+"/stop").want(200).has("Stop respondent", "cannot be undone")
 	b.post(at(1)+"/stop", nil).want(303)
 	b.get(at(1)).want(200).has("is not contacted any more", "canceled").hasNot(`id="stop"`)
-	b.get(at(2)+"/remove").want(200).has("Remove respondent")
+	b.get(at(2) + "/remove").want(200).has("Remove respondent")
 	b.post(at(2)+"/remove", nil).want(303)
 	b.get(at(2)).want(404)
 	if n := r.stats("flu").Respondents; n != 2 {
