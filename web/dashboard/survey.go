@@ -322,11 +322,14 @@ func (c *launchCheck) Assumes() string {
 // facts returns how many respondents each mode is for, who is missing a value, and the forecast.
 func (c *launchCheck) facts(schedule *calendar.Schedule) (list []fact) {
 	for _, m := range c.Modes {
-		text := "about " + display.Number(m.First) + " first"
-		if m.Later > 0 {
-			text += ", up to " + display.Number(m.Later) + " later"
+		var texts []string
+		if m.First > 0 || m.Later == 0 {
+			texts = append(texts, "about "+display.Number(m.First)+" first")
 		}
-		list = append(list, fact{"Respondents by " + string(m.Mode), text})
+		if m.Later > 0 {
+			texts = append(texts, "up to "+display.Number(m.Later)+" later")
+		}
+		list = append(list, fact{"Respondents by " + string(m.Mode), strings.Join(texts, ", ")})
 	}
 	if c.Missing > 0 {
 		list = append(list, fact{"Missing a value used in the texts", display.Number(c.Missing)})
