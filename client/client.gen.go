@@ -1245,6 +1245,26 @@ type FinishedView struct {
 	NoAnswer int `json:"no_answer,omitempty,omitzero"`
 }
 
+// ForecastView An estimate of when a survey ends at best.
+type ForecastView struct {
+	// Bound the channel that takes the longest; absent: the limit per minute
+	//
+	// Examples: calls
+	Bound string `json:"bound,omitempty,omitzero"`
+
+	// Contacts respondents to contact, as many as the target takes at the expected rate
+	Contacts int `json:"contacts"`
+
+	// EndsAt at best: everybody answers the first attempt, a contact takes two minutes, and no other survey uses the channels
+	EndsAt time.Time `json:"ends_at"`
+
+	// OpenMinutes for which the schedule has to be open
+	OpenMinutes int `json:"open_minutes"`
+
+	// TooShort the schedule ends before; ends_at is when
+	TooShort bool `json:"too_short,omitempty,omitzero"`
+}
+
 // HeardView A respondent, and the effect of a report about it.
 type HeardView struct {
 	// AddedAt when it was added
@@ -1485,6 +1505,36 @@ type IncomingView struct {
 
 	// To address that the person wrote to
 	To string `json:"to,omitempty,omitzero"`
+}
+
+// LaunchCheckView What a launch of a survey would find.
+type LaunchCheckView struct {
+	// Errors what a launch would be refused for, with the first 100 missing values; whether the channels work is only found out by the launch
+	Errors []FieldError `json:"errors"`
+
+	// Forecast absent: there is no estimate
+	Forecast ForecastView `json:"forecast,omitempty,omitzero"`
+
+	// Missing respondents that are missing a value used in the texts
+	Missing int `json:"missing"`
+
+	// Modes the modes that the survey uses
+	Modes []ModeUseView `json:"modes"`
+
+	// Partial there are more than were checked; the launch checks all
+	Partial bool `json:"partial,omitempty,omitzero"`
+
+	// Respondents how many were checked
+	Respondents int `json:"respondents"`
+
+	// Samples the first contacts of up to two respondents, as they get them
+	Samples []SampleView `json:"samples"`
+
+	// Survey name of the survey
+	Survey string `json:"survey"`
+
+	// Warnings what does not prevent the launch
+	Warnings []FieldError `json:"warnings"`
 }
 
 // LeftView What a cap leaves.
@@ -1741,6 +1791,21 @@ type ModeSpec struct {
 	//
 	// Examples: 10m 2h 1d
 	Retries string `json:"retries,omitempty,omitzero"`
+}
+
+// ModeUseView How many respondents a mode is for.
+type ModeUseView struct {
+	// Channel name of the channel
+	Channel string `json:"channel"`
+
+	// First respondents contacted by it first, about: arms are drawn by lot
+	First int `json:"first"`
+
+	// Later respondents contacted by it at most if no mode before reached them
+	Later int `json:"later"`
+
+	// Mode the mode
+	Mode string `json:"mode"`
 }
 
 // PersonConsents What is known of an address.
@@ -2332,6 +2397,31 @@ type RowError struct {
 
 	// Reason why the row was rejected, in words
 	Reason string `json:"reason"`
+}
+
+// SampleView The first contact of a mode with one respondent, as that respondent gets it.
+type SampleView struct {
+	// Call what the call does, in ivr and cati
+	Call Call `json:"call,omitempty,omitzero"`
+
+	// Messages the texts
+	Messages []string `json:"messages,omitempty,omitzero"`
+
+	// Mode the mode
+	Mode string `json:"mode"`
+
+	// Phone number of the respondent, as E.164
+	//
+	// Examples: +525512345678
+	Phone string `json:"phone"`
+
+	// Questionnaire the questionnaire that the texts are from
+	Questionnaire string `json:"questionnaire"`
+
+	// Respondent id of the respondent
+	//
+	// Examples: r2s
+	Respondent string `json:"respondent"`
 }
 
 // ScheduleSpec When a survey may contact people.
@@ -4445,6 +4535,16 @@ func (c *Client) PatchSurvey(ctx context.Context, survey string, body SurveyPatc
 func (c *Client) PutSurvey(ctx context.Context, survey string, body SurveyBody) (*SurveyView, error) {
 	r := Request{Method: "PUT", Path: fmt.Sprintf("/v1/surveys/%s", url.PathEscape(survey)), Body: body, Idempotent: idempotent(body)}
 	return call[SurveyView](ctx, c, r)
+}
+
+// GetLaunchCheck What a launch would find.
+//
+// Of a draft: what its launch would be refused for, how many respondents each mode is for, the first contacts of two respondents with their values filled in, and when it ends at best. It changes nothing and calls no provider. At most 200,000 respondents are checked.
+//
+// GET /v1/surveys/{survey}/launch-check
+func (c *Client) GetLaunchCheck(ctx context.Context, survey string) (*LaunchCheckView, error) {
+	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/surveys/%s/launch-check", url.PathEscape(survey))}
+	return call[LaunchCheckView](ctx, c, r)
 }
 
 // ListSurveyLog What happened in a survey, newest first.

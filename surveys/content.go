@@ -159,11 +159,11 @@ type MissingAttributes struct {
 	first       validation.Errors
 }
 
-// Check checks one respondent.
-func (g *MissingAttributes) Check(id string, attributes map[string]string) {
+// Check checks one respondent, and reports whether it lacks nothing.
+func (g *MissingAttributes) Check(id string, attributes map[string]string) bool {
 	missing := missingFrom(g.Needs, attributes)
 	if len(missing) == 0 {
-		return
+		return true
 	}
 	g.Respondents++
 	for _, name := range missing {
@@ -171,6 +171,7 @@ func (g *MissingAttributes) Check(id string, attributes map[string]string) {
 			g.first.Add("/respondents/"+validation.Token(id)+"/attributes/"+name, "required", "no value for {{%s}}", name)
 		}
 	}
+	return false
 }
 
 // Err returns an error that refuses the launch if any respondent lacks anything.

@@ -93,6 +93,7 @@ func rights() map[string]string {
 		"GET /v1/surveys":                                        "contacts:read surveys:admin",
 		"GET /v1/surveys/{survey}":                               "contacts:read surveys:admin",
 		"GET /v1/surveys/{survey}/stats":                         "contacts:read surveys:admin",
+		"GET /v1/surveys/{survey}/launch-check":                  "contacts:read surveys:admin",
 		"GET /v1/surveys/{survey}/log":                           "contacts:read surveys:admin",
 		"GET /v1/surveys/{survey}/log.csv":                       "contacts:read surveys:admin",
 		"GET /v1/surveys/{survey}/results.csv":                   "contacts:read surveys:admin",

@@ -342,6 +342,26 @@ func (p *people) Launch(ctx context.Context, name string, _ bool) (surveys.Surve
 	return p.Step(ctx, name, surveys.Launch)
 }
 
+// CheckLaunch finds all respondents of the survey in order.
+func (p *people) CheckLaunch(_ context.Context, s surveys.Survey) (surveys.LaunchCheck, error) {
+	end, err := p.begin(false)
+	if err != nil {
+		return surveys.LaunchCheck{}, err
+	}
+	defer end()
+	out := surveys.LaunchCheck{Capacity: map[string]int{}}
+	out.Plan, out.Refusal = s.Definition.Compile(surveys.Defaults{Batch: 1, LimitPerMinute: 1})
+	for i := range p.respondents {
+		if r := p.respondents[i]; r.Survey == s.ID {
+			out.Checked, out.First = out.Checked+1, append(out.First, r)
+		}
+	}
+	for _, mode := range s.Definition.Modes {
+		out.Capacity[mode.Channel] = 10
+	}
+	return out, nil
+}
+
 func (p *people) StopRespondent(_ context.Context, s surveys.Survey, id surveys.RespondentID) (surveys.Respondent, error) {
 	end, err := p.begin(true)
 	if err != nil {

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
 
 	"weir"
 	"weir/actors/supervise"
+	"weir/channels"
 	"weir/events"
 	"weir/internal/validation"
 	"weir/people"
@@ -148,19 +150,12 @@ func (c *commands) checkLaunch(ctx context.Context, survey *surveys.Survey, now 
 	if plan == nil {
 		return nil, surveys.Invalid(wrong)
 	}
-	for _, f := range plan.Schedule.CheckAhead(now) {
-		f.Pointer = "/schedule" + f.Pointer
-		wrong = append(wrong, f)
-	}
-	found, err := c.inspectRespondents(ctx, survey.ID, plan, now)
+	found, err := c.inspectRespondents(ctx, survey.ID, plan, now, math.MaxInt)
 	if err != nil {
 		return nil, err
 	}
-	wrong = append(wrong, found.hours...)
-	switch {
-	case found.count == 0:
-		wrong = append(wrong, weir.FieldError{Pointer: "/respondents", Code: "required", Detail: "the survey has no respondents; add some before the launch"})
-	case found.count == found.gaps.Respondents:
+	wrong = refusals(plan, &found, now)
+	if found.count == found.gaps.Respondents {
 		skip = false // none would be contacted
 	}
 	if e, ok := errors.AsType[*weir.Error](found.gaps.Err()); ok && skip {
@@ -172,10 +167,67 @@ func (c *commands) checkLaunch(ctx context.Context, survey *surveys.Survey, now 
 	if err := surveys.Invalid(wrong); err != nil {
 		return nil, err
 	}
-	if survey.Application.URL == "" {
-		warnings = append(warnings, plan.Quotas.CheckKnown(slices.Sorted(maps.Keys(found.attributes)))...)
+	return append(warnings, unknownQuotas(survey, plan, &found)...), c.prepareChannels(ctx, plan)
+}
+
+// refusals returns what a launch is refused for, apart from missing values.
+func refusals(plan *surveys.Plan, found *launchSummary, now time.Time) (wrong []weir.FieldError) {
+	for _, f := range plan.Schedule.CheckAhead(now) {
+		f.Pointer = "/schedule" + f.Pointer
+		wrong = append(wrong, f)
 	}
-	return warnings, c.prepareChannels(ctx, plan)
+	wrong = append(wrong, found.hours...)
+	if found.count == 0 {
+		wrong = append(wrong, weir.FieldError{Pointer: "/respondents", Code: "required", Detail: "the survey has no respondents; add some before the launch"})
+	}
+	return wrong
+}
+
+// unknownQuotas returns the attributes of quotas that no respondent has and no application
+// can supply.
+func unknownQuotas(survey *surveys.Survey, plan *surveys.Plan, found *launchSummary) []weir.FieldError {
+	if survey.Application.URL != "" {
+		return nil
+	}
+	return plan.Quotas.CheckKnown(slices.Sorted(maps.Keys(found.attributes)))
+}
+
+// Bounds of a check before the launch.
+const (
+	maxChecked = 200_000 // respondents, so that the check of a large survey ends within a request
+	maxFirst   = 2       // respondents in the result
+)
+
+// CheckLaunch returns what a launch would find, as far as that can be known without asking
+// providers. It changes nothing.
+func (c *commands) CheckLaunch(ctx context.Context, survey surveys.Survey) (surveys.LaunchCheck, error) {
+	plan, wrong := c.Check(ctx, survey.Definition)
+	out := surveys.LaunchCheck{Plan: plan, Refusal: wrong, Capacity: map[string]int{}}
+	if plan == nil {
+		return out, nil
+	}
+	now := time.Now()
+	found, err := c.inspectRespondents(ctx, survey.ID, plan, now, maxChecked)
+	if err != nil {
+		return out, err
+	}
+	out.Checked, out.Partial, out.Missing, out.First = found.count, found.partial, found.gaps.Respondents, found.first
+	out.Refusal = refusals(plan, &found, now)
+	if e, ok := errors.AsType[*weir.Error](found.gaps.Err()); ok {
+		out.Refusal = append(out.Refusal, e.Fields...)
+	}
+	out.Warnings = unknownQuotas(&survey, plan, &found)
+	for _, name := range plan.Channels {
+		ch, err := lookup(ctx, c.io.Store.Channel, name)
+		if err != nil {
+			return out, err
+		}
+		out.Capacity[name] = ch.Capacity - channels.ReplyReserve(ch.Settings)
+		if ch.Paused {
+			out.Warnings = append(out.Warnings, weir.FieldError{Code: "paused", Detail: fmt.Sprintf("channel %q is paused: nothing is dispatched on it until it is resumed", name)})
+		}
+	}
+	return out, nil
 }
 
 // launchSummary summarizes the respondents for the launch checks.
@@ -183,13 +235,15 @@ type launchSummary struct {
 	count      int
 	attributes map[string]bool
 	gaps       surveys.MissingAttributes
-	hours      []weir.FieldError // people whom the schedule and the rules of the purpose leave no time for
+	hours      []weir.FieldError    // people whom the schedule and the rules of the purpose leave no time for
+	first      []surveys.Respondent // that lack nothing
+	partial    bool                 // there are more respondents than limit
 }
 
 const respondentPage = 1000
 
-// inspectRespondents reads every respondent, page by page.
-func (c *commands) inspectRespondents(ctx context.Context, survey int64, plan *surveys.Plan, now time.Time) (launchSummary, error) {
+// inspectRespondents reads the respondents, page by page, until it has read limit.
+func (c *commands) inspectRespondents(ctx context.Context, survey int64, plan *surveys.Plan, now time.Time, limit int) (launchSummary, error) {
 	hours := c.io.hoursOf(plan)
 	out := launchSummary{attributes: map[string]bool{}, gaps: surveys.MissingAttributes{Needs: plan.RequiredAttributes()}}
 	for after := surveys.RespondentID(0); ; {
@@ -201,13 +255,15 @@ func (c *commands) inspectRespondents(ctx context.Context, survey int64, plan *s
 		}
 		for i := range page {
 			out.count++
-			out.gaps.Check(page[i].ID.String(), page[i].Attributes)
+			if out.gaps.Check(page[i].ID.String(), page[i].Attributes) && len(out.first) < maxFirst {
+				out.first = append(out.first, page[i])
+			}
 			hours.add(&page[i])
 			for name := range page[i].Attributes {
 				out.attributes[name] = true
 			}
 		}
-		if next == 0 {
+		if out.partial = next != 0 && out.count >= limit; next == 0 || out.partial {
 			out.hours = hours.check(now)
 			return out, nil
 		}

@@ -57,7 +57,14 @@ func TestLaunch_ReportsAllThatPreventsIt(t *testing.T) {
 				for i, a := range c.people {
 					last = l.store.addPerson(s.ID, phone(s.ID, i), a).String()
 				}
+				check, failed := l.system.CheckLaunch(l.t.Context(), s)
+				if failed != nil || l.store.survey(s.ID).State != surveys.Draft {
+					l.t.Error("the check:", failed)
+				}
 				_, err := l.system.Step(l.t.Context(), "s", surveys.Launch)
+				if e, ok := errors.AsType[*weir.Error](err); ok != (check.Refusal != nil) || ok && !cmp.Equal(check.Refusal, e.Fields) {
+					l.t.Errorf("the check found %v, the launch %v", check.Refusal, err)
+				}
 				var got []string
 				if e, ok := errors.AsType[*weir.Error](err); ok {
 					for _, f := range e.Fields {
@@ -77,6 +84,26 @@ func TestLaunch_ReportsAllThatPreventsIt(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What people see before a launch comes from their own data, and from the channels.
+func TestCheckLaunch_FindsSamplesAndCapacities(t *testing.T) {
+	inLab(t, noAnswer, func(l *lab) {
+		l.store.addChannel("texts", "text", 7)
+		d := smsSurvey("10m")
+		d.Questionnaires["q"][surveys.SMS][0].Messages[0] = "Hello {{first_name}}"
+		s := l.addSurvey("s", d, 0)
+		for i, name := range []string{"", "Ana", "Eva", "Luz"} {
+			l.store.addPerson(s.ID, phone(s.ID, i), map[string]string{"first_name": name})
+		}
+		check, err := l.system.CheckLaunch(l.t.Context(), s)
+		if err != nil || check.Checked != 4 || check.Missing != 1 || check.Partial || check.Capacity["texts"] < 1 || check.Capacity["texts"] > 7 {
+			l.t.Errorf("%+v %v", check, err)
+		}
+		if len(check.First) != 2 || check.First[0].Attributes["first_name"] != "Ana" {
+			l.t.Errorf("the first are %+v", check.First)
+		}
+	})
 }
 
 func TestCommands_InvalidOnesAreRefused(t *testing.T) {

@@ -19,11 +19,11 @@ type ChannelLoad struct {
 	Rate     float64 // slots freed per minute while the channel is busy; 0: not known yet
 }
 
-// Assumptions of the estimate.
-const (
-	prudence = 0.9             // share of the rate that is counted on until the window closes
-	typical  = 2 * time.Minute // for which a slot is held, until the rate is known
-)
+// prudence is the share of the rate that is counted on until the window closes.
+const prudence = 0.9
+
+// TypicalHold is the time for which a slot is assumed to be held, until the rate is known.
+const TypicalHold = 2 * time.Minute
 
 // Room returns how many contacts, of size slots each, may be enqueued on a channel
 // now: the free slots, and the slots freed until the next poll, less the slots of
@@ -78,7 +78,7 @@ const (
 func (f ChannelLoad) freed(d time.Duration) float64 {
 	rate := f.Rate
 	if rate <= 0 {
-		rate = float64(f.Capacity) / typical.Minutes()
+		rate = float64(f.Capacity) / TypicalHold.Minutes()
 	}
 	return min(rate*d.Minutes(), math.MaxInt32)
 }

@@ -26,9 +26,10 @@ import { routing } from "./checks/routing.mjs";
 import { session } from "./checks/session.mjs";
 import { setup } from "./checks/setup.mjs";
 import { survey } from "./checks/survey.mjs";
+import { surveyforms } from "./checks/surveyforms.mjs";
 import { webhooks } from "./checks/webhooks.mjs";
 
-const parts = { alarm, look, session, rights, channels, setup, contacts, dead, people, purposes, limits, brake, webhooks, survey, routing, live, keyboard, plain, audit, prefix, quiet };
+const parts = { alarm, look, session, rights, channels, setup, contacts, dead, people, purposes, limits, brake, webhooks, survey, surveyforms, routing, live, keyboard, plain, audit, prefix, quiet };
 
 const limit = 10 * 60_000; // ends a run that hangs
 

@@ -48,6 +48,7 @@ func RouteScopes() map[string][]operators.Scope {
 		"list-surveys":     readSurveys,
 		"get-survey":       readSurveys,
 		"get-survey-stats": readSurveys,
+		"get-launch-check": readSurveys,
 		"get-survey-log":   readSurveys,
 		"list-survey-log":  readSurveys,
 		"get-results":      readSurveys,

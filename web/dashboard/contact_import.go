@@ -42,22 +42,20 @@ const (
 
 // Limits of a file of contacts.
 const (
-	maxUpload     = 256 << 20 // bytes of a file
-	maxCarried    = 512 << 10 // bytes of a file that travels in the form
-	maxFormFields = 64 << 10  // bytes of the other fields
-	maxColumns    = 100
-	maxUploads    = 8       // at once
-	maxBatchRows  = 1000    // of one request
-	maxBatchBytes = 3 << 20 // below the API's limit for a body
-	maxRefused    = 4 << 20 // bytes of the file of refused rows
-	previewRows   = 10
-	shownRefused  = 20
-	maxRepeats    = 8 // of a request that the API asks to repeat
-	maxPause      = 10 * time.Second
+	maxFormFields        = 64 << 10 // bytes of the other fields
+	maxContactColumns    = 100
+	maxUploads           = 8       // at once
+	maxBatchRows         = 1000    // of one request
+	maxBatchBytes        = 3 << 20 // below the API's limit for a body
+	maxRefusedContacts   = 4 << 20 // bytes of the file of refused rows
+	shownContacts        = 10
+	shownRefusedContacts = 20
+	maxRepeats           = 8 // of a request that the API asks to repeat
+	maxPause             = 10 * time.Second
 )
 
-// importForm is the form that sends a file, as it was filled in.
-type importForm struct {
+// contactImport is the form that sends a file, as it was filled in.
+type contactImport struct {
 	Channel  string
 	Name     string // of the file
 	Encoding string
@@ -69,25 +67,25 @@ type importForm struct {
 	Rows    []importRow // the first ones; nil: no file was read yet
 	Total   int         // rows of a file that is carried
 	Wrong   []string    // mistakes
-	Result  *importResult
+	Result  *contactImportResult
 }
 
 // RowFields returns the choices of a column.
-func (*importForm) RowFields() []option { return rowFields() }
+func (*contactImport) RowFields() []option { return rowFields() }
 
 // Priorities returns the choices of the priority.
-func (*importForm) Priorities() []option { return priorityChoices() }
+func (*contactImport) Priorities() []option { return priorityChoices() }
 
 // Encodings returns the encodings of files; empty: UTF-8, or what the file's mark says.
-func (*importForm) Encodings() []option {
+func (*contactImport) Encodings() []option {
 	return []option{{"", "UTF-8, or as the file says"}, {"windows-1252", "Windows-1252 (Western European)"}}
 }
 
 // Read reports whether a file was read.
-func (f *importForm) Read() bool { return f.Names != nil }
+func (f *contactImport) Read() bool { return f.Names != nil }
 
-// importResult is what came of the rows of a file.
-type importResult struct {
+// contactImportResult is what came of the rows of a file.
+type contactImportResult struct {
 	Rows, Accepted, Duplicates, Refused int
 	First                               []importRow // of the refused rows
 	Stopped                             string      // why not all rows were sent; empty: all were
@@ -97,24 +95,24 @@ type importResult struct {
 	FileName                            string
 }
 
-func (f *importForm) content() *content {
+func (f *contactImport) content() *content {
 	return &content{title: "Send a file", crumbs: []crumb{{Text: "Contacts", Link: "/contacts"}, {Text: "Send a file"}}, data: f}
 }
 
-func (f *importForm) addChoices(c *caller) (err error) {
+func (f *contactImport) addChoices(c *caller) (err error) {
 	if f.Channels, err = channelNames(c, f.Channel); err == nil {
 		f.Purposes, err = purposeChoices(c, f.Purpose)
 	}
 	return err
 }
 
-func loadImport(v *visit) (*content, error) {
-	f := &importForm{Channel: v.r.URL.Query().Get("channel")}
+func loadContactImport(v *visit) (*content, error) {
+	f := &contactImport{Channel: v.r.URL.Query().Get("channel")}
 	return f.content(), f.addChoices(v.caller)
 }
 
-// upload is a posted form with a file, which is read while it arrives.
-type upload struct {
+// contactFile is a posted form with a file, which is read while it arrives.
+type contactFile struct {
 	form      url.Values
 	file      io.Reader // nil: there is none
 	name      string    // of the file
@@ -124,8 +122,8 @@ type upload struct {
 }
 
 // readUpload reads the fields of the form up to the file, which is its last one.
-func readUpload(v *visit, w http.ResponseWriter) (_ *upload, err error) {
-	u := &upload{form: url.Values{}, deadlines: route.NewDeadlines(w)}
+func readUpload(v *visit, w http.ResponseWriter) (_ *contactFile, err error) {
+	u := &contactFile{form: url.Values{}, deadlines: route.NewDeadlines(w)}
 	defer func() {
 		if err != nil {
 			u.drain()
@@ -164,7 +162,7 @@ func readUpload(v *visit, w http.ResponseWriter) (_ *upload, err error) {
 }
 
 // field reads a field of the form of at most left bytes.
-func (u *upload) field(part *multipart.Part, left int) (int, error) {
+func (u *contactFile) field(part *multipart.Part, left int) (int, error) {
 	value, err := io.ReadAll(io.LimitReader(part, int64(left)+1))
 	if err != nil {
 		return 0, uploadError(err)
@@ -177,7 +175,7 @@ func (u *upload) field(part *multipart.Part, left int) (int, error) {
 }
 
 // drain reads the rest of the body: a browser shows an answer only after it has sent all.
-func (u *upload) drain() {
+func (u *contactFile) drain() {
 	u.deadlines.LastRead = time.Time{}
 	u.deadlines.ExtendRead()
 	_, _ = io.Copy(io.Discard, u.body) // what cannot be read is not needed
@@ -208,9 +206,9 @@ func uploadError(err error) error {
 }
 
 // readImportForm reads the fields beside the file.
-func readImportForm(form url.Values) *importForm {
+func readImportForm(form url.Values) *contactImport {
 	field := func(name string) string { return strings.TrimSpace(form.Get(name)) }
-	return &importForm{
+	return &contactImport{
 		Channel: field("channel"), Encoding: field("encoding"), Header: field("header"), Name: field("name"),
 		mapping: mapping{Run: field("run"), Text: strings.TrimSpace(strings.ReplaceAll(form.Get("text"), "\r\n", "\n")), Priority: field("priority"), Purpose: field("purpose"), Fields: form["column"]},
 	}
@@ -218,14 +216,14 @@ func readImportForm(form url.Values) *importForm {
 
 // open begins to read the file, and gives each column a field: as it was chosen for a file with the
 // same columns, or else as its name suggests. asChosen reports the former.
-func (f *importForm) open(from io.Reader) (table *respondents.Reader, asChosen bool, err error) {
+func (f *contactImport) open(from io.Reader) (table *respondents.Reader, asChosen bool, err error) {
 	table, err = respondents.NewTable(from, f.Encoding)
 	if err != nil {
 		return nil, false, err
 	}
 	names, _ := table.Header()
-	if len(names) > maxColumns {
-		return nil, false, fmt.Errorf("the file has %d columns; at most %d are allowed", len(names), maxColumns)
+	if len(names) > maxContactColumns {
+		return nil, false, fmt.Errorf("the file has %d columns; at most %d are allowed", len(names), maxContactColumns)
 	}
 	f.Names = names
 	sum := header(names)
@@ -236,7 +234,7 @@ func (f *importForm) open(from io.Reader) (table *respondents.Reader, asChosen b
 }
 
 // refuse adds a mistake that concerns the whole file.
-func (f *importForm) refuse(text string) { f.Wrong = append(f.Wrong, asSentence(text)) }
+func (f *contactImport) refuse(text string) { f.Wrong = append(f.Wrong, asSentence(text)) }
 
 // fileError returns why a file cannot be read.
 func fileError(err error) string {
@@ -271,7 +269,7 @@ func previewFile(v *visit, w http.ResponseWriter) (*content, error) {
 }
 
 // preview reads the first rows.
-func (f *importForm) preview(u *upload) error {
+func (f *contactImport) preview(u *contactFile) error {
 	f.Name = u.name
 	beginning, err := io.ReadAll(io.LimitReader(u.file, maxCarried+1))
 	if err != nil {
@@ -291,14 +289,14 @@ func (f *importForm) preview(u *upload) error {
 	f.Wrong = append(f.Wrong, f.mistakes()...)
 	if len(f.mistakes()) > 0 {
 		f.Rows = nil
-	} else if f.Rows, err = f.readRows(table, previewRows); err != nil {
+	} else if f.Rows, err = f.readRows(table, shownContacts); err != nil {
 		f.refuse(fileError(err))
 	}
 	if !whole {
 		return nil
 	}
 	f.Carried, f.Total = base64.StdEncoding.EncodeToString(beginning), len(f.Rows)
-	for err == nil && len(f.Rows) == previewRows {
+	for err == nil && len(f.Rows) == shownContacts {
 		if _, _, err = table.Fields(); err != nil && !isRowError(err) {
 			break
 		}
@@ -363,14 +361,14 @@ func sendFile(v *visit, w http.ResponseWriter) (*content, error) {
 // fileSender sends the rows of one file.
 type fileSender struct {
 	v         *visit
-	form      *importForm
+	form      *contactImport
 	deadlines *route.Deadlines
 
 	batch []importRow
 	bytes int
 	keys  map[string]bool // of the rows in batch
 
-	out        importResult
+	out        contactImportResult
 	status     int // of the answer, if the file was not sent to its end
 	last       int // line of the last row that was read
 	refused    bytes.Buffer
@@ -378,7 +376,7 @@ type fileSender struct {
 }
 
 // run sends all rows. What was sent before an error is sent.
-func (s *fileSender) run(table *respondents.Reader) *importResult {
+func (s *fileSender) run(table *respondents.Reader) *contactImportResult {
 	for {
 		r, err := s.form.nextRow(table)
 		if errors.Is(err, io.EOF) {
@@ -532,11 +530,11 @@ func (s *fileSender) drop(err error) error {
 // those that say why; whoever mends the rows can send it as it is.
 func (s *fileSender) refuse(r importRow) {
 	s.out.Refused++
-	if len(s.out.First) < shownRefused {
+	if len(s.out.First) < shownRefusedContacts {
 		s.out.First = append(s.out.First, r)
 	}
 	s.refusedOut.Flush()
-	if s.refused.Len() > maxRefused {
+	if s.refused.Len() > maxRefusedContacts {
 		s.out.Clipped = true
 		return
 	}
@@ -558,7 +556,7 @@ func (s *fileSender) own(cells []string) []string {
 }
 
 // Summary describes the result in words.
-func (r *importResult) Summary() string {
+func (r *contactImportResult) Summary() string {
 	text := display.Plural(int64(r.Accepted), "contact is", "contacts are") + " queued."
 	if r.Duplicates > 0 {
 		text += " " + display.Plural(int64(r.Duplicates), "row was", "rows were") + " sent before: nobody is contacted twice."
@@ -570,15 +568,15 @@ func (r *importResult) Summary() string {
 }
 
 // MayRead reports whether the token may list the contacts.
-func (f *importForm) MayRead(v *view) bool { return v.May(operators.ScopeContactsRead) }
+func (f *contactImport) MayRead(v *view) bool { return v.May(operators.ScopeContactsRead) }
 
 // FileText returns the name of the file, for people.
-func (f *importForm) FileText() string {
+func (f *contactImport) FileText() string {
 	return display.Truncate(100, cmp.Or(f.Name, "the file"))
 }
 
 // Column returns the chosen field of a column.
-func (f *importForm) Column(i int) string {
+func (f *contactImport) Column(i int) string {
 	if i < len(f.Fields) {
 		return f.Fields[i]
 	}
@@ -586,4 +584,4 @@ func (f *importForm) Column(i int) string {
 }
 
 // Mapped reports whether a column is among those that are sent.
-func (f *importForm) Mapped(field string) bool { return slices.Contains(f.Fields, field) }
+func (f *contactImport) Mapped(field string) bool { return slices.Contains(f.Fields, field) }

@@ -34,10 +34,12 @@ type page struct {
 	// posted loads the page from a form whose fields must not appear in a URL; nil:
 	// there is none.
 	posted func(*visit) (*content, error)
+	room   int64   // max bytes of a posted form; 0: maxForm
 	sent   handler // a file for such a form; nil: there is none
 	// uploaded loads the page from a posted form with a file, which it reads itself; nil: there is
 	// none.
 	uploaded func(*visit, http.ResponseWriter) (*content, error)
+	echoes   map[string]handler // POST routes that answer with a file, by pattern; they change nothing
 }
 
 // content is the content of a page.
@@ -135,17 +137,17 @@ func (p *page) loadPosted(v *visit, w http.ResponseWriter) (*content, error) {
 	if p.uploaded != nil {
 		return p.uploaded(v, w)
 	}
-	if err := v.readForm(w); err != nil {
+	if err := v.readForm(w, cmp.Or(p.room, maxForm)); err != nil {
 		return nil, err
 	}
 	return p.posted(v)
 }
 
 // readForm parses the posted form.
-func (v *visit) readForm(w http.ResponseWriter) error {
-	v.r.Body = http.MaxBytesReader(w, v.r.Body, maxForm)
+func (v *visit) readForm(w http.ResponseWriter, room int64) error {
+	v.r.Body = http.MaxBytesReader(w, v.r.Body, room)
 	if err := v.r.ParseForm(); err != nil {
-		return &problem{Status: http.StatusBadRequest, Detail: "the form is malformed or larger than 64 KiB"}
+		return &problem{Status: http.StatusBadRequest, Detail: fmt.Sprintf("the form is malformed or larger than %d KiB", room>>10)}
 	}
 	return nil
 }
@@ -210,8 +212,9 @@ type action struct {
 // question asks for confirmation of an action.
 type question struct {
 	title  string
-	Text   string  // the consequences
-	Facts  []fact  // the objects affected, above all their number
+	Text   string // the consequences
+	Facts  []fact // the objects affected, above all their number
+	Check  *launchCheck
 	Fields []field // inputs to fill in
 	Button string
 	Danger bool
@@ -278,7 +281,7 @@ func (d *Dashboard) question(v *visit, w http.ResponseWriter, status int, q *que
 // is shown again with the errors above it and the values entered.
 func (d *Dashboard) act(a *action) handler {
 	return func(v *visit, w http.ResponseWriter) error {
-		if err := v.readForm(w); err != nil {
+		if err := v.readForm(w, maxForm); err != nil {
 			return err
 		}
 		out, err := a.run(v)

@@ -254,7 +254,7 @@ func eraseConsents(v *visit, to string) (*flash, error) {
 
 // exportPerson sends everything about a person as a file.
 func exportPerson(v *visit, w http.ResponseWriter) error {
-	if err := v.readForm(w); err != nil {
+	if err := v.readForm(w, maxForm); err != nil {
 		return err
 	}
 	q := readPersonQuery(v.r.PostForm)

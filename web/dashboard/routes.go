@@ -94,8 +94,8 @@ func contactPages() []*page {
 			files:   map[string]handler{"/contacts/_export.csv": exportContacts},
 		},
 		{name: "contact_new", path: newContactPath, scopes: writer, load: loadNewContact, posted: sendContact},
-		{name: "contact_import", path: importPath, scopes: writer, load: loadImport, uploaded: previewFile},
-		{name: "contact_import", path: sendFilePath, scopes: writer, load: loadImport, uploaded: sendFile},
+		{name: "contact_import", path: importPath, scopes: writer, load: loadContactImport, uploaded: previewFile},
+		{name: "contact_import", path: sendFilePath, scopes: writer, load: loadContactImport, uploaded: sendFile},
 		{
 			name: "contact", path: one, scopes: reader, load: loadContact, live: []string{"contact"},
 			actions: []action{{path: one + "/cancel", scopes: writer, ask: askCancel, run: cancelContact}},
@@ -161,6 +161,18 @@ func surveyPages() []*page {
 	reader, admin := surveyReaders(), []operators.Scope{operators.ScopeSurveysAdmin}
 	return []*page{
 		{name: "surveys", path: "/surveys", nav: "Surveys", scopes: reader, load: loadSurveys, live: []string{"list"}},
+		{name: "survey_form", path: newSurveyPath, scopes: admin, load: newSurvey, posted: createSurvey, room: maxDefinition},
+		{name: "survey_json", path: newSurveyPath + "/json", scopes: admin, load: newDocument, posted: createDocument, room: maxDefinition},
+		{name: "survey_form", path: one + "/edit", scopes: admin, load: editSurvey, posted: changeSurvey, room: maxDefinition},
+		{name: "survey_json", path: one + "/edit/json", scopes: admin, load: editDocument, posted: changeDocument, room: maxDefinition},
+		{
+			name: "survey_definition", path: one + "/definition", scopes: reader, load: loadDefinition, files: map[string]handler{one + "/definition.json": definitionFile},
+			actions: []action{{path: one + "/clone", scopes: admin, ask: askClone, run: cloneSurvey}},
+		},
+		{
+			name: "survey_import", path: one + "/import", scopes: admin, load: loadImport, uploaded: postImport,
+			echoes: map[string]handler{one + "/import/refused.csv": refusedFile},
+		},
 		{
 			name: "survey", path: one, scopes: reader, load: loadSurvey, live: []string{"state", "figures", "brake", "people", "calendar", "recent"},
 			actions: []action{
@@ -185,7 +197,18 @@ func surveyPages() []*page {
 			files: map[string]handler{one + "/results.csv": surveyFile("results.csv"), one + "/log.csv": surveyFile("log.csv")},
 		},
 		{name: "survey_respondents", path: one + "/respondents", scopes: reader, load: loadRespondents},
-		{name: "survey_respondent", path: one + "/respondents/{id}", scopes: reader, load: loadRespondent, live: []string{"respondent"}},
+		{
+			name: "survey_respondent", path: one + "/respondents/{id}", scopes: reader, load: loadRespondent, live: []string{"respondent"},
+			actions: []action{
+				{path: one + "/respondents/{id}/stop", scopes: admin, run: stopRespondent, ask: askRespondent(question{
+					Button: "Stop", Danger: true, Text: "This cannot be undone. A queued contact is canceled, the provider is asked to cancel one in flight, and the respondent ends as canceled.",
+				})},
+				{path: one + "/respondents/{id}/remove", scopes: admin, run: removeRespondent, ask: askRespondent(question{
+					Button: "Remove", Danger: true, Text: "This cannot be undone. The number and the attributes are deleted; attempts stay in the figures and, under the id, in the log.",
+				})},
+			},
+		},
+		{name: "respondent_form", path: one + "/respondents/{id}/edit", scopes: admin, load: editRespondent, posted: changeRespondent, room: maxRespondentForm},
 		{name: "survey_log", path: one + "/log", scopes: reader, load: loadSurveyLog},
 	}
 }
@@ -257,6 +280,9 @@ func (d *Dashboard) route() error {
 		}
 		if p.sent != nil {
 			d.routes["POST "+exact(p.path)] = d.withSession(p.scopes, p.sent)
+		}
+		for path, serve := range p.echoes {
+			d.routes["POST "+path] = d.withSession(p.scopes, serve)
 		}
 		for i := range p.actions {
 			a := &p.actions[i]

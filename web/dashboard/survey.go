@@ -13,6 +13,7 @@ import (
 	"weir"
 	"weir/people"
 	"weir/surveys"
+	"weir/surveys/calendar"
 	"weir/web/dashboard/display"
 	surveyapi "weir/web/surveys"
 )
@@ -307,6 +308,55 @@ func aboutSurvey(c *caller, name string, q *question) (s surveyapi.SurveyView, s
 	return s, stats, nil
 }
 
+// launchCheck is what the launch of a survey would find.
+type launchCheck struct{ surveyapi.LaunchCheckView }
+
+// ManyQuestionnaires reports whether respondents get different texts.
+func (c *launchCheck) ManyQuestionnaires() bool {
+	return slices.ContainsFunc(c.Samples, func(s surveyapi.SampleView) bool { return s.Questionnaire != c.Samples[0].Questionnaire })
+}
+
+// Assumes returns what the forecast assumes.
+func (c *launchCheck) Assumes() string {
+	if c.Forecast == nil {
+		return ""
+	}
+	bound := "the limit per minute"
+	if c.Forecast.Bound != "" {
+		bound = "channel " + c.Forecast.Bound
+	}
+	return fmt.Sprintf("The forecast assumes that everybody answers the first attempt, that a contact takes about two minutes, and that no other survey uses the channels. It counts %s; %s takes the longest.",
+		display.Plural(int64(c.Forecast.Contacts), "respondent", "respondents"), bound)
+}
+
+// facts returns how many respondents each mode is for, who is missing a value, and the forecast.
+func (c *launchCheck) facts(schedule *calendar.Schedule) (list []fact) {
+	for _, m := range c.Modes {
+		var texts []string
+		if m.First > 0 || m.Later == 0 {
+			texts = append(texts, "about "+display.Number(m.First)+" first")
+		}
+		if m.Later > 0 {
+			texts = append(texts, "up to "+display.Number(m.Later)+" later")
+		}
+		list = append(list, fact{"Respondents by " + string(m.Mode), strings.Join(texts, ", ")})
+	}
+	if c.Missing > 0 {
+		list = append(list, fact{"Missing a value used in the texts", display.Number(c.Missing)})
+	}
+	if c.Partial {
+		list = append(list, fact{"Checked", "the first " + display.Number(c.Respondents) + "; the launch checks all"})
+	}
+	if f := c.Forecast; f != nil && schedule != nil {
+		text := "about " + schedule.FormatLocal(f.EndsAt)
+		if f.TooShort {
+			text = "not before the last window closes, " + schedule.FormatLocal(f.EndsAt)
+		}
+		list = append(list, fact{"Ends at best", text})
+	}
+	return list
+}
+
 func askLaunch(v *visit) (*question, error) {
 	q := &question{Button: "Launch", Text: "Respondents are contacted whenever a window is open. After launch, channels, arms and texts are locked."}
 	s, stats, err := aboutSurvey(v.caller, v.r.PathValue("name"), q)
@@ -314,26 +364,37 @@ func askLaunch(v *visit) (*question, error) {
 		return nil, err
 	}
 	if stats.Respondents == 0 {
-		q.Text = "The survey has no respondents. Import them first: weir survey import people.csv " + s.Survey
+		q.Text = "The survey has no respondents. Import them first, on its page or by weir survey import people.csv " + s.Survey
 	}
 	for _, mode := range surveys.Modes() {
 		if m, ok := s.Modes[mode]; ok {
 			q.Facts = append(q.Facts, fact{"Channel for " + string(mode), m.Channel})
 		}
 	}
-	if schedule, wrong := s.Schedule.Compile(); len(wrong) == 0 {
+	schedule, wrong := s.Schedule.Compile()
+	if len(wrong) == 0 {
 		q.Facts = append(q.Facts, fact{"Window", calendarOf(s.Schedule, schedule, v.Now()).Next})
 	}
-	q.Facts = append(q.Facts, launchForecast(s.Definition)...)
+	q.Facts = append(q.Facts, targetFacts(s.Definition)...)
+	if s.State != surveys.Draft {
+		return q, nil // a launch that is repeated changes nothing
+	}
+	q.Check = &launchCheck{}
+	if err := v.get(apiPath("v1", "surveys", s.Survey, "launch-check"), nil, &q.Check.LaunchCheckView); err != nil {
+		return nil, err
+	}
+	q.Facts = append(q.Facts, q.Check.facts(schedule)...)
+	if n := q.Check.Missing; n > 0 && n < q.Check.Respondents {
+		q.Fields = []field{{Name: "skip", Label: "Launch all the same, and do not contact respondents who are missing a value unless they are corrected before their turn", Type: "checkbox"}}
+	}
 	return q, nil
 }
 
-// launchForecast returns how many respondents a survey needs, when it ends at the latest,
-// and each arm's first texts, as far as the definition determines them.
-func launchForecast(d surveys.Definition) []fact {
+// targetFacts returns how many respondents a survey needs, and when it ends at the latest.
+func targetFacts(d surveys.Definition) []fact {
 	plan, wrong := d.Compile(surveys.Defaults{})
 	if len(wrong) > 0 {
-		return nil // the launch reports it
+		return nil // the check reports it
 	}
 	var facts []fact
 	if target := plan.Target(); target > 0 {
@@ -346,27 +407,8 @@ func launchForecast(d surveys.Definition) []fact {
 	if last, bounded := plan.Schedule.LastClose(); bounded {
 		facts = append(facts, fact{"Ends at the latest", plan.Schedule.FormatLocal(last)})
 	}
-	for i, arm := range plan.Arms {
-		var messages []string
-		for _, mode := range arm.Modes { // the application has the texts of a call
-			if contents := d.Questionnaires[arm.Questionnaire][mode]; len(contents) > 0 && len(messages) == 0 {
-				messages = contents[0].Messages
-			}
-		}
-		if len(messages) == 0 {
-			continue
-		}
-		name := "First text"
-		if len(plan.Arms) > 1 {
-			name += ", arm " + strconv.Itoa(i)
-		}
-		facts = append(facts, fact{name, display.Truncate(maxFirstText, strings.Join(messages, " | "))})
-	}
 	return facts
 }
-
-// maxFirstText is the maximum number of characters shown of the first texts of an arm.
-const maxFirstText = 400
 
 // surveyStep applies a step to a survey. Errors of a launch, such as respondents without
 // a required attribute, are listed above the question.
@@ -374,7 +416,11 @@ func surveyStep(step surveys.Step, became string) func(*visit) (*done, error) {
 	return func(v *visit) (*done, error) {
 		name := v.r.PathValue("name")
 		var s surveyapi.SurveyView
-		err := v.call(http.MethodPost, apiPath("v1", "surveys", name)+":"+string(step), nil, &s)
+		path := apiPath("v1", "surveys", name) + ":" + string(step)
+		if step == surveys.Launch && v.r.PostForm.Get("skip") != "" {
+			path += "?missing=skip"
+		}
+		err := v.call(http.MethodPost, path, nil, &s)
 		text := "Survey " + name + " " + became + "."
 		for _, w := range s.Warnings {
 			text += " Warning: " + w.Detail + "."

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/operators"
 	"weir/surveys"
 	"weir/web/dashboard/display"
 	surveyapi "weir/web/surveys"
@@ -68,6 +69,7 @@ func loadRespondents(v *visit) (*content, error) {
 type respondentData struct {
 	surveyapi.RespondentView
 	WhyView        *whyView // nil: it does not wait
+	Stoppable      bool     // the survey contacts the respondent, and the token may stop that
 	AttemptsByMode []fact
 	Attributes     []fact
 	respondentHistory
@@ -110,6 +112,13 @@ func loadRespondent(v *visit) (*content, error) {
 	d := &respondentData{}
 	if err := v.get(apiPath("v1", "surveys", name, "respondents", id), nil, &d.RespondentView); err != nil {
 		return nil, err
+	}
+	if v.May(operators.ScopeSurveysAdmin) && !d.Status.Final() {
+		s, err := readSurvey(v.caller, name)
+		if err != nil {
+			return nil, err
+		}
+		d.Stoppable = s.State == surveys.Running || s.State == surveys.Paused
 	}
 	d.WhyView = whyOf(d.WhyCode, d.Why, time.Time{}, v.Now())
 	d.Attributes = factsOf(d.RespondentView.Attributes, func(value string) string { return value })

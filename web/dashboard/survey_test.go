@@ -78,15 +78,14 @@ func TestSurvey_QuestionOfALaunchShowsTextsAndForecast(t *testing.T) {
 	r := newRig(t, surveyScope)
 	r.survey("flu", 3)
 	b := r.login(surveyScope)
-	b.get("/surveys/flu/launch").want(200).has("<dt>Target</dt><dd>502</dd>",
-		"<dt>First text, arm 0</dt><dd>Hello {{first_name}}</dd>", "<dt>First text, arm 1</dt><dd>Good day, {{first_name}}</dd>").hasNot("Ends at the latest")
+	b.get("/surveys/flu/launch").want(200).has("<dt>Target</dt><dd>502</dd>", "questionnaire b", "<dt>Respondents by sms</dt><dd>about 3 first</dd>", "<dt>Ends at best</dt><dd>about ", "everybody answers the first attempt", "channel texts takes the longest", "channel &#34;texts&#34; is paused",
+		"<blockquote>Hello Ana &lt;i&gt;</blockquote>", "<blockquote>Good day, Ana &lt;i&gt;</blockquote>").hasNot("Ends at the latest", numberCanary, "would be refused")
 	r.api("PATCH", "/v1/surveys/flu", `{"initial_success_rate":0.1,"schedule":{"end_date":"2099-12-30"}}`, nil)
 	b.get("/surveys/flu/launch").want(200).has("<dd>502; about 5,020 respondents are needed if 10 % succeed</dd>", "<dt>Ends at the latest</dt><dd>Wed 2099-12-30 20:00 America/Mexico_City</dd>")
 	r.api("PUT", "/v1/channels/calls", `{"type":"verboice","paused":true,"settings":{"base_url":"http://127.0.0.1:1","channel":"c","username":"u@example.org","password":"p"}}`, nil)
-	// The texts of a call are the application's: those of the next mode are shown.
 	r.api("PATCH", "/v1/surveys/flu", `{"modes":{"ivr":{"channel":"calls"}},"arms":[{"modes":["ivr","sms"],"questionnaire":"a","ratio":100}],
 		"questionnaires":{"a":{"ivr":[{"call":{"call_flow_id":1}}]},"b":null}}`, nil)
-	b.get("/surveys/flu/launch").want(200).has("<dt>First text</dt><dd>Hello {{first_name}}</dd>")
+	b.get("/surveys/flu/launch").want(200).has("call flow 1", "<blockquote>Hello Ana &lt;i&gt;</blockquote>", "<dt>Respondents by ivr</dt><dd>about 3 first</dd>", "<dt>Respondents by sms</dt><dd>up to 3 later</dd>").hasNot("questionnaire a")
 }
 
 func TestSurvey_ASurveyIsLaunchedPausedResumedAndStopped(t *testing.T) {

@@ -50,6 +50,14 @@ type surveyCard struct {
 	FullQuotas int
 }
 
+// Editable reports whether the definition can be changed.
+func (c surveyCard) Editable() bool { return editableSurvey(&c.SurveySummary) }
+
+// Importable reports whether respondents can be added.
+func (c surveyCard) Importable() bool {
+	return c.State == surveys.Draft || c.State == surveys.Running || c.State == surveys.Paused
+}
+
 // maxSurveys is the maximum number of surveys on the overview.
 const maxSurveys = 50
 

@@ -62,7 +62,7 @@ func Routes(o Options) []*route.Route {
 		from: exportSource{respondents: o.SurveyStore, log: o.SurveyStore, tokens: o.Tokens},
 	}
 	return slices.Concat(
-		definitions.routes(), logRoute{find, o.SurveyStore}.routes(), definitions.stepRoutes(),
+		definitions.routes(), logRoute{find, o.SurveyStore}.routes(), definitions.stepRoutes(), launchCheckRoute{find, o.Surveys, o.Tokens, o.Now}.routes(),
 		imports.routes(), respondentRoutes{people, o.Surveys, o.Contacts}.routes(), correctionRoutes{people, o.Surveys, o.Importer}.routes(), exports.routes(),
 	)
 }

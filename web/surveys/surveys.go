@@ -35,6 +35,8 @@ type surveyBroker interface {
 	// Launch is Step for a launch; with skip, respondents that are missing a value
 	// do not prevent it.
 	Launch(ctx context.Context, name string, skip bool) (surveys.Survey, error)
+	// CheckLaunch returns what a launch would find. It changes nothing.
+	CheckLaunch(ctx context.Context, s surveys.Survey) (surveys.LaunchCheck, error)
 	Stats(ctx context.Context, s surveys.Survey) (surveys.Stats, error)
 	// Why explains why a survey contacts no respondent now. It returns the zero
 	// value if nothing waits.

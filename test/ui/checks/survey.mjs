@@ -42,7 +42,10 @@ export async function survey({ report, browser, weir, operator }) {
     assert.equal(await fact(page, "Respondents"), "40");
     assert.equal(await fact(page, "Channel for sms"), "texts");
     assert.equal(await fact(page, "Target"), "200");
-    assert.notEqual(await fact(page, "First text"), "");
+    assert.match(await fact(page, "Respondents by sms"), /up to 40 later/);
+    assert.match(await fact(page, "Ends at best"), /^about /);
+    assert.ok(await page.locator("#dialog blockquote").count() >= 2, "the texts of two respondents");
+    await shows(page, "#assumes", "everybody answers");
     assert.match(await answer(page), /water is launched/);
     assert.equal(await state(weir, "water"), "running");
     await shows(page, "#state .badge", "running");

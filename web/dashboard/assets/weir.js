@@ -161,6 +161,42 @@
     document.querySelectorAll("input[name=contact]").forEach(function (box) { box.checked = e.target.checked; });
   });
 
+  // Uploads: only the beginning of a large file is sent for the preview, and the next form gets the whole file.
+  var head = 256 * 1024;
+  document.addEventListener("submit", function (e) {
+    var form = e.target;
+    var input = form.matches("form[data-upload]") && form.querySelector("input[type=file]");
+    var file = input && input.files[0];
+    var step = form.querySelector("input[name=step]");
+    if (!file || file.size <= head || !step || step.value !== "preview" || !window.DataTransfer) return;
+    e.preventDefault();
+    var data = new FormData();
+    data.append("step", "preview");
+    data.append("partial", "1");
+    data.append("encoding", form.elements.encoding.value);
+    data.append("file", file.slice(0, head), file.name); // the last one, as in the form
+    fetch(form.action, { method: "POST", body: data, headers: { "Weir-Fragment": "1" } }).then(function (res) {
+      if (res.status === 401) return window.location.reload();
+      return res.text().then(function (html) {
+        var old = form.closest("section");
+        var page = document.createElement("div");
+        page.innerHTML = html;
+        var next = page.querySelector("section");
+        if (!old || !next) return form.submit();
+        old.replaceWith(next);
+        var again = next.querySelector("input[type=file]");
+        if (again) {
+          var kept = new DataTransfer();
+          kept.items.add(file);
+          again.files = kept.files;
+        }
+        var title = next.querySelector("h1");
+        title.tabIndex = -1;
+        title.focus();
+      });
+    }).catch(function () { form.submit(); });
+  });
+
   // Live regions.
   var from = document.body.dataset.stream;
   var status = document.getElementById("connection");

@@ -1,0 +1,185 @@
+package dashboard
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"weir/operators"
+	surveyapi "weir/web/surveys"
+)
+
+const (
+	// maxRespondentForm fits 100 attributes of 500 characters, encoded as a form.
+	maxRespondentForm = 1 << 20
+	spareAttributes   = 3
+)
+
+// respondentForm is the form that corrects a respondent, as it was filled in.
+type respondentForm struct {
+	Survey, ID string
+	Phone      string // as typed
+	Masked     string // the present number, if it may not be shown; the field is then empty
+	Rows       []attributeRow
+	Mistakes   map[string]string
+	Problem    *problem
+}
+
+// attributeRow is a row for an attribute. Those that the respondent has keep their name.
+type attributeRow struct {
+	Row         int
+	Name, Value string
+	Has         bool
+}
+
+// NameField returns the name of the field for the attribute's name.
+func (r attributeRow) NameField() string { return fmt.Sprintf("name_%d", r.Row) }
+
+// ValueField returns the name of the field for its value.
+func (r attributeRow) ValueField() string { return fmt.Sprintf("value_%d", r.Row) }
+
+func respondentLink(survey, id string) string {
+	return surveyLink(survey) + "/respondents/" + url.PathEscape(id)
+}
+
+func respondentCrumbs(survey, id string, more ...crumb) []crumb {
+	return append(surveyCrumbs(survey, crumb{Text: "Respondents", Link: surveyLink(survey) + "/respondents"}, crumb{Text: id, Link: respondentLink(survey, id)}), more...)
+}
+
+func readRespondent(v *visit) (r surveyapi.RespondentView, err error) {
+	err = v.get(apiPath("v1", "surveys", v.r.PathValue("name"), "respondents", v.r.PathValue("id")), nil, &r)
+	return r, err
+}
+
+func respondentFormOf(r *surveyapi.RespondentView, shown bool) *respondentForm {
+	f := &respondentForm{Survey: r.Survey, ID: r.ID, Phone: r.Phone, Mistakes: map[string]string{}}
+	if !shown {
+		f.Phone, f.Masked = "", r.Phone
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Attributes)) {
+		f.Rows = append(f.Rows, attributeRow{len(f.Rows) + 1, name, r.Attributes[name], true})
+	}
+	for range spareAttributes {
+		f.Rows = append(f.Rows, attributeRow{Row: len(f.Rows) + 1})
+	}
+	return f
+}
+
+func (f *respondentForm) content() *content {
+	return &content{title: "Correct respondent " + f.ID + " of " + f.Survey, crumbs: respondentCrumbs(f.Survey, f.ID, crumb{Text: "Correct"}), data: f}
+}
+
+func editRespondent(v *visit) (*content, error) {
+	r, err := readRespondent(v)
+	if err != nil {
+		return nil, err
+	}
+	return respondentFormOf(&r, v.May(operators.ScopePIIRead)).content(), nil
+}
+
+// changeRespondent sends what differs from what the form showed, so that a masked value is
+// never written.
+func changeRespondent(v *visit) (*content, error) {
+	r, err := readRespondent(v)
+	if err != nil {
+		return nil, err
+	}
+	f := respondentFormOf(&r, v.May(operators.ScopePIIRead))
+	patch := f.read(v.r.PostForm, &r)
+	err = v.call(http.MethodPatch, apiPath("v1", "surveys", f.Survey, "respondents", f.ID), patch, nil)
+	c := f.content()
+	if err == nil {
+		c.to, c.flash = respondentLink(f.Survey, f.ID), &flash{Text: "Respondent " + f.ID + " is corrected."}
+		return c, nil
+	}
+	status, p := statusOf(err)
+	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict {
+		return nil, err
+	}
+	f.place(p)
+	c.status, c.flash = status, &flash{Bad: true, Text: "Nothing was saved."}
+	return c, nil
+}
+
+// read fills in what was posted, and returns the changes.
+func (f *respondentForm) read(form url.Values, r *surveyapi.RespondentView) map[string]any {
+	patch, attributes := map[string]any{}, map[string]any{}
+	if f.Phone = strings.TrimSpace(form.Get("phone")); f.Phone != "" && f.Phone != r.Phone {
+		patch["phone"] = f.Phone
+	}
+	for i := range f.Rows {
+		row := &f.Rows[i]
+		if !row.Has {
+			row.Name = strings.TrimSpace(form.Get(row.NameField()))
+		} else if !form.Has(row.ValueField()) {
+			continue
+		}
+		row.Value = strings.TrimSpace(form.Get(row.ValueField()))
+		switch {
+		case row.Name == "" && row.Value == "" || row.Value == r.Attributes[row.Name]:
+		case row.Value == "":
+			attributes[row.Name] = nil
+		default:
+			attributes[row.Name] = row.Value
+		}
+	}
+	if len(attributes) > 0 {
+		patch["attributes"] = attributes
+	}
+	return patch
+}
+
+// place shows the errors of the API beside the fields that they are about.
+func (f *respondentForm) place(p *problem) {
+	rest := *p
+	rest.Errors = nil
+	for _, e := range p.Errors {
+		field := ""
+		if e.Pointer == "/phone" {
+			field = "phone"
+		}
+		if name, ok := strings.CutPrefix(e.Pointer, "/attributes/"); ok {
+			if i := slices.IndexFunc(f.Rows, func(r attributeRow) bool { return r.Name == name && (name != "" || r.Value != "") }); i >= 0 {
+				field = f.Rows[i].ValueField()
+			}
+		}
+		if field == "" {
+			rest.Errors = append(rest.Errors, e)
+		} else if f.Mistakes[field] == "" {
+			f.Mistakes[field] = asSentence(e.Detail)
+		}
+	}
+	if len(f.Mistakes) == 0 || len(rest.Errors) > 0 {
+		f.Problem = &rest
+	}
+}
+
+// askRespondent returns the question about a respondent.
+func askRespondent(about question) func(*visit) (*question, error) {
+	return func(v *visit) (*question, error) {
+		r, err := readRespondent(v)
+		if err != nil {
+			return nil, err
+		}
+		q := about
+		q.title = q.Button + " respondent " + r.ID + " of " + r.Survey
+		q.back, q.crumbs = respondentLink(r.Survey, r.ID), respondentCrumbs(r.Survey, r.ID, crumb{Text: q.Button})
+		q.Facts = []fact{{"Number", r.Phone}, {"Status", shownStatus(r.Status)}, {"Disposition", string(r.Disposition)}}
+		return &q, nil
+	}
+}
+
+func stopRespondent(v *visit) (*done, error) {
+	name, id := v.r.PathValue("name"), v.r.PathValue("id")
+	err := v.call(http.MethodPost, apiPath("v1", "surveys", name, "respondents", id, "stop"), nil, nil)
+	return &done{text: "Respondent " + id + " is not contacted any more.", to: respondentLink(name, id)}, err
+}
+
+func removeRespondent(v *visit) (*done, error) {
+	name, id := v.r.PathValue("name"), v.r.PathValue("id")
+	err := v.call(http.MethodDelete, apiPath("v1", "surveys", name, "respondents", id), nil, nil)
+	return &done{text: "Respondent " + id + " is removed.", to: surveyLink(name) + "/respondents"}, err
+}

@@ -1,0 +1,455 @@
+package dashboard
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"weir"
+	"weir/surveys"
+	surveyapi "weir/web/surveys"
+)
+
+// newSurveyPath is the path of no survey: their names begin with a letter or a digit.
+const newSurveyPath = "/surveys/_new"
+
+// maxDefinition is the max size of a definition in the text area, encoded as a form.
+const maxDefinition = 2 << 20
+
+// surveyBody returns what a client would write to get a survey. The secret of the application
+// is never read.
+func surveyBody(s *surveyapi.SurveyView) surveyapi.SurveyBody {
+	b := surveyapi.SurveyBody{Title: s.Title, Definition: s.Definition}
+	if s.Application != nil && s.Application.URL != "" {
+		b.Application = &surveyapi.ApplicationBody{URL: s.Application.URL}
+	}
+	return b
+}
+
+// documentOf returns a value as a JSON document. Numbers stay as they are written.
+func documentOf(v any) (document map[string]any, err error) {
+	raw, err := json.Marshal(v)
+	if err == nil {
+		err = decodeExact(raw, &document)
+	}
+	return document, err
+}
+
+// decodeExact decodes JSON without rounding large numbers.
+func decodeExact(raw []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	return d.Decode(into)
+}
+
+// mergePatch returns the JSON merge patch (RFC 7396) that makes after of before.
+func mergePatch(before, after map[string]any) map[string]any {
+	patch := map[string]any{}
+	for name := range before {
+		if _, ok := after[name]; !ok {
+			patch[name] = nil
+		}
+	}
+	for name, is := range after {
+		was, had := before[name]
+		from, fromObject := was.(map[string]any)
+		to, toObject := is.(map[string]any)
+		switch {
+		case fromObject && toObject:
+			if part := mergePatch(from, to); len(part) > 0 {
+				patch[name] = part
+			}
+		case !had || !reflect.DeepEqual(was, is):
+			patch[name] = is
+		}
+	}
+	return patch
+}
+
+// indented returns a value as JSON for people.
+func indented(v any) (string, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(v)
+	return b.String(), err
+}
+
+// linesOf returns the line on which each value of a JSON text begins, by its pointer. Names
+// that an object has twice, and text that is no JSON, are mistakes.
+func linesOf(text string) (map[string]int, []lineMistake) {
+	x := &lineIndex{text: text, d: json.NewDecoder(strings.NewReader(text)), lines: map[string]int{}}
+	x.d.UseNumber()
+	var all any
+	err := json.Unmarshal([]byte(text), &all) // its errors know their places
+	if err == nil {
+		err = x.value("")
+	}
+	if err == nil {
+		return x.lines, x.wrong
+	}
+	at, detail := int(x.d.InputOffset()), err.Error()
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		at = int(syntax.Offset) - 1
+	}
+	if end := len(strings.TrimRight(text, " \t\r\n")); at >= end-1 && strings.Contains(detail, "unexpected end") {
+		at, detail = end, "the text ends before the definition does"
+	}
+	return x.lines, append(x.wrong, lineMistake{Line: x.line(at), Detail: asSentence(detail)})
+}
+
+// lineMistake is a mistake in a text, and where it is.
+type lineMistake struct {
+	Line    int // 0: not known
+	Pointer string
+	Detail  string
+}
+
+// Text returns the mistake with its place in words.
+func (m lineMistake) Text() string {
+	text := m.Detail
+	if m.Pointer != "" {
+		text = m.Pointer + ": " + text
+	}
+	if m.Line > 0 {
+		text = fmt.Sprintf("Line %d: %s", m.Line, text)
+	}
+	return text
+}
+
+// lineIndex finds the lines of the values of a JSON text.
+type lineIndex struct {
+	text  string
+	d     *json.Decoder
+	lines map[string]int
+	wrong []lineMistake
+}
+
+// maxDepth is deeper than any definition.
+const maxDepth = 32
+
+func (x *lineIndex) value(at string) error {
+	t, err := x.d.Token()
+	if err != nil {
+		return err
+	}
+	x.lines[at] = x.line(int(x.d.InputOffset()) - 1)
+	switch t {
+	case json.Delim('{'), json.Delim('['):
+		if strings.Count(at, "/") >= maxDepth {
+			return fmt.Errorf("is nested more than %d levels deep", maxDepth)
+		}
+	default:
+		return nil
+	}
+	for i := 0; x.d.More(); i++ {
+		name := strconv.Itoa(i)
+		if t == json.Delim('{') {
+			key, err := x.d.Token()
+			if err != nil {
+				return err
+			}
+			text, _ := key.(string) // the decoder accepts no other keys
+			name = strings.NewReplacer("~", "~0", "/", "~1").Replace(text)
+			if _, twice := x.lines[at+"/"+name]; twice {
+				x.wrong = append(x.wrong, lineMistake{x.line(int(x.d.InputOffset()) - 1), at + "/" + name, "Is there twice."})
+			}
+		}
+		if err := x.value(at + "/" + name); err != nil {
+			return err
+		}
+	}
+	_, err = x.d.Token() // the end
+	return err
+}
+
+// line returns the number of the line with a byte.
+func (x *lineIndex) line(offset int) int {
+	return 1 + strings.Count(x.text[:min(max(offset, 0), len(x.text))], "\n")
+}
+
+// placed returns the errors of the API with the lines that they are about. A value that is
+// missing is about the object that should have it.
+func placed(errs []weir.FieldError, lines map[string]int) (list []lineMistake) {
+	for _, e := range errs {
+		m := lineMistake{Pointer: e.Pointer, Detail: asSentence(e.Detail)}
+		for at := e.Pointer; ; {
+			if line, ok := lines[at]; ok {
+				m.Line = line
+				break
+			}
+			cut := strings.LastIndexByte(at, '/')
+			if cut < 0 {
+				break
+			}
+			at = at[:cut]
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// documentForm is the form that sets a definition as JSON.
+type documentForm struct {
+	New        bool
+	Name, Text string
+	Version    int64 // that the text was made of
+	Mistakes   map[string]string
+	Wrong      []lineMistake // in the text
+	Problem    *problem
+}
+
+// Back returns the page to return to.
+func (f *documentForm) Back() string {
+	if f.New {
+		return "/surveys"
+	}
+	return surveyLink(f.Name)
+}
+
+// exampleDefinition is the text of a new survey.
+const exampleDefinition = `{
+  "title": "",
+  "schedule": {
+    "time_zone": "UTC",
+    "weekdays": ["mon", "tue", "wed", "thu", "fri"],
+    "windows": [{"from": "09:00", "to": "18:00"}]
+  },
+  "modes": {"sms": {"channel": "", "retries": "1d"}},
+  "arms": [{"modes": ["sms"]}],
+  "questionnaires": {"main": {"sms": [{"messages": ["Hello {{first_name}}, may we ask you something?"]}]}}
+}
+`
+
+func (f *documentForm) content() *content {
+	if f.New {
+		return &content{title: "New survey, as JSON", crumbs: []crumb{{Text: "Surveys", Link: "/surveys"}, {Text: "New", Link: newSurveyPath}, {Text: "JSON"}}, data: f}
+	}
+	return &content{title: "Edit survey " + f.Name + " as JSON", crumbs: surveyCrumbs(f.Name, crumb{Text: "Edit as JSON"}), data: f}
+}
+
+func newDocument(*visit) (*content, error) {
+	f := &documentForm{New: true, Text: exampleDefinition}
+	return f.content(), nil
+}
+
+func editDocument(v *visit) (*content, error) {
+	s, err := readSurvey(v.caller, v.r.PathValue("name"))
+	if err != nil {
+		return nil, err
+	}
+	f := &documentForm{Name: s.Survey, Version: s.Version}
+	f.Text, err = indented(surveyBody(&s))
+	return f.content(), err
+}
+
+func readDocumentForm(form url.Values) *documentForm {
+	f := &documentForm{Name: strings.TrimSpace(form.Get("name")), Text: strings.ReplaceAll(form.Get("definition"), "\r\n", "\n"), Mistakes: map[string]string{}}
+	f.Version, _ = strconv.ParseInt(form.Get("version"), 10, 64)
+	return f
+}
+
+// parse checks that the text is a JSON object.
+func (f *documentForm) parse() (document map[string]any, lines map[string]int) {
+	lines, f.Wrong = linesOf(f.Text)
+	if len(f.Wrong) > 0 {
+		return nil, lines
+	}
+	if err := decodeExact([]byte(f.Text), &document); err != nil || document == nil {
+		f.Wrong = []lineMistake{{Line: 1, Detail: "The definition must be a JSON object: { … }."}}
+		return nil, lines
+	}
+	return document, lines
+}
+
+func createDocument(v *visit) (*content, error) {
+	f := readDocumentForm(v.r.PostForm)
+	f.New = true
+	document, lines := f.parse()
+	name, wrong, err := newSurveyName(v.caller, f.Name)
+	if err != nil {
+		return nil, err
+	}
+	if wrong != "" {
+		f.Mistakes["name"] = wrong
+	}
+	if document == nil {
+		return f.failed(&problem{Status: http.StatusUnprocessableEntity}, nil)
+	}
+	return f.done(v, v.call(http.MethodPut, apiPath("v1", "surveys", name), document, nil), lines)
+}
+
+func changeDocument(v *visit) (*content, error) {
+	f := readDocumentForm(v.r.PostForm)
+	f.Name = v.r.PathValue("name")
+	document, lines := f.parse()
+	if document == nil {
+		return f.failed(&problem{Status: http.StatusUnprocessableEntity}, nil)
+	}
+	s, err := readSurvey(v.caller, f.Name)
+	if err != nil {
+		return nil, err
+	}
+	before, err := documentOf(surveyBody(&s))
+	if err != nil {
+		return nil, err
+	}
+	return f.done(v, patchSurvey(v.caller, f.Name, f.Version, mergePatch(before, document)), lines)
+}
+
+// patchSurvey changes a survey if it still has the version that the change was made of.
+func patchSurvey(c *caller, name string, version int64, patch map[string]any) error {
+	return c.call(http.MethodPatch, apiPath("v1", "surveys", name)+"?version="+strconv.FormatInt(version, 10), patch, nil)
+}
+
+// newSurveyName checks the name of a new survey, because the API would replace a draft of that
+// name. If it is wrong, the name returned is one that no survey can have, so that the API
+// changes nothing and reports the other mistakes.
+func newSurveyName(c *caller, name string) (free, wrong string, _ error) {
+	const none = "_"
+	if !surveyName.MatchString(name) {
+		return none, "1 to 63 characters: a-z, 0-9, dots, underscores and hyphens. It begins with a letter or a digit.", nil
+	}
+	_, err := readSurvey(c, name)
+	if err == nil {
+		return none, "There is a survey of this name already: choose another one, or edit that survey.", nil
+	}
+	if status, _ := statusOf(err); status != http.StatusNotFound {
+		return none, "", err
+	}
+	return name, "", nil
+}
+
+// surveyName matches the name of a survey.
+var surveyName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+
+// done sends the browser on, or shows the form again with every mistake.
+func (f *documentForm) done(v *visit, err error, lines map[string]int) (*content, error) {
+	if err == nil {
+		return savedSurvey(f.Name, f.New), nil
+	}
+	status, p := statusOf(err)
+	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict {
+		return nil, err
+	}
+	return f.failed(p, lines)
+}
+
+func (f *documentForm) failed(p *problem, lines map[string]int) (*content, error) {
+	rest := *p
+	rest.Errors = nil
+	var inText []weir.FieldError
+	for _, e := range p.Errors {
+		switch e.Pointer {
+		case "/survey": // said beside the name
+		case "/version":
+			rest.Errors = append(rest.Errors, e)
+		default:
+			inText = append(inText, e)
+		}
+	}
+	f.Wrong = append(f.Wrong, placed(inText, lines)...)
+	if p.Detail != "" && (len(f.Wrong)+len(f.Mistakes) == 0 || len(rest.Errors) > 0 || p.Status == http.StatusConflict) {
+		f.Problem = &rest
+	}
+	c := f.content()
+	c.status, c.flash = p.Status, &flash{Bad: true, Text: "Nothing was saved. Correct the mistakes that are listed."}
+	return c, nil
+}
+
+// savedSurvey is the result of a form that has saved a survey.
+func savedSurvey(name string, created bool) *content {
+	c := &content{to: surveyLink(name), flash: &flash{Text: "Survey " + name + " is changed."}}
+	if created {
+		c.flash.Text = "Survey " + name + " is created. Import its respondents, then launch it."
+	}
+	return c
+}
+
+// definitionData is the data of the page of a definition.
+type definitionData struct {
+	surveyapi.SurveySummary
+	Text      string
+	HasSecret bool
+}
+
+// Editable reports whether anything but the title and the application can change.
+func editableSurvey(s *surveyapi.SurveySummary) bool {
+	return !s.Locked && (s.State == surveys.Draft || s.State == surveys.Running || s.State == surveys.Paused)
+}
+
+// Editable reports whether the definition can be changed.
+func (d *definitionData) Editable() bool { return editableSurvey(&d.SurveySummary) }
+
+func loadDefinition(v *visit) (*content, error) {
+	s, err := readSurvey(v.caller, v.r.PathValue("name"))
+	if err != nil {
+		return nil, err
+	}
+	d := &definitionData{SurveySummary: s.SurveySummary, HasSecret: s.Application != nil && s.Application.HasSecret}
+	d.Text, err = indented(surveyBody(&s))
+	return &content{title: "Definition of " + s.Survey, crumbs: surveyCrumbs(s.Survey, crumb{Text: "Definition"}), data: d}, err
+}
+
+// definitionFile answers with the definition, as "weir survey put" reads it.
+func definitionFile(v *visit, w http.ResponseWriter) error {
+	s, err := readSurvey(v.caller, v.r.PathValue("name"))
+	if err != nil {
+		return err
+	}
+	text, err := indented(surveyBody(&s))
+	if err != nil {
+		return err
+	}
+	attach(w, "application/json", s.Survey+".json")
+	_, _ = io.WriteString(w, text) // the browser may have disconnected
+	return nil
+}
+
+// attach marks a response as a file. The name contains only characters of names of surveys.
+func attach(w http.ResponseWriter, kind, name string) {
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
+}
+
+func askClone(v *visit) (*question, error) {
+	s, err := readSurvey(v.caller, v.r.PathValue("name"))
+	if err != nil {
+		return nil, err
+	}
+	q := &question{
+		title: "Clone survey " + s.Survey, Button: "Clone", back: surveyLink(s.Survey), crumbs: surveyCrumbs(s.Survey, crumb{Text: "Clone"}),
+		Text:   "A draft with the same definition is created. Respondents are not copied.",
+		Fields: []field{{Name: "name", Label: "Name of the new survey", Type: "text", Required: true, Help: "Such as flu-2027. It cannot be changed later."}},
+	}
+	if s.Application != nil && s.Application.HasSecret {
+		q.Text += " The secret of the application cannot be read and is not copied: set it before the launch."
+	}
+	return q, nil
+}
+
+func cloneSurvey(v *visit) (*done, error) {
+	s, err := readSurvey(v.caller, v.r.PathValue("name"))
+	if err != nil {
+		return nil, err
+	}
+	name := strings.TrimSpace(v.r.PostForm.Get("name"))
+	free, wrong, err := newSurveyName(v.caller, name)
+	if err != nil {
+		return nil, err
+	}
+	if wrong != "" {
+		return nil, &problem{Status: http.StatusUnprocessableEntity, Detail: "the survey was not cloned", Errors: []weir.FieldError{{Detail: "the name: " + wrong}}}
+	}
+	err = v.call(http.MethodPut, apiPath("v1", "surveys", free), surveyBody(&s), nil)
+	return &done{text: "Survey " + name + " is created from " + s.Survey + ".", to: surveyLink(name)}, err
+}

@@ -1,0 +1,735 @@
+package dashboard
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir"
+	"weir/people"
+	"weir/surveys"
+	"weir/surveys/calendar"
+	surveyapi "weir/web/surveys"
+)
+
+// Rows of the form that are empty when it is opened.
+const (
+	spareWindows = 2
+	spareQuotas  = 2
+	spareTexts   = 1
+	maxFormRows  = 60 // of each kind
+)
+
+// messageSeparator is a line between the messages of one attempt.
+const messageSeparator = "---"
+
+// surveyForm is the form that sets the definition of a survey, as it was filled in. It lays
+// what it knows over a definition, so that fields that it does not know are kept.
+type surveyForm struct {
+	New      bool // with a name to fill in
+	Launched bool // only some fields can change
+	Name     string
+	Version  int64 // that the form was made of
+
+	Title, TimeZone, BlockedDays, StartDate, EndDate string
+	Weekdays                                         []weekday
+	Windows                                          []windowRow
+	Modes                                            []*modeForm
+	Fallback, Cutoff, PerMinute, Region, Purpose     string
+	CountPartial                                     bool
+	Quotas                                           []quotaRow
+	QuotaMessage, AppURL, AppSecret                  string
+	HasSecret                                        bool
+
+	ManyArms   bool     // the arms and their texts are too many for the form, which keeps them
+	RichQuotas bool     // the quotas are, too
+	Kept       []string // fields of the definition that the form keeps and does not show
+	Channels   []option
+	Purposes   []option
+	Mistakes   map[string]string
+	Problem    *problem
+
+	windowRows, quotaRows []int
+}
+
+// weekday is a checkbox.
+type weekday struct {
+	Name, Text string
+	Checked    bool
+}
+
+// windowRow is a row for a window.
+type windowRow struct {
+	Form     *surveyForm
+	Row      int
+	From, To string
+}
+
+// Field returns the name of a field of the row.
+func (r windowRow) Field(name string) string { return fmt.Sprintf("window_%d_%s", r.Row, name) }
+
+// quotaRow is a row for a quota of one attribute.
+type quotaRow struct {
+	Form                     *surveyForm
+	Row                      int
+	Attribute, Values, Quota string
+}
+
+// Field returns the name of a field of the row.
+func (r quotaRow) Field(name string) string { return fmt.Sprintf("quota_%d_%s", r.Row, name) }
+
+// modeForm is the part of the form about a mode.
+type modeForm struct {
+	Form                    *surveyForm
+	Mode                    surveys.Mode
+	Channel, Retries, Order string
+	URL, Flow               string // of the call
+	Texts                   []textRow
+	Kept                    bool // the contents are too many for the form, which keeps them
+
+	textRows []int
+}
+
+// textRow is a row for the messages of an attempt.
+type textRow struct {
+	Mode *modeForm
+	Row  int
+	Text string
+}
+
+// Field returns the name of the row's field.
+func (r textRow) Field() string { return r.Mode.Field(fmt.Sprintf("text_%d", r.Row)) }
+
+// Field returns the name of a field of the mode.
+func (m *modeForm) Field(name string) string { return string(m.Mode) + "_" + name }
+
+// Name returns the name of the mode in words.
+func (m *modeForm) Name() string {
+	return map[surveys.Mode]string{surveys.IVR: "Calls (ivr)", surveys.SMS: "Text messages (sms)", surveys.MobileWeb: "Text messages with a link (mobileweb)", surveys.CATI: "Interviews by people (cati)"}[m.Mode]
+}
+
+// Calls reports whether the contents of the mode have a call.
+func (m *modeForm) Calls() bool { return m.Mode == surveys.IVR || m.Mode == surveys.CATI }
+
+// HasTexts reports whether the contents of the mode have texts.
+func (m *modeForm) HasTexts() bool { return m.Mode != surveys.IVR }
+
+// Used reports whether anything of the mode is filled in.
+func (m *modeForm) Used() bool {
+	return m.Channel != "" || m.Retries != "" || m.URL != "" || m.Flow != "" || m.Kept || slices.ContainsFunc(m.Texts, func(r textRow) bool { return r.Text != "" }) || m.wrong()
+}
+
+func (m *modeForm) wrong() bool {
+	for name := range m.Form.Mistakes {
+		if strings.HasPrefix(name, string(m.Mode)+"_") {
+			return true
+		}
+	}
+	return false
+}
+
+// Orders returns the places that a mode can have.
+func (m *modeForm) Orders() []option {
+	return []option{{"", "in this order"}, {"1", "first"}, {"2", "second"}, {"3", "third"}, {"4", "fourth"}}
+}
+
+// Back returns the page to return to.
+func (f *surveyForm) Back() string {
+	if f.New {
+		return "/surveys"
+	}
+	return surveyLink(f.Name)
+}
+
+func (f *surveyForm) content() *content {
+	if f.New {
+		return &content{title: "New survey", crumbs: []crumb{{Text: "Surveys", Link: "/surveys"}, {Text: "New"}}, data: f}
+	}
+	return &content{title: "Edit survey " + f.Name, crumbs: surveyCrumbs(f.Name, crumb{Text: "Edit"}), data: f}
+}
+
+func weekdays(checked []string) (list []weekday) {
+	for _, name := range []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"} {
+		list = append(list, weekday{name, map[string]string{"mon": "Monday", "tue": "Tuesday", "wed": "Wednesday", "thu": "Thursday", "fri": "Friday", "sat": "Saturday", "sun": "Sunday"}[name], slices.Contains(checked, name)})
+	}
+	return list
+}
+
+func numberText(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// surveyFormOf returns the form of a survey with its definition filled in.
+func surveyFormOf(b *surveyapi.SurveyBody) *surveyForm {
+	f := &surveyForm{
+		Title: b.Title, TimeZone: b.Schedule.TimeZone, Weekdays: weekdays(b.Schedule.Weekdays), BlockedDays: strings.Join(b.Schedule.BlockedDays, "\n"),
+		StartDate: b.Schedule.StartDate, EndDate: b.Schedule.EndDate, Fallback: b.FallbackDelay, Cutoff: numberText(b.Cutoff), CountPartial: b.CountPartial,
+		PerMinute: numberText(b.LimitPerMinute), Region: b.Region, Purpose: cmp.Or(b.Purpose, people.DefaultPurpose), QuotaMessage: b.QuotaMessage, Mistakes: map[string]string{},
+	}
+	if b.Application != nil {
+		f.AppURL = b.Application.URL
+	}
+	for _, w := range b.Schedule.Windows {
+		f.Windows = append(f.Windows, windowRow{f, len(f.Windows) + 1, w.From, w.To})
+	}
+	f.limits(b)
+	for _, q := range b.Quotas {
+		if f.RichQuotas {
+			break
+		}
+		for name, match := range q.Where {
+			f.Quotas = append(f.Quotas, quotaRow{f, len(f.Quotas) + 1, name, strings.Join(match.In, ", "), strconv.Itoa(q.Quota)})
+		}
+	}
+	f.fillModes(b)
+	f.addRows()
+	return f
+}
+
+// limits finds out what of a definition the form cannot show.
+func (f *surveyForm) limits(b *surveyapi.SurveyBody) {
+	f.ManyArms = len(b.Arms) > 1 || len(b.Questionnaires) > 1
+	f.RichQuotas = len(b.Quotas) > maxFormRows-spareQuotas || slices.ContainsFunc(b.Quotas, func(q surveys.Bucket) bool { return !plainQuota(q) })
+	f.Kept = nil
+	for name, present := range map[string]bool{
+		"stop_words": b.StopWords != nil, "labels": len(b.Labels) > 0, "weight": b.Weight != 0, "batch_size": b.BatchSize != 0, "initial_success_rate": b.InitialSuccessRate != nil,
+		"arms": f.ManyArms, "questionnaires": f.ManyArms, "quotas": f.RichQuotas,
+	} {
+		if present {
+			f.Kept = append(f.Kept, name)
+		}
+	}
+	slices.Sort(f.Kept)
+}
+
+// plainQuota reports whether a quota is about the values of one attribute, as a row can show.
+func plainQuota(q surveys.Bucket) bool {
+	if len(q.Where) != 1 {
+		return false
+	}
+	for _, match := range q.Where {
+		return match.From == nil && match.To == nil && len(match.In) > 0 && !slices.ContainsFunc(match.In, func(s string) bool { return strings.Contains(s, ",") || s != strings.TrimSpace(s) })
+	}
+	return false
+}
+
+// contents returns the contents of a mode in the only questionnaire.
+func contentsOf(b *surveyapi.SurveyBody, mode surveys.Mode) []surveys.Content {
+	for _, modes := range b.Questionnaires {
+		return modes[mode]
+	}
+	return nil
+}
+
+func (f *surveyForm) fillModes(b *surveyapi.SurveyBody) {
+	for _, mode := range surveys.Modes() {
+		m := &modeForm{Form: f, Mode: mode, Channel: b.Modes[mode].Channel, Retries: b.Modes[mode].Retries}
+		f.Modes = append(f.Modes, m)
+		if f.ManyArms {
+			continue
+		}
+		if len(b.Arms) == 1 && len(b.Arms[0].Modes) > 1 {
+			if i := slices.Index(b.Arms[0].Modes, mode); i >= 0 {
+				m.Order = strconv.Itoa(i + 1)
+			}
+		}
+		contents := contentsOf(b, mode)
+		if m.Kept = !plainContents(mode, contents); m.Kept {
+			f.Kept = append(f.Kept, "the contents of "+string(mode))
+			continue
+		}
+		for _, c := range contents {
+			if c.Call != nil {
+				m.URL = c.Call.CallbackURL
+				if c.Call.CallFlowID != 0 {
+					m.Flow = strconv.FormatInt(c.Call.CallFlowID, 10)
+				}
+			}
+			if m.HasTexts() {
+				m.Texts = append(m.Texts, textRow{m, len(m.Texts) + 1, strings.Join(c.Messages, "\n"+messageSeparator+"\n")})
+			}
+		}
+	}
+}
+
+// plainContents reports whether the form can show the contents of a mode.
+func plainContents(mode surveys.Mode, list []surveys.Content) bool {
+	m := &modeForm{Mode: mode}
+	if m.Calls() && len(list) > 1 || len(list) > maxFormRows-spareTexts {
+		return false
+	}
+	return !slices.ContainsFunc(list, func(c surveys.Content) bool {
+		return c.Call != nil && c.Call.TwiML != "" || slices.ContainsFunc(c.Messages, func(s string) bool {
+			return strings.Contains("\n"+s+"\n", "\n"+messageSeparator+"\n") || strings.Contains(s, "\r") || s != strings.TrimSpace(s)
+		})
+	})
+}
+
+// addRows adds empty rows to fill in.
+func (f *surveyForm) addRows() {
+	for range spareWindows {
+		f.Windows = append(f.Windows, windowRow{Form: f, Row: len(f.Windows) + 1})
+	}
+	for range spareQuotas {
+		f.Quotas = append(f.Quotas, quotaRow{Form: f, Row: len(f.Quotas) + 1})
+	}
+	for _, m := range f.Modes {
+		spare := spareTexts
+		if m.Calls() {
+			spare = max(0, 1-len(m.Texts)) // one attempt
+		}
+		for range spare {
+			m.Texts = append(m.Texts, textRow{Mode: m, Row: len(m.Texts) + 1})
+		}
+	}
+}
+
+// read fills the form from what was posted. What it cannot show stays as in the definition.
+func (f *surveyForm) read(form url.Values) {
+	field := func(name string) string { return strings.TrimSpace(form.Get(name)) }
+	lines := func(name string) string { return strings.ReplaceAll(form.Get(name), "\r\n", "\n") }
+	f.Title, f.TimeZone, f.BlockedDays, f.StartDate, f.EndDate = field("title"), field("time_zone"), lines("blocked_days"), field("start_date"), field("end_date")
+	f.Weekdays = weekdays(form["weekdays"])
+	f.Fallback, f.Cutoff, f.PerMinute, f.Purpose, f.QuotaMessage = field("fallback_delay"), field("cutoff"), field("limit_per_minute"), field("purpose"), strings.TrimSpace(lines("quota_message"))
+	f.CountPartial, f.AppURL, f.AppSecret = field("count_partial") != "", field("app_url"), form.Get("app_secret")
+	f.Windows, f.Quotas = nil, nil
+	for row := 1; row <= maxFormRows; row++ {
+		if w := (windowRow{Form: f, Row: row}); form.Has(w.Field("from")) {
+			w.From, w.To = field(w.Field("from")), field(w.Field("to"))
+			f.Windows = append(f.Windows, w)
+		}
+		if q := (quotaRow{Form: f, Row: row}); form.Has(q.Field("quota")) {
+			q.Attribute, q.Values, q.Quota = field(q.Field("attribute")), field(q.Field("values")), field(q.Field("quota"))
+			f.Quotas = append(f.Quotas, q)
+		}
+	}
+	if !f.Launched {
+		f.Region = field("region")
+	}
+	for _, m := range f.Modes {
+		m.Retries = field(m.Field("retries"))
+		if !f.Launched {
+			m.read(form)
+		}
+	}
+}
+
+func (m *modeForm) read(form url.Values) {
+	field := func(name string) string { return strings.TrimSpace(form.Get(m.Field(name))) }
+	m.Channel, m.Order, m.URL, m.Flow, m.Texts = field("channel"), field("order"), field("url"), field("flow"), nil
+	for row := 1; row <= maxFormRows; row++ {
+		if r := (textRow{Mode: m, Row: row}); form.Has(r.Field()) {
+			r.Text = strings.TrimSpace(strings.ReplaceAll(form.Get(r.Field()), "\r\n", "\n"))
+			m.Texts = append(m.Texts, r)
+		}
+	}
+}
+
+// lay lays what the form knows over a definition, and returns it as a document. A number that
+// is none stays a text, so that the API reports it.
+func (f *surveyForm) lay(b surveyapi.SurveyBody) (map[string]any, error) {
+	b.Title, b.FallbackDelay, b.CountPartial, b.QuotaMessage = f.Title, f.Fallback, f.CountPartial, f.QuotaMessage
+	if b.Purpose != "" || f.Purpose != people.DefaultPurpose {
+		b.Purpose = f.Purpose
+	}
+	b.Schedule = f.schedule(b.Schedule.Weekdays)
+	b.Region = f.Region
+	b.Modes = f.layModes(b.Modes)
+	if !f.Launched && !f.ManyArms {
+		f.layTexts(&b)
+	}
+	b.Application = f.application()
+	document, err := documentOf(b)
+	if err != nil {
+		return nil, err
+	}
+	f.layNumber(document, "cutoff", f.Cutoff)
+	f.layNumber(document, "limit_per_minute", f.PerMinute)
+	if !f.RichQuotas {
+		f.layQuotas(document)
+	}
+	return document, nil
+}
+
+func (f *surveyForm) application() *surveyapi.ApplicationBody {
+	if f.AppURL == "" && f.AppSecret == "" {
+		return nil
+	}
+	return &surveyapi.ApplicationBody{URL: f.AppURL, Secret: f.AppSecret}
+}
+
+// numberOf returns the number that a text is, or the text.
+func numberOf(text string) any {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n
+	}
+	return text
+}
+
+func (f *surveyForm) layNumber(document map[string]any, name, text string) {
+	delete(document, name)
+	if text != "" {
+		document[name] = numberOf(text)
+	}
+}
+
+// schedule returns the schedule of the form. Days that the definition has keep their order.
+func (f *surveyForm) schedule(order []string) calendar.ScheduleSpec {
+	s := calendar.ScheduleSpec{TimeZone: f.TimeZone, StartDate: f.StartDate, EndDate: f.EndDate, Weekdays: []string{}, Windows: []calendar.WindowSpec{}, BlockedDays: strings.Fields(f.BlockedDays)}
+	for _, d := range f.Weekdays {
+		if d.Checked {
+			s.Weekdays = append(s.Weekdays, d.Name)
+		}
+	}
+	slices.SortStableFunc(s.Weekdays, func(a, b string) int {
+		return cmp.Compare(uint(slices.Index(order, a)), uint(slices.Index(order, b))) // new ones are last
+	})
+	f.windowRows = nil
+	for _, w := range f.Windows {
+		if w.From == "" && w.To == "" {
+			continue
+		}
+		to := w.To
+		if to == "00:00" { // inputs for times have no 24:00
+			to = "24:00"
+		}
+		s.Windows, f.windowRows = append(s.Windows, calendar.WindowSpec{From: w.From, To: to}), append(f.windowRows, w.Row)
+	}
+	return s
+}
+
+func (f *surveyForm) layModes(base map[surveys.Mode]surveys.ModeSpec) map[surveys.Mode]surveys.ModeSpec {
+	out := maps.Clone(base)
+	if out == nil {
+		out = map[surveys.Mode]surveys.ModeSpec{}
+	}
+	for _, m := range f.Modes {
+		if _, had := base[m.Mode]; m.used() || had && f.ManyArms {
+			out[m.Mode] = surveys.ModeSpec{Channel: m.Channel, Retries: m.Retries}
+		} else {
+			delete(out, m.Mode)
+		}
+	}
+	return out
+}
+
+// used reports whether the survey uses the mode.
+func (m *modeForm) used() bool { return m.Channel != "" || m.Retries != "" || len(m.contents()) > 0 }
+
+// contents returns the contents of the rows that are filled in.
+func (m *modeForm) contents() (list []surveys.Content) {
+	m.textRows = nil
+	var call *weir.Call
+	if m.URL != "" || m.Flow != "" {
+		call = &weir.Call{CallbackURL: m.URL}
+		call.CallFlowID, _ = strconv.ParseInt(m.Flow, 10, 64)
+	}
+	if m.Calls() {
+		var c surveys.Content
+		if c.Call = call; len(m.Texts) > 0 && m.Texts[0].Text != "" {
+			c.Messages = messagesOf(m.Texts[0].Text)
+		}
+		if c.Call == nil && c.Messages == nil {
+			return nil
+		}
+		m.textRows = []int{1}
+		return []surveys.Content{c}
+	}
+	for _, r := range m.Texts {
+		if r.Text != "" {
+			list, m.textRows = append(list, surveys.Content{Messages: messagesOf(r.Text)}), append(m.textRows, r.Row)
+		}
+	}
+	return list
+}
+
+func messagesOf(text string) (list []string) {
+	for part := range strings.SplitSeq("\n"+text+"\n", "\n"+messageSeparator+"\n") {
+		list = append(list, strings.Trim(part, "\n"))
+	}
+	return list
+}
+
+// layTexts lays the modes in their order and their contents over the only arm and the only
+// questionnaire.
+func (f *surveyForm) layTexts(b *surveyapi.SurveyBody) {
+	name := "main"
+	for have := range b.Questionnaires {
+		name = have
+	}
+	contents := maps.Clone(b.Questionnaires[name])
+	if contents == nil {
+		contents = map[surveys.Mode][]surveys.Content{}
+	}
+	var used []*modeForm
+	for _, m := range f.Modes {
+		if !m.Kept {
+			delete(contents, m.Mode)
+			if list := m.contents(); len(list) > 0 {
+				contents[m.Mode] = list
+			}
+		}
+		if m.used() || m.Kept {
+			used = append(used, m)
+		}
+	}
+	slices.SortStableFunc(used, func(a, b *modeForm) int { return cmp.Compare(cmp.Or(a.Order, "9"), cmp.Or(b.Order, "9")) })
+	arm := surveys.Arm{Modes: []surveys.Mode{}}
+	if len(b.Arms) == 1 {
+		arm = b.Arms[0]
+		arm.Modes = []surveys.Mode{}
+	}
+	for _, m := range used {
+		arm.Modes = append(arm.Modes, m.Mode)
+	}
+	b.Arms = []surveys.Arm{arm}
+	b.Questionnaires = map[string]map[surveys.Mode][]surveys.Content{name: contents}
+}
+
+func (f *surveyForm) layQuotas(document map[string]any) {
+	delete(document, "quotas")
+	f.quotaRows = nil
+	var list []any
+	for _, q := range f.Quotas {
+		if q.Attribute == "" && q.Values == "" && q.Quota == "" {
+			continue
+		}
+		values := []string{}
+		for value := range strings.SplitSeq(q.Values, ",") {
+			if value = strings.TrimSpace(value); value != "" {
+				values = append(values, value)
+			}
+		}
+		list = append(list, map[string]any{"where": map[string]any{q.Attribute: map[string]any{"in": values}}, "quota": numberOf(q.Quota)})
+		f.quotaRows = append(f.quotaRows, q.Row)
+	}
+	if len(list) > 0 {
+		document["quotas"] = list
+	}
+}
+
+// addChoices reads the channels and purposes to choose from. Those that the survey has are
+// always among them.
+func (f *surveyForm) addChoices(c *caller) error {
+	list, _, err := readChannels(c)
+	if err != nil {
+		return err
+	}
+	f.Channels = []option{{"", "not used"}}
+	for i := range list {
+		f.Channels = append(f.Channels, option{list[i].Channel, list[i].Channel + " (" + list[i].Type + ")"})
+	}
+	has := func(options []option, value string) bool {
+		return slices.ContainsFunc(options, func(o option) bool { return o.Value == value })
+	}
+	for _, m := range f.Modes {
+		if !has(f.Channels, m.Channel) {
+			f.Channels = append(f.Channels, option{m.Channel, m.Channel})
+		}
+	}
+	all, err := readPurposes(c)
+	if err != nil {
+		return err
+	}
+	f.Purposes = []option{{people.DefaultPurpose, people.DefaultPurpose}}
+	for i := range all {
+		if !has(f.Purposes, all[i].Name) {
+			f.Purposes = append(f.Purposes, option{all[i].Name, all[i].Name})
+		}
+	}
+	if !has(f.Purposes, f.Purpose) {
+		f.Purposes = append(f.Purposes, option{f.Purpose, f.Purpose})
+	}
+	return nil
+}
+
+// place shows the errors of the API beside the fields that they are about.
+func (f *surveyForm) place(p *problem) {
+	rest := *p
+	rest.Errors = nil
+	for _, e := range p.Errors {
+		field, where := f.fieldOf(strings.Split(strings.TrimPrefix(e.Pointer, "/"), "/"))
+		if e.Pointer == "/arms/0/modes" {
+			e.Detail = "choose a channel for at least one mode"
+		}
+		text := asSentence(where + e.Detail)
+		switch {
+		case field == "":
+			rest.Errors = append(rest.Errors, e)
+		case e.Pointer == "/survey" && f.Mistakes["name"] != "": // said already
+		case f.Mistakes[field] == "":
+			f.Mistakes[field] = text
+		default:
+			f.Mistakes[field] += " " + text
+		}
+	}
+	if len(f.Mistakes) == 0 || len(rest.Errors) > 0 || p.Status == http.StatusConflict {
+		f.Problem = &rest
+	}
+}
+
+// fieldOf returns the field that a JSON pointer is about, and where in it a mistake is if that
+// is not obvious. Empty: it is about none.
+func (f *surveyForm) fieldOf(at []string) (field, where string) {
+	part := func(i int) string {
+		if i < len(at) {
+			return at[i]
+		}
+		return ""
+	}
+	row := func(rows []int, i int) int {
+		if n, err := strconv.Atoi(part(i)); err == nil && n >= 0 && n < len(rows) {
+			return rows[n]
+		}
+		return 0
+	}
+	switch at[0] {
+	case "survey":
+		return "name", ""
+	case "title", "cutoff", "quota_message", "fallback_delay", "purpose", "limit_per_minute", "region":
+		return at[0], ""
+	case "application":
+		return map[string]string{"url": "app_url", "secret": "app_secret"}[part(1)], ""
+	case "schedule":
+		if n := row(f.windowRows, 2); part(1) == "windows" && n > 0 {
+			return windowRow{Row: n}.Field(cmp.Or(part(3), "from")), fmt.Sprintf("window %d: ", n)
+		}
+		switch part(1) {
+		case "time_zone", "weekdays", "windows", "blocked_days", "start_date", "end_date":
+			return part(1), ""
+		}
+		return "windows", ""
+	case "modes":
+		if len(at) == 3 && (part(2) == "channel" || part(2) == "retries") {
+			return part(1) + "_" + part(2), ""
+		}
+		return "modes", ""
+	case "arms":
+		if !f.ManyArms {
+			return "modes", ""
+		}
+	case "questionnaires":
+		return f.contentField(at, row)
+	case "quotas":
+		if n := row(f.quotaRows, 1); n > 0 {
+			name := map[string]string{"quota": "quota", "where": "values"}[part(2)]
+			return quotaRow{Row: n}.Field(cmp.Or(name, "attribute")), fmt.Sprintf("quota %d: ", n)
+		}
+	}
+	return "", ""
+}
+
+// contentField returns the field of a content.
+func (f *surveyForm) contentField(at []string, row func([]int, int) int) (field, where string) {
+	if f.ManyArms || len(at) < 3 {
+		if f.ManyArms {
+			return "", ""
+		}
+		return "modes", ""
+	}
+	for _, m := range f.Modes {
+		if string(m.Mode) != at[2] || m.Kept {
+			continue
+		}
+		n := max(1, row(m.textRows, 3))
+		if m.Calls() && (len(at) < 5 || at[4] == "call") {
+			if slices.Contains(at, "call_flow_id") {
+				return m.Field("flow"), ""
+			}
+			return m.Field("url"), ""
+		}
+		return textRow{Mode: m, Row: n}.Field(), ""
+	}
+	return "", ""
+}
+
+func newSurvey(v *visit) (*content, error) {
+	f := surveyFormOf(&surveyapi.SurveyBody{Definition: surveys.Definition{Schedule: calendar.ScheduleSpec{
+		Weekdays: []string{"mon", "tue", "wed", "thu", "fri"}, Windows: []calendar.WindowSpec{{From: "09:00", To: "18:00"}},
+	}}})
+	f.New = true
+	return f.content(), f.addChoices(v.caller)
+}
+
+// openSurveyForm returns the form of the survey of the path, and its definition.
+func openSurveyForm(v *visit) (*surveyForm, surveyapi.SurveyBody, error) {
+	s, err := readSurvey(v.caller, v.r.PathValue("name"))
+	if err != nil {
+		return nil, surveyapi.SurveyBody{}, err
+	}
+	body := surveyBody(&s)
+	f := surveyFormOf(&body)
+	f.Name, f.Version, f.Launched = s.Survey, s.Version, s.State != surveys.Draft
+	f.HasSecret = s.Application != nil && s.Application.HasSecret
+	return f, body, nil
+}
+
+func editSurvey(v *visit) (*content, error) {
+	f, _, err := openSurveyForm(v)
+	if err != nil {
+		return nil, err
+	}
+	return f.content(), f.addChoices(v.caller)
+}
+
+func createSurvey(v *visit) (*content, error) {
+	f := surveyFormOf(&surveyapi.SurveyBody{})
+	f.New, f.Name = true, strings.TrimSpace(v.r.PostForm.Get("name"))
+	f.read(v.r.PostForm)
+	name, wrong, err := newSurveyName(v.caller, f.Name)
+	if err != nil {
+		return nil, err
+	}
+	if wrong != "" {
+		f.Mistakes["name"] = wrong
+	}
+	document, err := f.lay(surveyapi.SurveyBody{})
+	if err != nil {
+		return nil, err
+	}
+	return f.done(v, v.call(http.MethodPut, apiPath("v1", "surveys", name), document, nil))
+}
+
+func changeSurvey(v *visit) (*content, error) {
+	f, body, err := openSurveyForm(v)
+	if err != nil {
+		return nil, err
+	}
+	before, err := documentOf(body)
+	if err != nil {
+		return nil, err
+	}
+	f.Version, _ = strconv.ParseInt(v.r.PostForm.Get("version"), 10, 64)
+	f.read(v.r.PostForm)
+	document, err := f.lay(body)
+	if err != nil {
+		return nil, err
+	}
+	return f.done(v, patchSurvey(v.caller, f.Name, f.Version, mergePatch(before, document)))
+}
+
+// done sends the browser on, or shows the form again with every mistake.
+func (f *surveyForm) done(v *visit, err error) (*content, error) {
+	if err == nil {
+		return savedSurvey(f.Name, f.New), nil
+	}
+	status, p := statusOf(err)
+	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict {
+		return nil, err
+	}
+	f.place(p)
+	c := f.content()
+	c.status, c.flash = status, &flash{Bad: true, Text: "Nothing was saved. Correct the marked fields of the form."}
+	if len(f.Mistakes) == 0 {
+		c.flash.Text = "Nothing was saved."
+	}
+	return c, f.addChoices(v.caller)
+}

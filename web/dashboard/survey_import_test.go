@@ -1,0 +1,217 @@
+package dashboard_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"weir/web/surveys"
+)
+
+// upload posts a form with a file, whose fields come before it.
+func (b *browser) upload(path, file string, fields ...string) answer {
+	b.t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	for i := 0; i+1 < len(fields); i += 2 {
+		_ = form.WriteField(fields[i], fields[i+1])
+	}
+	name := "people.csv"
+	if file == "" {
+		name = "" // as browsers send an empty input
+	}
+	part, err := form.CreateFormFile("file", name)
+	if err == nil {
+		_, err = io.WriteString(part, file)
+	}
+	if err == nil {
+		err = form.Close()
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return b.postBody(path, form.FormDataContentType(), &body)
+}
+
+func (b *browser) postBody(path, kind string, body io.Reader) answer {
+	b.t.Helper()
+	req := b.request("POST", path, nil, "Content-Type", kind)
+	req.Body = io.NopCloser(body)
+	w := httptest.NewRecorder()
+	b.handler.ServeHTTP(w, req)
+	return answer{b.t, w.Code, w.Header(), strings.ReplaceAll(w.Body.String(), "&#43;", "+")}
+}
+
+// mapped are the fields that import a column of phone numbers and attributes by their names.
+func mapped(fields []string, columns ...string) []string {
+	fields = append(fields, "step", "import")
+	for i, name := range columns {
+		use := "attribute"
+		if name == "phone" || name == "skip" {
+			use = name
+		}
+		fields = append(fields, fmt.Sprintf("use_%d", i), use, fmt.Sprintf("name_%d", i), name)
+	}
+	return fields
+}
+
+func (r *rig) stats(name string) (s surveys.StatsView) {
+	r.t.Helper()
+	r.api("GET", "/v1/surveys/"+name+"/stats", "", &s)
+	return s
+}
+
+// Scenario 320.
+func TestSurveyImport_MapsColumnsAndReturnsRefusedRows(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, surveyScope+" pii:read")
+	r.survey("flu", 0)
+	b := r.login(surveyScope + " pii:read")
+	b.get("/surveys/flu/import").want(200).has(`type="file"`, "windows-1252")
+	const file = "Mobile;First Name;sex;note\n+12125550100;Ana;f;x\n12;Luis;m;\n+12125550101;Eva;f\n+12125550102;Eva;f;\n"
+	p := b.upload("/surveys/flu/import", file, "step", "preview", "encoding", "").want(200).has("First Name", "first_name", "Ana", "+12125550102", `name="carried"`).hasNot("Luis</textarea")
+	if p.title() != "Import respondents of flu – Weir" {
+		t.Errorf("title %q", p.title())
+	}
+	form := p.formOf()
+	if form.Get("use_0") != "phone" || form.Get("use_1") != "attribute" || form.Get("name_1") != "first_name" {
+		t.Errorf("proposed: %v", form)
+	}
+	b.upload("/surveys/flu/import", "", mapped([]string{"carried", form.Get("carried")}, "first_name", "first_name", "Sex!", "skip")...).want(422).has("Exactly one column must be the phone; now there are 0", "another column is the attribute first_name", "Column 3: the name of an attribute", `name="carried"`)
+	p = b.upload("/surveys/flu/import", "", mapped([]string{"carried", form.Get("carried")}, "phone", "first_name", "sex", "skip")...).want(200).has("2 respondents were added", "<dt>Refused</dt><dd>2</dd>", "has 3 fields; the header has 4")
+	refused, err := csv.NewReader(strings.NewReader(strings.ReplaceAll(strings.TrimSpace(p.formOf().Get("rows")), ";", ","))).ReadAll()
+	if err == nil || len(refused) == 1 { // rows have different lengths
+		t.Errorf("%v", refused)
+	}
+	down := b.post("/surveys/flu/import/refused.csv", url.Values{"rows": {strings.TrimSpace(p.formOf().Get("rows"))}}).want(200)
+	for _, want := range []string{"\ufeffweir_line;weir_column;weir_reason;Mobile;First Name;sex;note\n", "3;phone;", ";12;Luis;m;", "4;;has 3 fields; the header has 4;", "+12125550101;Eva;f"} {
+		if !strings.Contains(strings.ReplaceAll(down.body, `"`, ""), want) {
+			t.Errorf("the file has no %q:\n%s", want, down.body)
+		}
+	}
+	if got := down.header.Get("Content-Disposition"); got != `attachment; filename="refused.csv"` {
+		t.Error(got)
+	}
+	var list surveys.RespondentList
+	r.api("GET", "/v1/surveys/flu/respondents?phone=%2B12125550100", "", &list)
+	if got := fmt.Sprint(list.Respondents[0].Attributes); got != "map[first_name:Ana sex:f]" {
+		t.Error(got)
+	}
+	if strings.Contains(r.logs.String(), "2125550100") {
+		t.Error("a number is in the log")
+	}
+	b.upload("/surveys/flu/import", "", "step", "preview").want(422).has("choose a file")
+	b.upload("/surveys/flu/import", "phone\n"+strings.Repeat("x", 70_000), "step", "preview").want(200)
+	b.upload("/surveys/flu/import", "", "step", "import", "carried", "%").want(400)
+}
+
+// A repetition after a cut, and duplicates, add nobody twice.
+func TestSurveyImport_RepeatedImportsAddNobodyTwice(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, surveyScope)
+	r.survey("flu", 0)
+	b := r.login(surveyScope)
+	var file strings.Builder
+	file.WriteString("phone,first_name\n")
+	for i := range 2500 {
+		fmt.Fprintf(&file, "+1212555%04d,Ana\n", i)
+	}
+	whole := file.String()
+	b.upload("/surveys/flu/import", whole[:len(whole)/2], mapped(nil, "phone", "first_name")...).want(200)
+	if n := r.stats("flu").Respondents; n < 1200 || n > 1300 {
+		t.Fatalf("%d respondents", n)
+	}
+	// The connection breaks within the file: what has come is in, and the page says so.
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	fields := mapped(nil, "phone", "first_name")
+	for i := 0; i < len(fields); i += 2 {
+		_ = form.WriteField(fields[i], fields[i+1])
+	}
+	part, _ := form.CreateFormFile("file", "people.csv")
+	_, _ = io.WriteString(part, whole[:len(whole)-1000])
+	b.postBody("/surveys/flu/import", form.FormDataContentType(), &body).want(400).has("The import broke off", "the file broke off", "Import the same file again: nobody is added twice")
+	b.upload("/surveys/flu/import", whole, mapped(nil, "phone", "first_name")...).want(200).has("<dt>Refused</dt><dd>0</dd>")
+	if n := r.stats("flu").Respondents; n != 2500 {
+		t.Errorf("%d respondents", n)
+	}
+	changed := strings.ReplaceAll(whole, "Ana", "Eva")
+	b.upload("/surveys/flu/import", changed, mapped(nil, "phone", "first_name")...).want(200).has("<dt>Updated</dt><dd>0</dd>", "<dt>Already there</dt><dd>2,500</dd>")
+	b.upload("/surveys/flu/import", changed, mapped([]string{"duplicates", "update"}, "phone", "first_name")...).want(200).has("<dt>Updated</dt><dd>2,500</dd>", "<dt>Already there</dt><dd>0</dd>")
+	r.api("POST", "/v1/surveys/flu:launch", "", nil)
+	r.api("POST", "/v1/surveys/flu:stop", "", nil)
+	b.upload("/surveys/flu/import", whole, mapped(nil, "phone", "first_name")...).want(409).has("The import broke off", "accepts no respondents")
+}
+
+// Scenario 321.
+func TestSurveyLaunch_QuestionNamesWhatPreventsIt(t *testing.T) {
+	t.Parallel()
+	const pii = surveyScope + " pii:read"
+	r := newRig(t, surveyScope, pii)
+	r.survey("flu", 2)
+	r.api("POST", "/v1/surveys/flu/respondents", `{"respondents":[{"phone":"+12125550100","attributes":{"sex":"m"}}]}`, nil)
+	b := r.login(surveyScope)
+	b.get("/surveys/flu/launch").want(200).has("The launch would be refused", "/attributes/first_name", "no value for {{first_name}}", "<dt>Missing a value used in the texts</dt><dd>1</dd>", `name="skip"`, "***77", "Hello Ana").hasNot(numberCanary)
+	r.login(pii).get("/surveys/flu/launch").want(200).has(numberCanary)
+	b.post("/surveys/flu/launch", nil).want(422).has(`role="alert"`, "/attributes/first_name").hasNot("The launch would be refused")
+	b.post("/surveys/flu/launch", url.Values{"skip": {"true"}}).want(303)
+	b.get("/surveys/flu").want(200).has("Survey flu is launched.", "Warning: no value for {{first_name}}")
+	r.api("PUT", "/v1/surveys/over", strings.Replace(flu, `"blocked_days"`, `"end_date":"2020-01-01","blocked_days"`, 1), nil)
+	b.get("/surveys/over/launch").want(200).has("the last window has closed", "the survey has no respondents")
+}
+
+func TestRespondent_IsCorrectedStoppedAndRemoved(t *testing.T) {
+	t.Parallel()
+	const pii = surveyScope + " pii:read"
+	r := newRig(t, surveyScope, pii, "contacts:read")
+	r.survey("flu", 3)
+	var list surveys.RespondentList
+	r.api("GET", "/v1/surveys/flu/respondents", "", &list)
+	at := func(i int) string { return "/surveys/flu/respondents/" + list.Respondents[i].ID }
+	b := r.login(surveyScope)
+	b.get(at(0)).want(200).has(`id="edit"`, `id="remove"`)
+	r.login("contacts:read").get(at(0)).want(200).hasNot(`id="edit"`, `id="stop"`, `id="remove"`)
+	// Without pii:read, what is masked is not written back.
+	r.api("PATCH", "/v1"+at(0), `{"attributes":{"other":"+12125550177"}}`, nil)
+	p := b.get(at(0)+"/edit").want(200).has("It is ***77 now", `value="Ana &lt;i&gt;"`).hasNot(numberCanary, "2125550177")
+	form := p.formOf()
+	form.Set("value_2", "Eva")
+	form.Set("name_5", "town")
+	form.Set("value_5", "Leon")
+	form.Set("value_1", "")
+	if p := b.post(at(0)+"/edit", form); p.status != 303 {
+		t.Fatal(p.body)
+	}
+	var is surveys.RespondentView
+	r.api("GET", "/v1"+at(0), "", &is)
+	if got := fmt.Sprint(is.Phone, is.Attributes); got != numberCanary+"map[first_name:Eva other:+12125550177 sex:f town:Leon]" {
+		t.Error(got)
+	}
+	q := r.login(pii)
+	form = q.get(at(0) + "/edit").want(200).has(numberCanary).formOf()
+	form.Set("phone", "12")
+	q.post(at(0)+"/edit", form).want(422).has(`id="phone-wrong"`, `value="12"`)
+	form.Set("phone", "+12125550001")
+	q.post(at(0)+"/edit", form).want(409).has(`role="alert"`)
+	form.Set("phone", "+12125550199")
+	q.post(at(0)+"/edit", form).want(303)
+	b.get(at(1)).want(200).hasNot(`id="stop"`) // a draft contacts nobody
+	b.post(at(1)+"/stop", nil).want(409).has("contacts no respondent")
+	r.api("POST", "/v1/surveys/flu:launch", "", nil)
+	b.get(at(1)).want(200).has(`id="stop"`)
+	b.get(at(1)+"/stop").want(200).has("Stop respondent", "cannot be undone")
+	b.post(at(1)+"/stop", nil).want(303)
+	b.get(at(1)).want(200).has("is not contacted any more", "canceled").hasNot(`id="stop"`)
+	b.get(at(2) + "/remove").want(200).has("Remove respondent")
+	b.post(at(2)+"/remove", nil).want(303)
+	b.get(at(2)).want(404)
+	if n := r.stats("flu").Respondents; n != 2 {
+		t.Errorf("%d respondents", n)
+	}
+}
