@@ -242,6 +242,8 @@ func (d *Dashboard) route() error {
 	}
 	d.routes["GET /login"] = d.withoutSession(d.loginPage)
 	d.routes["POST /login"] = d.withoutSession(d.login)
+	d.routes["GET "+namePath] = d.withoutSession(d.startLogin)
+	d.routes["GET "+namePath+"/callback"] = d.withoutSession(d.finishLogin)
 	d.routes["POST /logout"] = d.withoutSession(d.logout)
 	d.routes["POST /theme"] = d.withoutSession(d.changeTheme)
 	d.routes["GET /assets/{file}"] = http.HandlerFunc(d.files.serve)
