@@ -108,8 +108,10 @@ func (v *visit) Theme() string {
 
 // Person returns the name of the person who is logged in; empty: a token is.
 func (v *visit) Person() string {
-	name, _ := operators.PersonName(v.Who.Token)
-	return name
+	if name, ok := operators.PersonName(v.Who.Token); ok {
+		return name
+	}
+	return ""
 }
 
 // readSession reads the session from the browser's cookie.

@@ -82,6 +82,14 @@ func Open(t testing.TB, groups ...string) *Provider {
 // Issuer returns the provider's name.
 func (p *Provider) Issuer() string { return p.server.URL }
 
+// Environment returns the variables of a Weir at publicURL whose people log in here.
+func (p *Provider) Environment(publicURL, scopes string) []string {
+	return []string{
+		"WEIR_OIDC_ISSUER=" + p.Issuer(), "WEIR_OIDC_CLIENT_ID=" + ClientID, "WEIR_OIDC_CLIENT_SECRET=" + ClientSecret,
+		"WEIR_OIDC_SCOPES=" + scopes, "PUBLIC_URL=" + publicURL,
+	}
+}
+
 // LogsIn sets the claims of the person who logs in from now on.
 func (p *Provider) LogsIn(claims map[string]any) {
 	p.mu.Lock()
@@ -149,7 +157,7 @@ func (p *Provider) trouble(next http.Handler) http.Handler {
 		m := p.bad()
 		switch {
 		case m.Down, m.TokenDown && r.URL.Path == "/token":
-			http.Error(w, "CANARY-down", http.StatusBadGateway)
+			http.Error(w, "down", http.StatusBadGateway)
 		case m.Huge:
 			for part := []byte(strings.Repeat(" ", 1<<16)); ; {
 				if _, err := w.Write(part); err != nil {
@@ -157,6 +165,7 @@ func (p *Provider) trouble(next http.Handler) http.Handler {
 				}
 			}
 		case m.Slow && r.URL.Path == "/token":
+			_ = r.ParseForm()    // the end of a connection is noticed only after the body
 			<-r.Context().Done() // the client gives up
 		default:
 			next.ServeHTTP(w, r)
