@@ -91,7 +91,9 @@ func New(o Options) (http.Handler, error) {
 
 // routes returns the route table of the JSON API, with the scopes of each route.
 func (o *Options) routes(index *callbacks.Index) ([]*route.Route, error) {
-	routes := api.Routes(o.Options, api.Links{
+	apiOptions := o.Options
+	apiOptions.APITokens = o.Gate
+	routes := api.Routes(apiOptions, api.Links{
 		Store: o.Store, Broker: o.Broker, Index: index, Survey: o.survey, People: o.People,
 		Changed: func(weir.Channel) {
 			if o.Surveys != nil {

@@ -61,6 +61,8 @@ type Options struct {
 	// one.
 	Webhooks    events.WebhookStore
 	TestWebhook func(context.Context, events.Webhook) (events.Try, error)
+	// APITokens stores tokens; nil: it has no routes for them.
+	APITokens TokenKeeper
 	// MayCall returns why a URL must not be called; nil: every URL may be.
 	MayCall func(url string) error
 }
@@ -103,6 +105,6 @@ func Routes(o Options, l Links) []*route.Route {
 	webhook := &webhookRoutes{store: o.Webhooks, log: o.Events, checker: webhookChecker{lookup, l.Survey, o.MayCall}, send: o.TestWebhook, now: o.Now}
 	return slices.Concat(
 		channel.table(), accept.table(), contact.table(), search.table(), incoming.table(), timeline.table(), operations.table(),
-		minutes.table(), dead.table(), event.table(), webhook.table(), auditRoutes{o.Trail}.table(),
+		minutes.table(), dead.table(), event.table(), webhook.table(), auditRoutes{o.Trail}.table(), (&tokenRoutes{o.APITokens, o.Now}).table(),
 	)
 }

@@ -14,6 +14,7 @@ func RouteScopes() map[string][]operators.Scope {
 	changePeople := []operators.Scope{operators.ScopePeopleAdmin}
 	readPurposes := []operators.Scope{operators.ScopePeopleAdmin, operators.ScopeContactsRead, operators.ScopeContactsWrite, operators.ScopeSurveysAdmin}
 	webhooks := []operators.Scope{operators.ScopeWebhooksAdmin}
+	tokens := []operators.Scope{operators.ScopeTokensAdmin}
 	return map[string][]operators.Scope{
 		"list-channels":  readChannels,
 		"get-channel":    readChannels,
@@ -84,6 +85,8 @@ func RouteScopes() map[string][]operators.Scope {
 		"post-consents": changePeople, "list-consents": changePeople, "erase-consents": changePeople,
 		// Its route also requires pii:read.
 		"search-consents": {operators.ScopePeopleAdmin, operators.ScopeContactsRead},
+
+		"list-tokens": tokens, "create-token": tokens, "revoke-token": tokens,
 
 		"list-audit": changeChannels,
 		"whoami":     operators.Scopes(), // any scope

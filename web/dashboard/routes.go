@@ -41,7 +41,7 @@ func New(o Options) (*Dashboard, error) {
 func pages() []*page {
 	return slices.Concat(
 		[]*page{{name: "overview", path: "/", nav: "Overview", load: loadOverview, live: []string{"summary", "channels", "surveys", "wallboard", "processes"}}, channelPage()},
-		contactPages(), peoplePages(), purposePages(), limitPages(), surveyPages(), routerPages(), webhookPages(),
+		contactPages(), peoplePages(), purposePages(), limitPages(), surveyPages(), routerPages(), webhookPages(), tokenPages(),
 		[]*page{{name: "audit", path: "/audit", nav: "Audit", scopes: []operators.Scope{operators.ScopeChannelsAdmin}, load: loadAudit, live: []string{"entries"}}},
 	)
 }
@@ -213,6 +213,14 @@ func webhookPages() []*page {
 			},
 		},
 	}
+}
+
+func tokenPages() []*page {
+	admins := []operators.Scope{operators.ScopeTokensAdmin}
+	return []*page{{
+		name: "tokens", path: tokensPath, nav: "Tokens", scopes: admins, load: loadTokens, posted: createToken,
+		actions: []action{{path: tokensPath + "/{id}/revoke", scopes: admins, ask: askRevoke, run: revokeToken}},
+	}}
 }
 
 // route fills the table of patterns.
