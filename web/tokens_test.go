@@ -22,29 +22,29 @@ func TestTokens_HaveOnlyScopesOfTheirMaker(t *testing.T) {
 	}
 	into[api.TokenList](t, r.as("GET", "/v1/tokens", "", made.Token), 200) // at once
 	got := r.as("POST", "/v1/tokens", `{"name":"more","scopes":["tokens:admin","pii:read","router"]}`, made.Token)
-	if got.Code != http.StatusForbidden || !strings.Contains(got.Body.String(), "who lacks: pii:read, router") {
-		t.Errorf("%d %s", got.Code, got.Body)
+	if got.status != http.StatusForbidden || !strings.Contains(got.body, "who lacks: pii:read, router") {
+		t.Errorf("%d %s", got.status, got.body)
 	}
 	into[api.TokenView](t, r.as("POST", "/v1/tokens", `{"name":"more","scopes":["pii:read","router"]}`, b.text["configured"]), http.StatusCreated)
 	list := r.as("GET", "/v1/tokens?limit=1", "", maker)
 	page := into[api.TokenList](t, list, 200)
-	if len(page.Tokens) != 1 || page.Tokens[0].Name != "more" || page.NextCursor == "" || strings.Contains(list.Body.String(), made.Token) {
-		t.Errorf("%s", list.Body)
+	if len(page.Tokens) != 1 || page.Tokens[0].Name != "more" || page.NextCursor == "" || strings.Contains(list.body, made.Token) {
+		t.Errorf("%s", list.body)
 	}
 	if page = into[api.TokenList](t, r.as("GET", "/v1/tokens?limit=1&cursor="+page.NextCursor, "", maker), 200); page.Tokens[0].ID != made.ID {
 		t.Errorf("%+v", page)
 	}
 
 	for range 2 {
-		if got := r.as("DELETE", "/v1/tokens/"+made.ID, "", maker); got.Code != http.StatusNoContent {
-			t.Errorf("%d %s", got.Code, got.Body)
+		if got := r.as("DELETE", "/v1/tokens/"+made.ID, "", maker); got.status != http.StatusNoContent {
+			t.Errorf("%d %s", got.status, got.body)
 		}
 	}
-	if got := r.as("GET", "/v1/tokens", "", made.Token); got.Code != http.StatusUnauthorized {
-		t.Errorf("a revoked token: %d", got.Code)
+	if got := r.as("GET", "/v1/tokens", "", made.Token); got.status != http.StatusUnauthorized {
+		t.Errorf("a revoked token: %d", got.status)
 	}
-	if got := r.as("DELETE", "/v1/tokens/nothing", "", maker); got.Code != http.StatusNotFound {
-		t.Errorf("%d", got.Code)
+	if got := r.as("DELETE", "/v1/tokens/nothing", "", maker); got.status != http.StatusNotFound {
+		t.Errorf("%d", got.status)
 	}
 }
 
@@ -58,12 +58,12 @@ func TestTokens_MistakesAreNamedAndMakeNone(t *testing.T) {
 		`{"name":"a\nb","scopes":[7]}`:                                {"/name", "/scopes/0"},
 	} {
 		got := r.as("POST", "/v1/tokens", body, b.text["configured"])
-		if got.Code != http.StatusUnprocessableEntity {
-			t.Errorf("%s: %d %s", body, got.Code, got.Body)
+		if got.status != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %d %s", body, got.status, got.body)
 		}
 		for _, text := range want {
-			if !strings.Contains(got.Body.String(), text) {
-				t.Errorf("%s: no %s in %s", body, text, got.Body)
+			if !strings.Contains(got.body, text) {
+				t.Errorf("%s: no %s in %s", body, text, got.body)
 			}
 		}
 	}

@@ -127,7 +127,7 @@ func TestProvider_SlowOneIsGivenUp(t *testing.T) {
 	begin := time.Now()
 	_, _, err := p.Finish(t.Context(), kept, query)
 	refused(t, "slow", err, openid.ReasonUnreachable)
-	if took := time.Since(begin); took > 15*time.Second {
+	if took := time.Since(begin); took > time.Minute {
 		t.Errorf("it took %v", took)
 	}
 }
