@@ -2,8 +2,9 @@
 package openidtest
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/rsa"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -31,14 +32,13 @@ type Provider struct {
 	t      testing.TB
 	server *httptest.Server
 
-	mu       sync.Mutex
-	key      *rsa.PrivateKey
-	keyID    int
-	codes    map[string]*grant
-	claims   map[string]any
-	mischief Mischief
-	// Exchanges counts requests of the token endpoint.
-	exchanges int
+	mu        sync.Mutex
+	key       *ecdsa.PrivateKey
+	keyID     int
+	codes     map[string]*grant
+	claims    map[string]any
+	mischief  Mischief
+	exchanges int // requests of the token endpoint
 }
 
 // grant is what a code stands for.
@@ -107,7 +107,7 @@ func (p *Provider) Misbehaves(m Mischief) {
 // Rotate replaces the key with which the provider signs.
 func (p *Provider) Rotate() {
 	p.t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func (p *Provider) describe(w http.ResponseWriter, _ *http.Request) {
 	answer(w, map[string]any{
 		"issuer": issuer, "authorization_endpoint": p.Issuer() + "/authorize", "token_endpoint": token, "jwks_uri": p.Issuer() + "/keys",
 		"response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"},
-		"id_token_signing_alg_values_supported": []string{"RS256", "HS256", "none"}, "token_endpoint_auth_methods_supported": []string{"client_secret_basic"},
+		"id_token_signing_alg_values_supported": []string{"ES256", "HS256", "none"}, "token_endpoint_auth_methods_supported": []string{"client_secret_basic"},
 	})
 }
 
@@ -196,7 +196,7 @@ func answer(w http.ResponseWriter, v any) {
 func (p *Provider) keys(w http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	answer(w, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: p.key.Public(), KeyID: fmt.Sprint(p.keyID), Algorithm: "RS256", Use: "sig"}}})
+	answer(w, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: p.key.Public(), KeyID: fmt.Sprint(p.keyID), Algorithm: "ES256", Use: "sig"}}})
 }
 
 // authorize logs the person in without a question.
@@ -255,9 +255,9 @@ func (p *Provider) sign(nonce string) string {
 	if p.mischief.Unsigned {
 		return base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." + base64.RawURLEncoding.EncodeToString(raw) + "."
 	}
-	key := jose.SigningKey{Algorithm: jose.RS256, Key: p.key}
+	key := jose.SigningKey{Algorithm: jose.ES256, Key: p.key}
 	if p.mischief.OtherKey {
-		other, err := rsa.GenerateKey(rand.Reader, 2048)
+		other, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 		if err != nil {
 			p.t.Error(err)
 		}
