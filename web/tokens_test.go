@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -14,7 +15,8 @@ import (
 // A token makes others with its own scopes, and no more; their texts are shown once.
 func TestTokens_HaveOnlyScopesOfTheirMaker(t *testing.T) {
 	t.Parallel()
-	r, b := tokenRig(t)
+	r, b, clock := tokenRig(t)
+	clock.advance(time.Second) // the list goes by time
 	maker := b.text["tokens:admin"]
 	made := into[api.TokenView](t, r.as("POST", "/v1/tokens", `{"name":"team","scopes":["tokens:admin","tokens:admin"],"expires_at":"2999-01-01T00:00:00Z"}`, maker), http.StatusCreated)
 	if !strings.HasPrefix(made.Token, "weir_"+made.ID+"_") || made.State != "live" || cmp.Diff([]string{"tokens:admin"}, made.Scopes) != "" || made.Expires == nil {
@@ -25,6 +27,7 @@ func TestTokens_HaveOnlyScopesOfTheirMaker(t *testing.T) {
 	if got.status != http.StatusForbidden || !strings.Contains(got.body, "who lacks: pii:read, router") {
 		t.Errorf("%d %s", got.status, got.body)
 	}
+	clock.advance(time.Second)
 	into[api.TokenView](t, r.as("POST", "/v1/tokens", `{"name":"more","scopes":["pii:read","router"]}`, b.text["configured"]), http.StatusCreated)
 	list := r.as("GET", "/v1/tokens?limit=1", "", maker)
 	page := into[api.TokenList](t, list, 200)
@@ -50,7 +53,7 @@ func TestTokens_HaveOnlyScopesOfTheirMaker(t *testing.T) {
 
 func TestTokens_MistakesAreNamedAndMakeNone(t *testing.T) {
 	t.Parallel()
-	r, b := tokenRig(t)
+	r, b, _ := tokenRig(t)
 	for body, want := range map[string][]string{
 		`{}`: {"name", "scopes"},
 		`{"name":"","scopes":[],"expires_at":"2001-01-01T00:00:00Z"}`: {"/name", "/scopes", "/expires_at"},
@@ -75,9 +78,9 @@ func TestTokens_MistakesAreNamedAndMakeNone(t *testing.T) {
 }
 
 // tokenRig returns a Weir with a token of every scope.
-func tokenRig(t *testing.T) (*rig, bearers) {
+func tokenRig(t *testing.T) (*rig, bearers, *clock) {
 	t.Helper()
 	clock := &clock{now: start}
 	b := newBearers(t, clock.Now)
-	return newRig(t, func(o *web.Options) { o.Gate, o.Now = b.gate, clock.Now }), b
+	return newRig(t, func(o *web.Options) { o.Gate, o.Now = b.gate, clock.Now }), b, clock
 }
