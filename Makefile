@@ -125,6 +125,11 @@ test-twilio: ## Compare the channel types for Twilio and the simulated Twilio wi
 	@GO='$(GO)' scripts/test-twilio
 
 .PHONY: test-webhooks
+test-oidc: ## Test log-in by name against a provider that misbehaves in every way: wrong signatures, nonces, audiences, replays, outages (half a minute)
+	$(GO) test -count=1 ./web/openid/...
+	$(GO) test -count=1 ./web/dashboard -run Names
+	$(GO) test -count=1 ./config -run OIDC
+
 test-webhooks: ## Verify what Weir sends to webhooks with the official Go and Node libraries of Standard Webhooks, fetched with go and npm; needs Node 20 (ten seconds)
 	@GO='$(GO)' scripts/test-webhooks
 

@@ -212,7 +212,7 @@ type AuditView struct {
 	// Examples: sms
 	Subject string `json:"subject,omitempty,omitzero"`
 
-	// Token id of the token; absent: none was needed
+	// Token id of the token, or of the person who is logged in to the dashboard by name (oidc:NAME); absent: none was needed
 	Token string `json:"token,omitempty,omitzero"`
 }
 
@@ -3128,6 +3128,54 @@ type TimelineView struct {
 	NotRecorded []string `json:"not_recorded"`
 }
 
+// TokenBody A token, as in a request.
+type TokenBody struct {
+	// ExpiresAt an instant (RFC 3339) in the future; absent: it does not expire
+	ExpiresAt time.Time `json:"expires_at,omitempty,omitzero"`
+
+	// Name for people, such as the client that uses it; one line without control characters
+	Name string `json:"name"`
+
+	// Scopes scopes of the token, all of which the request's token must have
+	Scopes []string `json:"scopes"`
+}
+
+// TokenList A page of tokens.
+type TokenList struct {
+	// NextCursor absent on the last page
+	NextCursor string `json:"next_cursor,omitempty,omitzero"`
+
+	// Tokens tokens, newest first
+	Tokens []TokenView `json:"tokens"`
+}
+
+// TokenView A token, without the text that proves it.
+type TokenView struct {
+	// CreatedAt when it was created
+	CreatedAt time.Time `json:"created_at"`
+
+	// ExpiresAt absent: it does not expire
+	ExpiresAt time.Time `json:"expires_at,omitempty,omitzero"`
+
+	// ID names it, in logs too, and proves nothing
+	ID string `json:"id"`
+
+	// Name for people
+	Name string `json:"name"`
+
+	// Scopes what it may do
+	Scopes []string `json:"scopes"`
+
+	// State whether requests with it are admitted
+	State string `json:"state"`
+
+	// Token the text that proves it; only in the response that creates it
+	Token string `json:"token,omitempty,omitzero"`
+
+	// UsedAt latest use, to about a minute; absent: none
+	UsedAt time.Time `json:"used_at,omitempty,omitzero"`
+}
+
 // UndecidedList A page of messages that wait for a decision.
 type UndecidedList struct {
 	// Messages the oldest first
@@ -3741,6 +3789,15 @@ type LaunchSurveyParams struct {
 	Missing string `form:"missing,omitempty" json:"missing,omitempty,omitzero"`
 }
 
+// ListTokensParams defines parameters for ListTokens.
+type ListTokensParams struct {
+	// Limit most entries of a page
+	Limit int `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+
+	// Cursor next_cursor of the page before
+	Cursor string `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
+}
+
 // ListWebhooksParams defines parameters for ListWebhooks.
 type ListWebhooksParams struct {
 	// Limit most entries of a page
@@ -3779,7 +3836,7 @@ type RotateWebhookParams struct {
 
 // ListAudit List the audit log, newest first.
 //
-// Changes of channels, surveys and respondents and cancellations of contacts, including requests that were refused for lack of a scope. Queued contacts and reported dispositions are not in it. Entries appear within seconds and stay for 90 days. A change of a channel or survey has the value of each changed field before and after; of a secret only that it changed.
+// Changes of channels, surveys and respondents and cancellations of contacts, including requests that were refused for lack of a scope. Queued contacts and reported dispositions are not in it. Entries appear within seconds and stay for 90 days. A change of a channel or survey has the value of each changed field before and after; of a secret only that it changed. The actions log-in and log-out are of people who log in to the dashboard by name.
 //
 // GET /v1/audit
 func (c *Client) ListAudit(ctx context.Context, params ListAuditParams) (*AuditList, error) {
@@ -4742,6 +4799,39 @@ func (c *Client) StopSurvey(ctx context.Context, survey string) (*SurveyView, er
 func (c *Client) UnlockSurvey(ctx context.Context, survey string) (*SurveyView, error) {
 	r := Request{Method: "POST", Path: fmt.Sprintf("/v1/surveys/%s:unlock", url.PathEscape(survey)), Idempotent: true}
 	return call[SurveyView](ctx, c, r)
+}
+
+// ListTokens List tokens, newest first.
+//
+// Revoked and expired tokens are in it; those of WEIR_API_TOKENS are not.
+//
+// GET /v1/tokens
+func (c *Client) ListTokens(ctx context.Context, params ListTokensParams) (*TokenList, error) {
+	r := Request{Method: "GET", Path: "/v1/tokens"}
+	r.Query = url.Values{}
+	setQuery(r.Query, "limit", params.Limit)
+	setQuery(r.Query, "cursor", params.Cursor)
+	return call[TokenList](ctx, c, r)
+}
+
+// CreateToken Create a token.
+//
+// The response has the text that proves it; no other request returns it. A token has only scopes that the token, or the person, of the request has. It stays when that one ends.
+//
+// POST /v1/tokens
+func (c *Client) CreateToken(ctx context.Context, body TokenBody) (*TokenView, error) {
+	r := Request{Method: "POST", Path: "/v1/tokens", Body: body, Idempotent: idempotent(body)}
+	return call[TokenView](ctx, c, r)
+}
+
+// RevokeToken Revoke a token.
+//
+// For good; repeating it changes nothing. Sessions that the token began end with it. Other processes follow within seconds.
+//
+// DELETE /v1/tokens/{id}
+func (c *Client) RevokeToken(ctx context.Context, id string) error {
+	r := Request{Method: "DELETE", Path: fmt.Sprintf("/v1/tokens/%s", url.PathEscape(id))}
+	return c.Do(ctx, r, nil)
 }
 
 // ListWebhooks List webhooks by id.

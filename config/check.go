@@ -25,7 +25,7 @@ func (c *Config) allowed() map[string]bool {
 		"DATABASE_URL":                       databaseURL(c.DatabaseURL),
 		"LISTEN_ADDR":                        c.listenAddr(),
 		"WEIR_PEER_ADDR":                     c.peerAddr(),
-		"PUBLIC_URL":                         c.PublicURL == "" || publicURL(c.PublicURL),
+		"PUBLIC_URL":                         (c.PublicURL == "" || publicURL(c.PublicURL)) && c.returnsPeople(),
 		"WEIR_TLS_CERT":                      c.TLSCert != "" || c.TLSKey == "",
 		"WEIR_TLS_KEY":                       c.TLSKey != "" || c.TLSCert == "",
 		"WEIR_PATH_PREFIX":                   pathPrefix(c.PathPrefix),
@@ -33,6 +33,13 @@ func (c *Config) allowed() map[string]bool {
 		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": c.OTLPTracesEndpoint == "" || publicURL(c.OTLPTracesEndpoint),
 		"OTEL_EXPORTER_OTLP_PROTOCOL":        c.OTLPProtocol == "http/protobuf",
 		"OTEL_TRACES_SAMPLER":                oneOf(strings.TrimPrefix(c.OTelSampler, "parentbased_"), "always_on", "always_off", "traceidratio") == nil,
+		"WEIR_OIDC_ISSUER":                   c.oidcIssuer(),
+		"WEIR_OIDC_CLIENT_ID":                c.OIDCIssuer == "" || word(c.OIDCClientID, 255),
+		"WEIR_OIDC_SCOPES":                   c.OIDCIssuer == "" || len(c.OIDCScopes) > 0,
+		"WEIR_OIDC_GROUPS_CLAIM":             word(c.OIDCGroupsClaim, 200),
+		"WEIR_OIDC_NAME_CLAIM":               c.OIDCNameClaim == "" || word(c.OIDCNameClaim, 200),
+		"WEIR_OIDC_REQUEST_SCOPES":           requestScopes(c.OIDCRequestScopes),
+		"WEIR_OIDC_TITLE":                    c.OIDCTitle == "" || printable(c.OIDCTitle, 60),
 		"OTEL_TRACES_SAMPLER_ARG":            0 <= c.OTelSamplerArg && c.OTelSamplerArg <= 1,
 	}
 }
@@ -228,7 +235,7 @@ func pathPrefix(s string) bool {
 func ownPaths() []string {
 	return []string{
 		"v1", "routing", "callbacks", "metrics", "livez", "readyz", "openapi.json", "openapi.yaml", "docs",
-		"channels", "contacts", "dead-letters", "limits", "people", "purposes", "surveys", "router", "webhooks", "audit", "search", "login", "logout", "theme", "assets", "live",
+		"channels", "contacts", "dead-letters", "limits", "people", "purposes", "surveys", "router", "webhooks", "tokens", "audit", "search", "login", "logout", "theme", "assets", "live",
 	}
 }
 

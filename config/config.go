@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"weir/operators"
 	"weir/people"
 )
 
@@ -19,7 +20,7 @@ type Config struct {
 	DatabaseURL string `envconfig:"DATABASE_URL" default:"sqlite://weir.db" secret:"true" allowed:"sqlite://FILE, or mysql://USER:PASSWORD@HOST:PORT/DATABASE; several HOST:PORT are separated by commas, each at most once" desc:"database that stores everything"`
 	ListenAddr  string `envconfig:"LISTEN_ADDR" default:"127.0.0.1:8080" allowed:"HOST:PORT with a port from 0 to 65535; without any token, serve accepts only a loopback host" desc:"address on which Weir serves HTTP"`
 	PeerAddr    string `envconfig:"WEIR_PEER_ADDR" allowed:"HOST:PORT or :PORT, other than LISTEN_ADDR" desc:"address on which this process serves the others of its database, which have to reach it (MySQL, MariaDB); default: the address from which it reaches the database, with a free port"`
-	PublicURL   string `envconfig:"PUBLIC_URL" allowed:"an http or https URL with a host and without query or fragment" desc:"URL under which providers reach LISTEN_ADDR; default: derived from it"`
+	PublicURL   string `envconfig:"PUBLIC_URL" allowed:"an http or https URL with a host and without query or fragment; with WEIR_OIDC_ISSUER set and https, unless it leads to this machine" desc:"URL under which providers reach LISTEN_ADDR; default: derived from it"`
 	TLSCert     string `envconfig:"WEIR_TLS_CERT" allowed:"the path of a PEM file with the certificate, followed by its chain; set together with WEIR_TLS_KEY" desc:"TLS certificate; if set, Weir serves https. Reloaded when the file changes"`
 	TLSKey      string `envconfig:"WEIR_TLS_KEY" allowed:"the path of a PEM file with the private key of WEIR_TLS_CERT; set together with it" desc:"private key of WEIR_TLS_CERT"`
 	PathPrefix  string `envconfig:"WEIR_PATH_PREFIX" allowed:"a path such as /weir, without a slash at its end, that does not begin with a path of Weir" desc:"path prefix behind a reverse proxy; Weir serves its paths with this prefix, and without it for proxies that strip it"`
@@ -28,6 +29,15 @@ type Config struct {
 
 	APITokens Tokens `envconfig:"WEIR_API_TOKENS" secret:"true" allowed:"one or more tokens, separated by commas, of printable ASCII without blanks" desc:"API tokens with every scope; weir token create creates others. As soon as any token exists, every API request needs one"`
 	RateLimit int    `envconfig:"WEIR_RATE_LIMIT" default:"5000" min:"0" max:"1000000" allowed:"0 to 1000000 requests a second; 0: no limit" desc:"rate limit of each token, or of each address while no token is needed; bursts may be twice as large"`
+
+	OIDCIssuer        string      `envconfig:"WEIR_OIDC_ISSUER" allowed:"the https URL of an OpenID Connect provider, exactly as it names itself, without query or fragment (http for one on this machine); set together with WEIR_OIDC_CLIENT_ID and WEIR_OIDC_SCOPES" desc:"OpenID Connect provider at which people log in to the dashboard by name. Use the same WEIR_OIDC_ variables in all processes of a database"`
+	OIDCClientID      string      `envconfig:"WEIR_OIDC_CLIENT_ID" allowed:"1 to 255 printable ASCII characters without blanks; set together with WEIR_OIDC_ISSUER" desc:"id under which Weir is registered at the provider, with the redirect address PUBLIC_URL/login/oidc/callback"`
+	OIDCClientSecret  Secret      `envconfig:"WEIR_OIDC_CLIENT_SECRET" secret:"true" allowed:"1 to 1024 printable ASCII characters without blanks; set together with WEIR_OIDC_ISSUER" desc:"secret of that registration; without it Weir is a public client, which only PKCE protects"`
+	OIDCScopes        GroupScopes `envconfig:"WEIR_OIDC_SCOPES" allowed:"1 to 100 GROUP=SCOPE,SCOPE pairs, separated by semicolons, each group at most once and of at most 200 printable characters, such as weir-admins=channels:admin,contacts:write;survey-team=surveys:admin" desc:"scopes of people by their groups at the provider. A person has the scopes of all their groups; who is in none of them is not let in"`
+	OIDCGroupsClaim   string      `envconfig:"WEIR_OIDC_GROUPS_CLAIM" default:"groups" allowed:"1 to 200 printable ASCII characters without blanks" desc:"claim of the ID token with the groups: a list of texts, or one text. With email or hd the address or the Workspace domain is the group"`
+	OIDCNameClaim     string      `envconfig:"WEIR_OIDC_NAME_CLAIM" allowed:"1 to 200 printable ASCII characters without blanks" desc:"claim of the ID token with the name of a person in logs and the audit log; default: the first of preferred_username, email and sub that the token has"`
+	OIDCRequestScopes string      `envconfig:"WEIR_OIDC_REQUEST_SCOPES" default:"openid profile email" allowed:"scopes of the provider, separated by blanks, openid among them" desc:"scopes that Weir requests from the provider; some need groups among them to send groups"`
+	OIDCTitle         string      `envconfig:"WEIR_OIDC_TITLE" allowed:"1 to 60 printable characters" desc:"name of the provider on the log-in page; default: the host of WEIR_OIDC_ISSUER"`
 
 	RouterKeys AccessKeys `envconfig:"JOB_ROUTER_ACCESS_KEYS" secret:"true" allowed:"one or more keys, separated by commas, each the base64 form of 8 to 1024 bytes" desc:"access keys that sign requests to the job router; several during key rotation"`
 	PeopleKeys AccessKeys `envconfig:"WEIR_PEOPLE_KEY" secret:"true" allowed:"one or more keys, separated by commas, each the base64 form of 8 to 1024 bytes" desc:"key under which addresses of refusals and consents are hashed; several during key rotation, the new one first. Without it one is made and kept in the database, and whoever has a copy of that can find the numbers"`
@@ -106,6 +116,12 @@ type Headers map[string]string
 
 // Tokens are secrets of API clients.
 type Tokens []string
+
+// Secret is a text that is not shown.
+type Secret []byte
+
+// GroupScopes are the scopes of people by the names of their groups.
+type GroupScopes map[string][]operators.Scope
 
 // Subscription is an address that events are posted to.
 type Subscription struct {

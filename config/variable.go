@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"reflect"
@@ -60,7 +61,13 @@ func (v variable) read(env map[string]string, c *Config) *InvalidVariable {
 	c.origins[v.name] = origin
 	decoded, err := v.decode(value)
 	if err != nil {
-		return v.invalid(value)
+		m := v.invalid(value)
+		if parse, ok := errors.AsType[*envconfig.ParseError](err); ok {
+			if what, ok := errors.AsType[mistake](parse.Err); ok {
+				m.Allowed += " (" + what.Error() + ")"
+			}
+		}
+		return m
 	}
 	v.field.Set(decoded)
 	return nil

@@ -30,20 +30,23 @@ func (c *Config) warnings() []string {
 			break
 		}
 	}
-	if c.Reachable() && len(c.APITokens) == 0 {
+	if c.Reachable() && len(c.APITokens) == 0 && !c.PeopleLogIn() {
 		out = append(out, "WEIR_API_TOKENS is not set: LISTEN_ADDR is reachable by other machines, so serve needs a token of weir token create to start")
 	}
 	if c.Reachable() && c.PublicURL == "" {
 		out = append(out, "PUBLIC_URL is not set: providers call back at "+
 			cmp.Or(c.DerivePublicURL(c.ListenAddr), "a port chosen by the system")+", which other machines may not reach")
 	}
-	if len(c.RouterKeys) > 0 && len(c.APITokens) == 0 && c.localURL() {
+	if len(c.RouterKeys) > 0 && len(c.APITokens) == 0 && !c.PeopleLogIn() && c.localURL() {
 		out = append(out, "JOB_ROUTER_ACCESS_KEYS is set, but neither WEIR_API_TOKENS nor a PUBLIC_URL with the host that clients use: "+
 			"behind a proxy, requests without a token to any host other than localhost get 403, except signed ones below /routing/")
 	}
 	if lease := c.LeaseTTL.Duration(); lease > maxHeldLease && strings.HasPrefix(c.DatabaseURL, "mysql:") {
 		out = append(out, fmt.Sprintf("WEIR_LEASE_TTL is %v: when the owner of the database dies, a standby takes over only after that, and a look at the database; "+
 			"requests that it holds for 10 s get 503 meanwhile, unless the lease is at most %v", lease, maxHeldLease))
+	}
+	if c.PeopleLogIn() && len(c.OIDCClientSecret) == 0 {
+		out = append(out, "WEIR_OIDC_CLIENT_SECRET is not set: Weir logs people in as a public client, which the provider has to allow")
 	}
 	settle := min(c.SettleAfter.Duration(), c.GCIdle.Duration())
 	if timeout := c.SendTimeout.Duration(); settle > 0 && settle < timeout {

@@ -8,7 +8,9 @@ import (
 // Session is a dashboard log-in, without the secret text that proves it.
 type Session struct {
 	ID      TokenHash // hash of that text
-	Token   string    // the id of the token that began it, or a digest of a configured one
+	Token   string    // the id of the token that began it, or a digest: of a configured one, or of the provider at which a person logged in
+	Person  string    // who logged in by name, as in [PersonID]; empty: a token began it
+	Groups  []string  // those of the person's groups that had scopes then
 	Created time.Time
 	Expires time.Time // extended by use
 }

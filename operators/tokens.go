@@ -22,6 +22,7 @@ const (
 	ScopeRouter        Scope = "router"         // follow the router's events; with pii:read, use the router
 	ScopeWebhooksAdmin Scope = "webhooks:admin" // create, change, test, replay, delete and read webhooks, and so have any event sent anywhere
 	ScopePeopleAdmin   Scope = "people:admin"   // record and read what people said about being contacted
+	ScopeTokensAdmin   Scope = "tokens:admin"   // create, list and revoke tokens; a new token has only scopes of its maker
 	ScopeMetricsRead   Scope = "metrics:read"   // scrape the metrics
 	ScopePIIRead       Scope = "pii:read"       // see full phone numbers; others see two digits
 )
@@ -29,7 +30,7 @@ const (
 // Scopes returns every scope.
 func Scopes() []Scope {
 	return []Scope{
-		ScopeContactsWrite, ScopeContactsRead, ScopeChannelsAdmin, ScopeSurveysAdmin, ScopeRouter, ScopeWebhooksAdmin, ScopePeopleAdmin, ScopeMetricsRead, ScopePIIRead,
+		ScopeContactsWrite, ScopeContactsRead, ScopeChannelsAdmin, ScopeSurveysAdmin, ScopeRouter, ScopeWebhooksAdmin, ScopePeopleAdmin, ScopeTokensAdmin, ScopeMetricsRead, ScopePIIRead,
 	}
 }
 

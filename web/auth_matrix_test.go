@@ -118,11 +118,15 @@ func rights() map[string]string {
 		"GET /v1/audit":     "channels:admin",
 		"GET /v1/audit.csv": "channels:admin",
 
+		"GET /v1/tokens":         "tokens:admin",
+		"POST /v1/tokens":        "tokens:admin",
+		"DELETE /v1/tokens/{id}": "tokens:admin",
+
 		"GET /v1/hold":      "contacts:read channels:admin",
 		"GET /v1/processes": "contacts:read channels:admin",
 		"DELETE /v1/hold":   "channels:admin",
 
-		"GET /v1/whoami": "contacts:write contacts:read channels:admin surveys:admin router webhooks:admin people:admin metrics:read pii:read",
+		"GET /v1/whoami": "contacts:write contacts:read channels:admin surveys:admin router webhooks:admin people:admin tokens:admin metrics:read pii:read",
 	}
 }
 

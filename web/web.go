@@ -94,6 +94,8 @@ func New(o Options) (http.Handler, error) {
 
 // routes returns the route table of the JSON API, with the scopes of each route.
 func (o *Options) routes(index *callbacks.Index) ([]*route.Route, error) {
+	apiOptions := o.Options
+	apiOptions.APITokens = o.Gate
 	downloads := &route.Downloads{Transfers: auth.NewConcurrencyLimit(route.MaxTransfers, route.MaxTransfersPerToken), Ending: o.Ending, Logger: o.Logger}
 	links := api.Links{
 		Store: o.Store, Broker: o.Broker, Index: index, Survey: o.survey, People: o.People, Downloads: downloads,
@@ -104,7 +106,7 @@ func (o *Options) routes(index *callbacks.Index) ([]*route.Route, error) {
 		},
 		Deleted: func(ch weir.Channel) { o.Metrics.Callbacks.Forget(ch.Name) },
 	}
-	routes := api.Routes(o.Options, links)
+	routes := api.Routes(apiOptions, links)
 	if o.Surveys != nil {
 		routes = append(routes, surveys.Routes(surveys.Options{
 			Contacts: o.Store, Surveys: o.Surveys, SurveyStore: o.SurveyStore, Importer: o.Importer, Tokens: o.Tokens, MaxImport: o.MaxImport,

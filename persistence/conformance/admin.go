@@ -87,7 +87,10 @@ func testSessions(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	at := now()
 	one := operators.Session{ID: operators.HashToken("one"), Token: "token", Created: at, Expires: at.Add(time.Hour)}
-	two := operators.Session{ID: operators.HashToken("two"), Token: "token", Created: at, Expires: at.Add(time.Minute)}
+	two := operators.Session{
+		ID: operators.HashToken("two"), Token: strings.Repeat("t", 64), Created: at, Expires: at.Add(time.Minute),
+		Person: operators.PersonID(strings.Repeat("ü", 100), "subject"), Groups: []string{"CN=ü", "b"},
+	}
 	read := func(what string, id operators.TokenHash, at time.Time, want operators.Session) {
 		t.Helper()
 		got, ok, err := b.Session(b.ctx, id, at)
@@ -122,12 +125,18 @@ func testSessions(t *testing.T, backend Backend) {
 		}
 	}
 	read("what had not expired", two.ID, at, two)
+	b.ok(b.EndSession(b.ctx, two.ID))
+	b.ok(b.AddSession(b.ctx, two)) // nothing of it stayed
+	if n := must[int](t)(b.PurgeSessions(b.ctx, two.Expires, 10)); n != 1 {
+		t.Errorf("%d deleted", n)
+	}
+	b.ok(b.AddSession(b.ctx, two))
 }
 
 func testAudit(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	entry := func(i int) operators.AuditEntry {
-		return operators.AuditEntry{At: now().Add(time.Duration(i) * time.Second), Token: "t", Action: "put-channel", Subject: "ü", Status: 200, Request: "r"}
+		return operators.AuditEntry{At: now().Add(time.Duration(i) * time.Second), Token: operators.PersonID(strings.Repeat("ü", 100), "subject"), Action: "put-channel", Subject: "ü", Status: 200, Request: "r"}
 	}
 	changed := []operators.FieldChange{{Field: "capacity", Before: "5", After: "50"}, {Field: "settings.password", Secret: true}}
 	read := func(before int64, limit int) []operators.AuditEntry {

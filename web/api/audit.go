@@ -16,7 +16,7 @@ import (
 type AuditView struct {
 	ID      string            `json:"id"`
 	At      time.Time         `json:"at"`
-	Token   string            `json:"token,omitempty" doc:"id of the token; absent: none was needed"`
+	Token   string            `json:"token,omitempty" doc:"id of the token, or of the person who is logged in to the dashboard by name (oidc:NAME); absent: none was needed"`
 	Action  string            `json:"action" doc:"operationId of the request" example:"put-channel"`
 	Subject string            `json:"subject,omitempty" doc:"of what: the names in the path" example:"sms"`
 	Status  int               `json:"status" doc:"of the answer"`
@@ -47,7 +47,8 @@ func (r auditRoutes) table() []*route.Route {
 		Summary: "List the audit log, newest first",
 		Description: "Changes of channels, surveys and respondents and cancellations of contacts, including requests that were refused for lack of a scope. " +
 			"Queued contacts and reported dispositions are not in it. Entries appear within seconds and stay for 90 days. " +
-			"A change of a channel or survey has the value of each changed field before and after; of a secret only that it changed.",
+			"A change of a channel or survey has the value of each changed field before and after; of a secret only that it changed. " +
+			"The actions log-in and log-out are of people who log in to the dashboard by name.",
 		Query: append(auditFilters(), route.Paging(100, 1000)...), Handle: r.list,
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[AuditList]()}},
 	}}

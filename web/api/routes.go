@@ -62,6 +62,8 @@ type Options struct {
 	// one.
 	Webhooks    events.WebhookStore
 	TestWebhook func(context.Context, events.Webhook) (events.Try, error)
+	// APITokens stores tokens; nil: it has no routes for them.
+	APITokens TokenKeeper
 	// MayCall returns why a URL must not be called; nil: every URL may be.
 	MayCall func(url string) error
 }
@@ -109,6 +111,6 @@ func Routes(o Options, l Links) []*route.Route {
 	export := &exportRoutes{*contact, *dead, audit, l.Downloads}
 	return slices.Concat(
 		channel.table(), channel.typeTable(), accept.table(), contact.table(), search.table(), incoming.table(), timeline.table(), operations.table(),
-		minutes.table(), dead.table(), event.table(), webhook.table(), audit.table(), cancel.table(), export.table(),
+		minutes.table(), dead.table(), event.table(), webhook.table(), audit.table(), cancel.table(), export.table(), (&tokenRoutes{o.APITokens, o.Now}).table(),
 	)
 }

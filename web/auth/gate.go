@@ -29,6 +29,8 @@ type GateOptions struct {
 	Store operators.TokenStore
 	// Sessions stores the dashboard's sessions; nil: every login fails.
 	Sessions operators.SessionStore
+	// People log in to the dashboard at an OpenID Connect provider; nil: nobody does.
+	People *People
 	// Rate is the rate limit of each token, in requests per second; 0: no
 	// limit.
 	Rate float64
@@ -39,8 +41,8 @@ type GateOptions struct {
 // that no token check waits for the store: call [Gate.Refresh] every few
 // seconds, and [Gate.StoreLastUsed] every minute.
 //
-// While no token is configured and the store has never held one, the gate is
-// open: every request is allowed everything, except state-changing cross-origin
+// While no token is configured, the store has never held one and nobody logs in at a
+// provider, the gate is open: every request is allowed everything, except state-changing cross-origin
 // requests from browsers. Once it has seen a token it stays closed for good,
 // even after the last one is revoked or expires: revoking the last token never
 // reopens the API.
@@ -54,13 +56,14 @@ type Gate struct {
 	stale      atomic.Bool // the latest refresh failed
 	addresses  *addresses
 	sessions   sessions
+	people     *People
 	origins    *http.CrossOriginProtection // checked while the gate is open
 }
 
 // NewGate returns a gate that knows the configured tokens. It does not read the
 // store.
 func NewGate(o GateOptions) *Gate {
-	g := &Gate{store: o.Store, rate: o.Rate, now: o.Now, addresses: newAddresses(o.Rate), origins: http.NewCrossOriginProtection()}
+	g := &Gate{store: o.Store, people: o.People, rate: o.Rate, now: o.Now, addresses: newAddresses(o.Rate), origins: http.NewCrossOriginProtection()}
 	g.sessions = sessions{store: o.Sessions, known: map[operators.TokenHash]*session{}}
 	if g.now == nil {
 		g.now = time.Now
@@ -72,7 +75,7 @@ func NewGate(o GateOptions) *Gate {
 		})
 	}
 	g.stored.Store(&map[string]*key{})
-	g.closed.Store(len(g.configured) > 0)
+	g.closed.Store(len(g.configured) > 0 || o.People != nil)
 	return g
 }
 

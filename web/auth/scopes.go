@@ -14,6 +14,7 @@ func RouteScopes() map[string][]operators.Scope {
 	changePeople := []operators.Scope{operators.ScopePeopleAdmin}
 	readPurposes := []operators.Scope{operators.ScopePeopleAdmin, operators.ScopeContactsRead, operators.ScopeContactsWrite, operators.ScopeSurveysAdmin}
 	webhooks := []operators.Scope{operators.ScopeWebhooksAdmin}
+	tokens := []operators.Scope{operators.ScopeTokensAdmin}
 	return map[string][]operators.Scope{
 		"list-channels":      readChannels,
 		"get-channel":        readChannels,
@@ -89,6 +90,8 @@ func RouteScopes() map[string][]operators.Scope {
 		"post-consents": changePeople, "list-consents": changePeople, "list-undecided": changePeople, "decide-undecided": changePeople, "erase-consents": changePeople,
 		// Their routes also require pii:read.
 		"search-consents": {operators.ScopePeopleAdmin, operators.ScopeContactsRead}, "find-person": {operators.ScopePeopleAdmin, operators.ScopeContactsRead},
+
+		"list-tokens": tokens, "create-token": tokens, "revoke-token": tokens,
 
 		"list-audit": changeChannels, "export-audit": changeChannels,
 		"whoami": operators.Scopes(), // any scope

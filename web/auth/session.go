@@ -41,17 +41,22 @@ func (g *Gate) Begin(ctx context.Context, token string) (text string, err error)
 	if g.Open() {
 		return "", nil
 	}
+	k := g.find(token, operators.HashToken(token))
+	if k == nil || !k.Live(g.now()) {
+		return "", ErrWrongToken()
+	}
+	return g.addSession(ctx, func(text string) operators.Session { return operators.Session{Token: g.nameFor(k, text)} })
+}
+
+// addSession stores a new session, which of makes for its text.
+func (g *Gate) addSession(ctx context.Context, of func(text string) operators.Session) (text string, err error) {
 	if g.sessions.store == nil {
 		return "", errors.New("sessions need a store")
 	}
-	now, k := g.now(), g.find(token, operators.HashToken(token))
-	if k == nil || !k.Live(now) {
-		return "", ErrWrongToken()
-	}
 	text = strings.ToLower(rand.Text() + rand.Text())
-	return text, g.sessions.store.AddSession(ctx, operators.Session{
-		ID: operators.HashToken(text), Token: g.nameFor(k, text), Created: now, Expires: sessionEnd(now, now),
-	})
+	s, now := of(text), g.now()
+	s.ID, s.Created, s.Expires = operators.HashToken(text), now, sessionEnd(now, now)
+	return text, g.sessions.store.AddSession(ctx, s)
 }
 
 // End ends a session: in this process at once, in others within [sessionMaxAge].
@@ -105,7 +110,7 @@ func (g *Gate) session(ctx context.Context, text string, from netip.Addr) (*key,
 			return nil, errLimited(wait)
 		}
 	}
-	is, err := g.readSession(ctx, text, id, now)
+	is, err := g.readSession(ctx, text, id, was, now)
 	if err != nil {
 		if was == nil || was.key == nil {
 			return nil, err
@@ -117,7 +122,7 @@ func (g *Gate) session(ctx context.Context, text string, from netip.Addr) (*key,
 }
 
 // readSession reads a session and extends it.
-func (g *Gate) readSession(ctx context.Context, text string, id operators.TokenHash, now time.Time) (*session, error) {
+func (g *Gate) readSession(ctx context.Context, text string, id operators.TokenHash, was *session, now time.Time) (*session, error) {
 	if g.sessions.store == nil {
 		return &session{}, nil
 	}
@@ -127,7 +132,12 @@ func (g *Gate) readSession(ctx context.Context, text string, id operators.TokenH
 	if err != nil || !ok {
 		return &session{}, err
 	}
-	is := &session{key: g.named(s.Token, text), expires: s.Expires}
+	is := &session{expires: s.Expires}
+	if s.Person != "" {
+		is.key = g.keyOfPerson(&s, was)
+	} else {
+		is.key = g.named(s.Token, text)
+	}
 	if end := sessionEnd(s.Created, now); is.key != nil && end.Sub(s.Expires) >= sessionStep {
 		if g.sessions.store.ExtendSession(ctx, id, end) == nil { // on failure, the next read retries
 			is.expires = end

@@ -8,6 +8,7 @@ import (
 
 	"weir/operators"
 	"weir/web/auth"
+	"weir/web/openid"
 )
 
 // Options configures a dashboard.
@@ -18,6 +19,13 @@ type Options struct {
 	// Sessions stores log-ins. A request with [auth.WithSession] carries the text of
 	// one.
 	Sessions Sessions
+	// Names logs people in by name; nil: it is not configured.
+	Names *openid.Provider
+	// GroupsWithScopes are the groups at that provider whose members have access.
+	GroupsWithScopes []string
+	// Record adds an entry to the audit log. Log-ins by name are no requests of the API, which
+	// records those itself.
+	Record func(operators.AuditEntry)
 	// Prefix precedes every path that browsers see, without a trailing slash;
 	// empty: none.
 	Prefix string
@@ -34,6 +42,12 @@ type Sessions interface {
 	// Begin returns the text of a new session; empty: no token is needed.
 	Begin(ctx context.Context, token string) (text string, err error)
 	End(ctx context.Context, text string) error
+	// BeginPerson returns the text of a new session of a person; forbidden: none of the groups has
+	// scopes.
+	BeginPerson(ctx context.Context, id string, groups []string) (text string, err error)
+	// AdmitAttempt rejects attempts of an address that failed too often, as NoteFailure counts.
+	AdmitAttempt(r *http.Request) error
+	NoteFailure(r *http.Request, presented string)
 }
 
 // Dashboard serves the pages. The server of the API mounts its patterns.

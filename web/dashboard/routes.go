@@ -43,7 +43,7 @@ func pages() []*page {
 	return slices.Concat(
 		[]*page{{name: "overview", path: "/", nav: "Overview", load: loadOverview, live: []string{"summary", "channels", "surveys", "wallboard", "processes"}}, channelPage()},
 		channelFormPages(),
-		contactPages(), peoplePages(), personPages(), purposePages(), limitPages(), surveyPages(), routerPages(), webhookPages(),
+		contactPages(), peoplePages(), personPages(), purposePages(), limitPages(), surveyPages(), routerPages(), webhookPages(), tokenPages(),
 		[]*page{{name: "audit", path: "/audit", nav: "Audit", scopes: []operators.Scope{operators.ScopeChannelsAdmin}, load: loadAudit, live: []string{"entries"}, files: map[string]handler{"/audit/export.csv": exportAudit}}},
 		[]*page{{name: "search", path: searchPath, load: loadSearch, posted: search}},
 	)
@@ -262,6 +262,14 @@ func webhookPages() []*page {
 	}
 }
 
+func tokenPages() []*page {
+	admins := []operators.Scope{operators.ScopeTokensAdmin}
+	return []*page{{
+		name: "tokens", path: tokensPath, nav: "Tokens", scopes: admins, load: loadTokens, posted: createToken,
+		actions: []action{{path: tokensPath + "/{id}/revoke", scopes: admins, ask: askRevoke, run: revokeToken}},
+	}}
+}
+
 // route fills the table of patterns.
 func (d *Dashboard) route() error {
 	for _, p := range pages() {
@@ -295,6 +303,8 @@ func (d *Dashboard) route() error {
 	}
 	d.routes["GET /login"] = d.withoutSession(d.loginPage)
 	d.routes["POST /login"] = d.withoutSession(d.login)
+	d.routes["GET "+namePath] = d.withoutSession(d.startLogin)
+	d.routes["GET "+namePath+"/callback"] = d.withoutSession(d.finishLogin)
 	d.routes["POST /logout"] = d.withoutSession(d.logout)
 	d.routes["POST /theme"] = d.withoutSession(d.changeTheme)
 	d.routes["GET /assets/{file}"] = http.HandlerFunc(d.files.serve)

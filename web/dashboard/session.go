@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"weir/web/auth"
+	"weir/web/openid"
 )
 
 // loginPage asks for a token, or reports that none is needed.
@@ -25,7 +26,7 @@ func (d *Dashboard) loginPage(v *visit, w http.ResponseWriter) error {
 	if _, err := v.r.Cookie(sessionCookie); err != nil && v.r.Header.Get("Sec-Fetch-Site") == "cross-site" && v.r.URL.Query().Get("again") == "" {
 		return d.render(v, w, http.StatusOK, "again", &content{title: "Log in", data: d.again(v)})
 	}
-	return d.render(v, w, http.StatusOK, "login", &content{title: "Log in", data: loginForm{Next: localPath(v.r.URL.Query().Get("next"))}})
+	return d.render(v, w, http.StatusOK, "login", &content{title: "Log in", data: d.loginForm(v, localPath(v.r.URL.Query().Get("next")), "")})
 }
 
 // again returns the login page's address with a mark that a page of the dashboard
@@ -36,17 +37,24 @@ func (d *Dashboard) again(v *visit) string {
 }
 
 // loginForm is the data of the login page.
-type loginForm struct{ Next, Wrong string }
+type loginForm struct {
+	Next, Wrong string
+	Name        *nameLogin // nil: nobody logs in by name
+}
+
+func (d *Dashboard) loginForm(v *visit, next, wrong string) loginForm {
+	return loginForm{Next: next, Wrong: wrong, Name: d.nameLogin(v, next)}
+}
 
 // login begins a session. The API checks the token and limits the attempts per
 // address.
 func (d *Dashboard) login(v *visit, w http.ResponseWriter) error {
 	v.r.Body = http.MaxBytesReader(w, v.r.Body, maxForm)
 	text, next := strings.TrimSpace(v.r.PostFormValue("token")), localPath(v.r.PostFormValue("next"))
-	form := loginForm{Next: next, Wrong: "Invalid token: it is unknown, revoked or expired."}
+	wrong := "Invalid token: it is unknown, revoked or expired."
 	// No token looks like this, so the API is not asked, which limits the tries of an address.
 	if text == "" || len(text) > maxToken || strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' }) {
-		return d.render(v, w, http.StatusUnprocessableEntity, "login", &content{title: "Log in", data: form})
+		return d.render(v, w, http.StatusUnprocessableEntity, "login", &content{title: "Log in", data: d.loginForm(v, next, wrong)})
 	}
 	v.token = text
 	err, session := v.readIdentity(), ""
@@ -60,11 +68,11 @@ func (d *Dashboard) login(v *visit, w http.ResponseWriter) error {
 		d.redirect(w, next)
 		return nil
 	case status == http.StatusUnauthorized:
-		return d.render(v, w, status, "login", &content{title: "Log in", data: form})
+		return d.render(v, w, status, "login", &content{title: "Log in", data: d.loginForm(v, next, wrong)})
 	case status == http.StatusTooManyRequests:
-		form.Wrong = "Too many invalid tokens from this address. Try again in " + p.wait + " seconds."
+		wrong = "Too many invalid tokens from this address. Try again in " + p.wait + " seconds."
 		w.Header().Set("Retry-After", p.wait)
-		return d.render(v, w, status, "login", &content{title: "Log in", data: form})
+		return d.render(v, w, status, "login", &content{title: "Log in", data: d.loginForm(v, next, wrong)})
 	default:
 		return err
 	}
@@ -76,7 +84,9 @@ func (d *Dashboard) logout(v *visit, w http.ResponseWriter) error {
 	v.readSession()
 	err := v.readIdentity()
 	if err == nil && v.session {
-		err = d.Sessions.End(v.r.Context(), v.token)
+		if err = d.Sessions.End(v.r.Context(), v.token); err == nil && v.Person() != "" {
+			d.record(v, openid.Person{ID: v.Who.Token}, "log-out", http.StatusOK, "")
+		}
 	}
 	if status, _ := statusOf(err); err != nil && status != http.StatusUnauthorized {
 		return err

@@ -106,6 +106,14 @@ func (v *visit) Theme() string {
 	return themeOf(c.Value)
 }
 
+// Person returns the name of the person who is logged in; empty: a token is.
+func (v *visit) Person() string {
+	if name, ok := operators.PersonName(v.Who.Token); ok {
+		return name
+	}
+	return ""
+}
+
 // readSession reads the session from the browser's cookie.
 func (v *visit) readSession() {
 	if c, err := v.r.Cookie(sessionCookie); err == nil {

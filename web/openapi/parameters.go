@@ -76,6 +76,8 @@ func pathParameter(tag, name string) *huma.Param {
 		switch tag {
 		case "respondents":
 			p.Description, p.Schema.Pattern, p.Example = "id of the respondent", "^r[0-9a-z]+$", "r2s"
+		case "access": // tokens
+			p.Description, p.Schema.Pattern, p.Example = "id of the token", "^[0-9a-z]{12}$", "k3v9q2m7x4ab"
 		case "webhooks":
 			p.Description, p.Schema.Pattern, p.Example = "id of the webhook", "^wh[a-z2-7]{14}$", "wh7k3nq2vdm5xa4t"
 		default:

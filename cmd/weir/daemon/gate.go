@@ -2,11 +2,14 @@ package daemon
 
 import (
 	"context"
+	"strings"
 	"time"
 
+	"weir/config"
 	"weir/persistence"
 	"weir/persistence/database"
 	"weir/web/auth"
+	"weir/web/openid"
 )
 
 const (
@@ -21,7 +24,7 @@ const (
 // opens again, so one check before the address is opened is enough. wait says that the owner
 // of the database may still be making the schema.
 func openGate(ctx context.Context, o Options, store *persistence.Store, wait bool) (*auth.Gate, error) {
-	g := auth.NewGate(auth.GateOptions{Configured: o.Config.APITokens, Store: store, Sessions: store, Rate: float64(o.Config.RateLimit)})
+	g := auth.NewGate(auth.GateOptions{Configured: o.Config.APITokens, Store: store, Sessions: store, People: peopleOf(&o.Config), Rate: float64(o.Config.RateLimit)})
 	for first := true; ; first = false {
 		err := g.Refresh(ctx)
 		if err == nil {
@@ -41,6 +44,27 @@ func openGate(ctx context.Context, o Options, store *persistence.Store, wait boo
 		return nil, o.Config.TokenRequiredError()
 	}
 	return g, nil
+}
+
+// peopleOf returns who logs in by name; nil: nobody does.
+func peopleOf(c *config.Config) *auth.People {
+	if !c.PeopleLogIn() {
+		return nil
+	}
+	return &auth.People{Provider: c.OIDCIssuer + "\n" + c.OIDCClientID, Groups: c.OIDCScopes}
+}
+
+// providerOf returns the provider at which people log in; nil: there is none.
+func providerOf(c *config.Config) *openid.Provider {
+	if !c.PeopleLogIn() {
+		return nil
+	}
+	// PUBLIC_URL may have the prefix already.
+	public := strings.TrimSuffix(strings.TrimSuffix(c.PublicURL, "/"), c.PathPrefix) + c.PathPrefix
+	return openid.New(openid.Options{
+		Issuer: c.OIDCIssuer, ClientID: c.OIDCClientID, ClientSecret: string(c.OIDCClientSecret), RedirectURL: public + "/login/oidc/callback", Title: c.OIDCTitle,
+		GroupsClaim: c.OIDCGroupsClaim, NameClaim: c.OIDCNameClaim, RequestScopes: strings.Fields(c.OIDCRequestScopes),
+	})
 }
 
 // refreshJob returns the background job that reads the tokens.

@@ -3,6 +3,7 @@ package daemon
 import (
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"weir/channels"
@@ -24,7 +25,7 @@ const routingPath = "/routing/"
 func withDashboard(o Options, routes web.Options) (http.Handler, error) {
 	var whole http.Handler
 	pages, err := dashboard.New(dashboard.Options{
-		API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { whole.ServeHTTP(w, r) }), Sessions: routes.Gate,
+		API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { whole.ServeHTTP(w, r) }), Sessions: routes.Gate, Names: providerOf(&o.Config), GroupsWithScopes: slices.Sorted(maps.Keys(o.Config.OIDCScopes)), Record: routes.Trail.Add,
 		Prefix: o.Config.PathPrefix, PublicURL: o.Config.PublicURL, Version: o.Version, Logger: o.Logger, Ending: routes.Ending,
 	})
 	if err != nil {

@@ -72,7 +72,7 @@ func digests(o Options) map[string]string {
 	list := map[string]string{}
 	for name, value := range map[string]any{
 		"PUBLIC_URL": c.PublicURL, "WEIR_PATH_PREFIX": c.PathPrefix, "WEIR_RETENTION": c.Retention, "WEIR_EVENT_RETENTION": c.EventRetention,
-		"WEIR_CONTACT_EVENTS": c.ContactEvents, "words": c.Words().Lists(), "version": o.Version, "channel types": channelTypes(o.Types),
+		"WEIR_CONTACT_EVENTS": c.ContactEvents, "WEIR_OIDC_ISSUER": c.OIDCIssuer, "WEIR_OIDC_CLIENT_ID": c.OIDCClientID, "WEIR_OIDC_SCOPES": c.OIDCScopes, "words": c.Words().Lists(), "version": o.Version, "channel types": channelTypes(o.Types),
 	} {
 		list[name] = short(fmt.Sprintf("%q", fmt.Sprint(value)))
 	}

@@ -16,6 +16,7 @@ import (
 	"weir/persistence"
 	"weir/persistence/storetest"
 	"weir/persistence/testmysql"
+	"weir/web/openid/openidtest"
 )
 
 const sessionToken = "CANARY-0123456789-abcdefghij-ABCDEFGHIJ"
@@ -152,4 +153,66 @@ func TestSessions_EndWithTheirToken(t *testing.T) {
 		}
 		v.ends(ann, 12*time.Second) // tokens are read at least this often
 	})
+}
+
+// Scenario 325: a session of a person is at the next process what its groups are there: it has
+// their present scopes, and is void for another provider, or without one.
+func TestSessions_OfPeopleFollowTheConfiguration(t *testing.T) {
+	t.Parallel()
+	onBothStores(t, func(t *testing.T, database string) {
+		at := openidtest.Open(t, "admins", "readers")
+		with := func(scopes string) []string { return at.Environment("http://localhost", scopes) }
+		v := visit(t, database, with("admins=channels:admin;readers=contacts:read")...)
+		session := v.logInByName(at)
+		v.page("after the log-in", session, 200)
+		v.audit(session, 200)
+		v.stop()
+		v = visit(t, database, with("readers=contacts:read")...)
+		v.page("with fewer scopes", session, 200)
+		v.audit(session, 403)
+		v.stop()
+		v = visit(t, database, with("others=contacts:read")...)
+		v.page("without any scope", session, 303)
+		v.stop()
+		v = visit(t, database, append(with("readers=contacts:read"), "WEIR_OIDC_CLIENT_ID=another")...)
+		v.page("for another client", session, 303)
+		v.stop()
+		v = visit(t, database, "WEIR_API_TOKENS="+sessionToken)
+		v.page("without a provider", session, 303)
+		v.stop()
+		v = visit(t, database, with("readers=contacts:read")...)
+		v.page("as before", session, 200)
+		v.send("POST", "/logout", session, nil)
+		v.page("after the log-out", session, 303)
+	})
+}
+
+// audit requests the audit log, which needs channels:admin.
+func (v *visited) audit(cookie string, want int) {
+	v.Helper()
+	if status, _ := v.send("GET", "/audit", cookie, nil); status != want {
+		v.Errorf("the audit log: %d, want %d", status, want)
+	}
+}
+
+// logInByName logs in at a provider and returns the session's cookie.
+func (v *visited) logInByName(at *openidtest.Provider) string {
+	v.Helper()
+	get := func(path string, with ...*http.Cookie) *http.Response {
+		r := httptest.NewRequestWithContext(v.Context(), "GET", "http://localhost"+path, nil)
+		for _, c := range with {
+			r.AddCookie(c)
+		}
+		w := httptest.NewRecorder()
+		v.handler.ServeHTTP(w, r)
+		return w.Result()
+	}
+	begun := get("/login/oidc")
+	for _, c := range get(at.Visit(begun.Header.Get("Location")).RequestURI(), begun.Cookies()...).Cookies() {
+		if c.Name == "weir_session" {
+			return c.Value
+		}
+	}
+	v.Fatal("there is no session")
+	return ""
 }

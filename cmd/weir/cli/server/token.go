@@ -33,6 +33,8 @@ Scopes:
   surveys:admin   create, change, run, delete and read surveys
   router          read the router's events; with pii:read use its API
   webhooks:admin  create, change, test, replay, delete and read webhooks
+  people:admin    record and read consents and refusals, change purposes
+  tokens:admin    create, list and revoke tokens with scopes of their maker
   metrics:read    scrape /metrics
   pii:read        see whole phone numbers; without it only the last two digits`
 
