@@ -200,8 +200,7 @@ func (w *BrakeWindow) Ended(o Outcome, reason, address string) {
 	if w.rule == nil {
 		return
 	}
-	switch o {
-	case Expired, Canceled, Suppressed:
+	if o == Expired || o == Canceled || o == Suppressed {
 		return
 	}
 	e := ending{failed: o == Failed}

@@ -42,7 +42,7 @@ func DefaultWordLists() WordLists {
 		Start: []string{"start", "unstop", "resume", "alta", "iniciar", "suscribir", "reprendre", "cadastrar"},
 		Help: []string{
 			"help", "info",
-			"ayuda", "informacion", // Spanish
+			"ayuda", "informacion", //nolint:misspell // Spanish
 			"aide", "infos", // French
 			"ajuda", "informacao", // Portuguese
 		},

@@ -18,7 +18,7 @@ func TestContactsCancel_BadInputChangesNothing(t *testing.T) {
 		`{}`: `"required"`, `{"all":true,"contacts":["1-1"]}`: `"/contacts"`, `{"contacts":["x","1-1","!"]}`: `"/contacts/0"`,
 		`{"contacts":[]}`: `"/contacts"`, `{"states":["done"]}`: `"/states`, `{"channel":"a","limit":0}`: `"/limit"`, `{"all":true,"until":"soon"}`: `"/until"`,
 	} {
-		if g := r.do("POST", "/v1/contacts:cancel", body); g.status != 422 || !strings.Contains(string(g.body), want) {
+		if g := r.do("POST", "/v1/contacts:cancel", body); g.status != 422 || !strings.Contains(g.body, want) {
 			t.Errorf("%s: %d %s", body, g.status, g.body)
 		}
 	}

@@ -118,7 +118,7 @@ func TestPerson_MistakesAreNamed(t *testing.T) {
 		{apiCanary, `{"respondent":"r9"}`, http.StatusNotFound, "no respondent r9"},
 		{apiCanary, `{"to":"chat-12"}`, http.StatusOK, `"contacts":[]`},
 	} {
-		if got := r.as("POST", "/v1/people:find", tc.body, tc.token); got.status != tc.status || !strings.Contains(string(got.body), tc.names) {
+		if got := r.as("POST", "/v1/people:find", tc.body, tc.token); got.status != tc.status || !strings.Contains(got.body, tc.names) {
 			t.Errorf("%s: %d %s, want %d and %s", tc.body, got.status, got.body, tc.status, tc.names)
 		}
 	}

@@ -80,7 +80,8 @@ func (w *hearing) Write(t *commit.Tx, r *commit.Request) error {
 // answer queues the answer to the message, unless the person had one of its kind lately.
 func (w *hearing) answer(t *commit.Tx, r *commit.Request, owner weir.Owner) error {
 	kind, purpose, text := people.AnswerTo(w.m, w.s.gate.now().live)
-	if text == "" || !slices.Contains(r.Channels, w.m.Channel) || t.Admits(w.m.Channel) != nil {
+	taken := slices.Contains(r.Channels, w.m.Channel) && t.Admits(w.m.Channel) == nil
+	if text == "" || !taken {
 		return nil
 	}
 	had, err := w.answered(t, kind, r.At)

@@ -114,6 +114,7 @@ func contentName(c channels.Content) string {
 		return "text"
 	case channels.Voice:
 		return "voice"
+	case channels.Any:
 	}
 	return "any"
 }

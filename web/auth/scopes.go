@@ -75,15 +75,8 @@ func RouteScopes() map[string][]operators.Scope {
 
 		"list-processes": readChannels,
 
-		"list-webhooks":   webhooks,
-		"create-webhook":  webhooks,
-		"get-webhook":     webhooks,
-		"patch-webhook":   webhooks,
-		"delete-webhook":  webhooks,
-		"rotate-webhook":  webhooks,
-		"test-webhook":    webhooks,
-		"list-deliveries": webhooks,
-		"replay-webhook":  webhooks,
+		"list-webhooks": webhooks, "create-webhook": webhooks, "get-webhook": webhooks, "patch-webhook": webhooks, "delete-webhook": webhooks,
+		"rotate-webhook": webhooks, "test-webhook": webhooks, "list-deliveries": webhooks, "replay-webhook": webhooks,
 
 		"list-purposes": readPurposes, "get-purpose": readPurposes,
 		"put-purpose": changePeople, "delete-purpose": changePeople,

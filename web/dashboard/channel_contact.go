@@ -102,8 +102,7 @@ func (f *testContact) place(p *problem) {
 	rest := *p
 	rest.Errors = nil
 	for _, e := range p.Errors {
-		at, below := strings.TrimPrefix(e.Pointer, "/contacts/0/"), ""
-		at, below, _ = strings.Cut(at, "/")
+		at, below, _ := strings.Cut(strings.TrimPrefix(e.Pointer, "/contacts/0/"), "/")
 		field := map[string]string{"to": "to", "messages": "text", "call": "call_flow_id", "key": ""}[at]
 		if below == "twiml" {
 			field = below

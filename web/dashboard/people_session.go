@@ -42,7 +42,7 @@ func (d *Dashboard) nameLogin(v *visit, next string) *nameLogin {
 // attempt returns the cookie of a log-in that begins or ends. It is Lax: the provider's page sends
 // the browser back, with a GET.
 func (d *Dashboard) attempt(r *http.Request, value string, life time.Duration) *http.Cookie {
-	c := d.cookie(r, attemptCookie, value, life)
+	c := d.cookie(r, attemptCookie, value, life) //nolint:gosec // d.cookie sets all three
 	c.Path, c.SameSite = d.Prefix+namePath, http.SameSiteLaxMode
 	return c
 }
@@ -108,11 +108,11 @@ func (d *Dashboard) finishLogin(v *visit, w http.ResponseWriter) error {
 	return d.render(v, w, http.StatusOK, "again", &content{title: "Logged in", data: d.Prefix + localPath(next)})
 }
 
-func refusalOf(err error) *openid.Refusal {
-	if r, ok := errors.AsType[*openid.Refusal](err); ok {
+func refusalOf(err error) *openid.RefusalError {
+	if r, ok := errors.AsType[*openid.RefusalError](err); ok {
 		return r
 	}
-	return &openid.Refusal{Reason: openid.ReasonUnreachable, Cause: err}
+	return &openid.RefusalError{Reason: openid.ReasonUnreachable, Cause: err}
 }
 
 // refusedLogin is the data of the page of a log-in that failed.
@@ -126,7 +126,7 @@ type refusedLogin struct {
 }
 
 // refuseLogin shows why a log-in failed.
-func (d *Dashboard) refuseLogin(v *visit, w http.ResponseWriter, r *openid.Refusal, who openid.Person) error {
+func (d *Dashboard) refuseLogin(v *visit, w http.ResponseWriter, r *openid.RefusalError, who openid.Person) error {
 	if r.ByProvider() {
 		d.record(v, who, "log-in", r.Status(), string(r.Reason))
 	}

@@ -285,7 +285,7 @@ func createDocument(v *visit) (*content, error) {
 	if document == nil {
 		return f.failed(&problem{Status: http.StatusUnprocessableEntity}, nil)
 	}
-	return f.done(v, v.call(http.MethodPut, apiPath("v1", "surveys", name), document, nil), lines)
+	return f.done(v.call(http.MethodPut, apiPath("v1", "surveys", name), document, nil), lines)
 }
 
 func changeDocument(v *visit) (*content, error) {
@@ -303,7 +303,7 @@ func changeDocument(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.done(v, patchSurvey(v.caller, f.Name, f.Version, mergePatch(before, document)), lines)
+	return f.done(patchSurvey(v.caller, f.Name, f.Version, mergePatch(before, document)), lines)
 }
 
 // patchSurvey changes a survey if it still has the version that the change was made of.
@@ -333,7 +333,7 @@ func newSurveyName(c *caller, name string) (free, wrong string, _ error) {
 var surveyName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 
 // done sends the browser on, or shows the form again with every mistake.
-func (f *documentForm) done(v *visit, err error, lines map[string]int) (*content, error) {
+func (f *documentForm) done(err error, lines map[string]int) (*content, error) {
 	if err == nil {
 		return savedSurvey(f.Name, f.New), nil
 	}

@@ -50,7 +50,7 @@ func (p *Provider) Start(ctx context.Context, next string) (address, kept string
 }
 
 // Finish ends a log-in: kept is what the browser kept, query what the provider sent back. Its
-// error is a [*Refusal].
+// error is a [*RefusalError].
 func (p *Provider) Finish(ctx context.Context, kept string, query url.Values) (who Person, next string, err error) {
 	a, err := p.attemptOf(kept)
 	if err != nil {

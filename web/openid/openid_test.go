@@ -51,7 +51,7 @@ func login(t *testing.T, p *openid.Provider, at *openidtest.Provider) (kept stri
 // refused checks the reason of an error, and that it has no secret.
 func refused(t *testing.T, what string, err error, want openid.Reason) {
 	t.Helper()
-	r, ok := errors.AsType[*openid.Refusal](err)
+	r, ok := errors.AsType[*openid.RefusalError](err)
 	if !ok || r.Reason != want {
 		t.Errorf("%s: %v, want %q", what, err, want)
 		return
@@ -304,11 +304,11 @@ func TestProvider_GroupsMayBeOneText(t *testing.T) {
 
 func TestRefusal_PagesSayWhatToDo(t *testing.T) {
 	t.Parallel()
-	denied := &openid.Refusal{Reason: openid.ReasonDenied, Cause: errors.New("access_denied: <b>call us</b>")}
+	denied := &openid.RefusalError{Reason: openid.ReasonDenied, Cause: errors.New("access_denied: <b>call us</b>")}
 	if text := denied.Text(); !strings.Contains(text, "access_denied") || strings.Contains(text, "call us") {
 		t.Errorf("%q", text)
 	}
-	if (&openid.Refusal{Reason: openid.ReasonUnreachable}).Status() != http.StatusServiceUnavailable || denied.Status() != http.StatusForbidden {
+	if (&openid.RefusalError{Reason: openid.ReasonUnreachable}).Status() != http.StatusServiceUnavailable || denied.Status() != http.StatusForbidden {
 		t.Error("wrong status")
 	}
 }

@@ -28,19 +28,19 @@ const (
 	ReasonUnreachable Reason = "provider unreachable"
 )
 
-// Refusal is the error of a log-in that failed.
-type Refusal struct {
+// RefusalError is the error of a log-in that failed.
+type RefusalError struct {
 	Reason Reason
 	Cause  error // for the log, without secrets; may be nil
 }
 
-func refuse(reason Reason, cause error) *Refusal { return &Refusal{reason, cause} }
+func refuse(reason Reason, cause error) *RefusalError { return &RefusalError{reason, cause} }
 
 // maxCause is the max length of a cause: it may quote what the provider wrote.
 const maxCause = 300
 
 // Error returns the reason and the cause, for the log. It has no number of a person.
-func (r *Refusal) Error() string {
+func (r *RefusalError) Error() string {
 	text := "log-in by name: " + string(r.Reason)
 	if r.Cause == nil {
 		return text
@@ -67,10 +67,10 @@ func describe(err error) string {
 }
 
 // Unwrap returns the cause.
-func (r *Refusal) Unwrap() error { return r.Cause }
+func (r *RefusalError) Unwrap() error { return r.Cause }
 
 // Status returns the HTTP status of the page.
-func (r *Refusal) Status() int {
+func (r *RefusalError) Status() int {
 	if r.Reason == ReasonUnreachable {
 		return http.StatusServiceUnavailable
 	}
@@ -79,7 +79,7 @@ func (r *Refusal) Status() int {
 
 // ByProvider reports whether the provider vouched for the sender, or made a mistake, so that the
 // audit log records the refusal. Anybody can cause the others.
-func (r *Refusal) ByProvider() bool {
+func (r *RefusalError) ByProvider() bool {
 	switch r.Reason {
 	case ReasonToken, ReasonNonce, ReasonTooMany, ReasonNoName:
 		return true
@@ -89,7 +89,7 @@ func (r *Refusal) ByProvider() bool {
 }
 
 // Text returns what a page says to the person.
-func (r *Refusal) Text() string {
+func (r *RefusalError) Text() string {
 	switch r.Reason {
 	case ReasonNotBegun, ReasonState:
 		return "This log-in was not begun in this browser, was begun again in another tab, or took longer than 10 minutes. Begin again."

@@ -33,7 +33,7 @@ func (b *broker) receives(channel, from, text string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	got, err = http.PostForm(b.url+at.Path+"/incoming", url.Values{"from": {from}, "body": {text}, "guid": {text}}) //nolint:noctx // of a test
+	got, err = http.PostForm(b.url+at.Path+"/incoming", url.Values{"from": {from}, "body": {text}, "guid": {text}})
 	if err != nil || got.StatusCode != http.StatusOK {
 		b.t.Fatalf("%v %v", got, err)
 	}

@@ -205,10 +205,12 @@ func (v *visited) logInByName(at *openidtest.Provider) string {
 		}
 		w := httptest.NewRecorder()
 		v.handler.ServeHTTP(w, r)
-		return w.Result()
+		answer := w.Result()
+		_ = answer.Body.Close()
+		return answer
 	}
-	begun := get("/login/oidc")
-	for _, c := range get(at.Visit(begun.Header.Get("Location")).RequestURI(), begun.Cookies()...).Cookies() {
+	begun := get("/login/oidc") //nolint:bodyclose // get has closed it
+	for _, c := range get(at.Visit(begun.Header.Get("Location")).RequestURI(), begun.Cookies()...).Cookies() { //nolint:bodyclose // get has closed it
 		if c.Name == "weir_session" {
 			return c.Value
 		}

@@ -179,7 +179,7 @@ func (p *Provider) describe(w http.ResponseWriter, _ *http.Request) {
 		issuer = "https://other.example.org"
 	}
 	if p.bad().Plain {
-		token = "http://other.example.org/token"
+		token = "http://other.example.org/token" //nolint:gosec // an address
 	}
 	answer(w, map[string]any{
 		"issuer": issuer, "authorization_endpoint": p.Issuer() + "/authorize", "token_endpoint": token, "jwks_uri": p.Issuer() + "/keys",
@@ -210,7 +210,7 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	p.codes[code] = &grant{nonce: q.Get("nonce"), challenge: q.Get("code_challenge"), redirect: q.Get("redirect_uri")}
 	p.mu.Unlock()
-	http.Redirect(w, r, q.Get("redirect_uri")+"?"+url.Values{"code": {code}, "state": {q.Get("state")}, "iss": {p.Issuer()}}.Encode(), http.StatusFound)
+	http.Redirect(w, r, q.Get("redirect_uri")+"?"+url.Values{"code": {code}, "state": {q.Get("state")}, "iss": {p.Issuer()}}.Encode(), http.StatusFound) //nolint:gosec // a provider sends people back
 }
 
 func (p *Provider) token(w http.ResponseWriter, r *http.Request) {

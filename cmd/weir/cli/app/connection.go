@@ -131,11 +131,11 @@ func ClientCommand[C interface{ Close() }](use, short, long, example string, con
 	}
 }
 
-// NamedArgs checks that exactly the named arguments are present.
+// NamedArgs checks that exactly the named arguments are present. One in brackets may be absent.
 func NamedArgs(names []string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
-		case len(args) < len(names):
+		case len(args) < len(names) && !strings.HasPrefix(names[len(args)], "["):
 			return command.UsageError(c, names[len(args)]+" is missing")
 		case len(args) > len(names):
 			return command.UsageError(c, fmt.Sprintf("unexpected argument %q", args[len(names)]))

@@ -43,7 +43,7 @@ func (e *Export) Write(a *App, c *cobra.Command, r *Connection, body io.ReadClos
 		_ = body.Close()
 		return err
 	}
-	return writeFile(a, c, r, export, file)
+	return writeFile(a, r, export, file)
 }
 
 // download writes the body of a response of any size.
@@ -59,7 +59,7 @@ func download(body io.ReadCloser, out io.Writer) error {
 }
 
 // writeFile writes to a temporary file, which gets its final name once it is complete.
-func writeFile(a *App, c *cobra.Command, r *Connection, export func(io.Writer) error, file string) (err error) {
+func writeFile(a *App, r *Connection, export func(io.Writer) error, file string) (err error) {
 	// In the same folder: a rename cannot cross file systems.
 	part, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*")
 	if err != nil {

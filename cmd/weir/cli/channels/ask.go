@@ -52,7 +52,7 @@ func testCommand(a *app.App, r *app.Connection) *cobra.Command {
 			}
 			return nil
 		})
-	c.Args = cobra.MaximumNArgs(1)
+	c.Args = app.NamedArgs([]string{"[NAME]"})
 	f.addType(c)
 	f.addUnset(c)
 	f.addSettings(c)

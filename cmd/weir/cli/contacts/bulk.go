@@ -63,7 +63,7 @@ left out.`, `  weir contact cancel 1-1w9gn3k1c740 --yes
 			}
 			return cancelMatching(ctx, a.Console, r, c, to, &f)
 		})
-	c.Use, c.Args = "cancel [ID]", cobra.MaximumNArgs(1)
+	c.Use, c.Args = "cancel [ID]", app.NamedArgs([]string{"[ID]"})
 	f.add(a, c, r)
 	return app.Confirmable(c)
 }

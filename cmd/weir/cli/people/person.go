@@ -41,7 +41,7 @@ func PersonCommand(a *app.App) *cobra.Command {
 type personFlags struct{ contact, respondent string }
 
 func (f *personFlags) addTo(c *cobra.Command) {
-	c.Args = cobra.MaximumNArgs(1)
+	c.Args = app.NamedArgs([]string{"[NUMBER]"})
 	c.Flags().StringVar(&f.contact, "contact", "", "id of a contact to the person, instead of NUMBER")
 	c.Flags().StringVar(&f.respondent, "respondent", "", "id of the person as a respondent, instead of NUMBER")
 }
