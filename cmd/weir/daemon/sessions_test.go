@@ -209,7 +209,7 @@ func (v *visited) logInByName(at *openidtest.Provider) string {
 		_ = answer.Body.Close()
 		return answer
 	}
-	begun := get("/login/oidc") //nolint:bodyclose // get has closed it
+	begun := get("/login/oidc")                                                                                //nolint:bodyclose // get has closed it
 	for _, c := range get(at.Visit(begun.Header.Get("Location")).RequestURI(), begun.Cookies()...).Cookies() { //nolint:bodyclose // get has closed it
 		if c.Name == "weir_session" {
 			return c.Value
