@@ -33,12 +33,7 @@ func TestLimits_AreNotExceededDespiteKills(t *testing.T) {
 			r := newRig(t, database(t, store), from, false, o)
 			r.api.insist(http.MethodPut, "/v1/purposes/research", map[string]any{"caps": []map[string]any{{"max": cappedAt, "within": "7d"}}}, http.StatusCreated, nil)
 			r.api.insist(http.MethodPut, "/v1/limits/account", map[string]any{"channels": []string{o.channel}, "in_flight": limitInFlight, "new_people_per_day": newPeople}, http.StatusCreated, nil)
-			batch := r.loads[0].fresh(cappedPeople * 2 * cappedAt)
-			for i := range batch {
-				batch[i]["to"], batch[i]["priority"], batch[i]["purpose"] = fmt.Sprintf("+1666%07d", i%cappedPeople), "normal", "research"
-				batch[i]["messages"] = []string{fmt.Sprint("limited ", i)}
-			}
-			r.loads[0].post(batch, false)
+			r.loads[0].post(limited(r.loads[0]), false)
 			for n := range limitPoints * max(1, size().cell/4) {
 				r.broker.kill()
 				point := []string{"claim.before", "claim.committed", "send.before", "ref.before"}[n%limitPoints]
@@ -54,6 +49,25 @@ func TestLimits_AreNotExceededDespiteKills(t *testing.T) {
 			r.broker.terminate()
 		})
 	}
+}
+
+// limited returns twice as many contacts of each person as the cap allows.
+func limited(l *load) []map[string]any {
+	batch := l.fresh(cappedPeople * 2 * cappedAt)
+	for i := range batch {
+		batch[i]["to"], batch[i]["priority"], batch[i]["purpose"] = fmt.Sprintf("+1666%07d", i%cappedPeople), "normal", "research"
+		batch[i]["messages"] = []string{fmt.Sprint("limited ", i)}
+	}
+	return batch
+}
+
+// priced returns three times as many contacts as the money pays for.
+func priced(l *load) []map[string]any {
+	batch := l.fresh(3 * moneyPerDay / pricePerText)
+	for i := range batch {
+		batch[i]["priority"], batch[i]["messages"] = "normal", []string{fmt.Sprint("paid ", i)}
+	}
+	return batch
 }
 
 // checkLimits waits until nothing moves, and checks what the provider has got.
@@ -118,11 +132,7 @@ func TestMoney_IsNotExceededDespiteKills(t *testing.T) {
 			r := newRig(t, database(t, store), from, false, o)
 			r.api.insist(http.MethodPut, "/v1/prices/"+o.channel, map[string]any{"currency": "USD", "per_attempt": fmt.Sprint(pricePerText)}, http.StatusCreated, nil)
 			r.api.insist(http.MethodPut, "/v1/limits/purse", map[string]any{"channels": []string{o.channel}, "currency": "USD", "money_per_month": fmt.Sprint(moneyPerDay)}, http.StatusCreated, nil)
-			batch := r.loads[0].fresh(3 * moneyPerDay / pricePerText)
-			for i := range batch {
-				batch[i]["priority"], batch[i]["messages"] = "normal", []string{fmt.Sprint("paid ", i)}
-			}
-			r.loads[0].post(batch, false)
+			r.loads[0].post(priced(r.loads[0]), false)
 			for n := range 2 * moneyPoints * max(1, size().cell/4) {
 				r.broker.kill()
 				point := []string{"claim.before", "claim.committed", "send.before", "ref.before", "report.before"}[n%moneyPoints]
