@@ -119,7 +119,7 @@ const (
 )
 
 // TestMoney_IsNotExceededDespiteKills kills the program at the boundaries of claims and reports under a limit of money,
-// twice at each, and compares with what the provider counts: no more than the money pays for has gone out, and what
+// and compares with what the provider counts: no more than the money pays for has gone out, and what
 // Weir says was spent is what did, with what may have.
 func TestMoney_IsNotExceededDespiteKills(t *testing.T) {
 	t.Parallel()
@@ -133,7 +133,7 @@ func TestMoney_IsNotExceededDespiteKills(t *testing.T) {
 			r.api.insist(http.MethodPut, "/v1/prices/"+o.channel, map[string]any{"currency": "USD", "per_attempt": fmt.Sprint(pricePerText)}, http.StatusCreated, nil)
 			r.api.insist(http.MethodPut, "/v1/limits/purse", map[string]any{"channels": []string{o.channel}, "currency": "USD", "money_per_month": fmt.Sprint(moneyPerDay)}, http.StatusCreated, nil)
 			r.loads[0].post(priced(r.loads[0]), false)
-			for n := range 2 * moneyPoints * max(1, size().cell/4) {
+			for n := range moneyPoints * max(1, size().cell/4) {
 				r.broker.kill()
 				point := []string{"claim.before", "claim.committed", "send.before", "ref.before", "report.before"}[n%moneyPoints]
 				r.broker.start(fmt.Sprintf("%s:%d", point, 1+chance.IntN(4)))

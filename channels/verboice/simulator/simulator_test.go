@@ -285,7 +285,7 @@ func TestSimulator_TallyShowsExcessAndDoubles(t *testing.T) {
 			t.Errorf("tally %+v", got)
 		}
 		status, body := w.ask(http.MethodGet, "/_simulator/keys?line=main", nil)
-		if want := `{"key":"1-1","address":"0","taken":2,"active":2}`; status != 200 || !strings.Contains(body, want) {
+		if want := `{"key":"1-1","address":"0","taken":2,"active":2,"at":"2000-01-01T00:00:00Z"}`; status != 200 || !strings.Contains(body, want) {
 			t.Errorf("keys: %d %s, want %s in it", status, body, want)
 		}
 	})

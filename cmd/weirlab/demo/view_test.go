@@ -120,7 +120,7 @@ func TestView_VerdictNamesEveryFault(t *testing.T) {
 
 func TestView_RemarksTellOfWhatIsUnclear(t *testing.T) {
 	t.Parallel()
-	s := &demonstration{view: newView(Options{}, epoch()), app: &application{wrote: 2}, participants: []*participants{{stopped: map[string]bool{"1": true}}}}
+	s := &demonstration{view: newView(Options{}, epoch()), app: &application{wrote: 2}, refusals: newRefusals(), participants: []*participants{{stopped: map[string]bool{"1": true}}}}
 	got := strings.Join(s.remarks([]finding{{Unclear: 3, UnclearSent: 1}}), " ")
 	for _, want := range []string{
 		"these 3 contacts ended as lost, and the survey went on with the next attempt. The records show: 2 not called, 1 called once.",
