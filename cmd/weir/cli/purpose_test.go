@@ -1,6 +1,8 @@
 package cli_test
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -72,10 +74,14 @@ func TestPrice_IsSetShownAndDeleted(t *testing.T) {
 // Scenario 340.
 func TestContact_SkippedIsCountedByRule(t *testing.T) {
 	t.Parallel()
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"name":"line","enabled":true}`))
+	}))
+	t.Cleanup(provider.Close)
 	b := newBroker(t)
 	clitest.Check(t, b.run("contact", "skipped"), app.OK, "^CHANNEL +SURVEY +RULE +SUPPRESSED +DELAYED\n$", "")
 	clitest.Check(t, b.run("contact", "skipped", "-o", "json"), app.OK, `^\[\]\n$`, "")
-	clitest.Check(t, b.run("channel", "put", "texts", "--type", "nuntium", "--set", "base_url=http://127.0.0.1:9", "--set", "account=demo", "--set", "application=weir", "--set", "channel=line",
+	clitest.Check(t, b.run("channel", "put", "texts", "--type", "nuntium", "--set", "base_url="+provider.URL, "--set", "account=demo", "--set", "application=weir", "--set", "channel=line",
 		"--secret-env", "password=SMS_PASSWORD", "--set", "only_to=+254722123456"), app.OK, "", "")
 	clitest.Check(t, b.run("contact", "send", "texts", "--to", "+15550100001", "--message", "one", "--survey", "flu"), app.OK, "", "")
 	clitest.Check(t, b.run("contact", "send", "texts", "--to", "+15550100002", "--message", "two"), app.OK, "", "")
