@@ -92,7 +92,7 @@ func TestConfig_WrongValuesAreRefused(t *testing.T) {
 	wrong := map[string][]string{
 		"DATABASE_URL":                 {"weir.db", "postgres://u:p@h/d", "sqlite://", "mysql://h:3306/weir", "mysql://u:p@h:3306", "mysql://u:p@/weir", "mysql://u:p%zz@h/d", "mysql://u:p@h:port/d", "mysql://u:p@h:0/d", "mysql://u:p@h:65536/d", "mysql://u:p@h1,h1:3306/d", "mysql://u:p@h1,,h2/d", "mysql://u:p@h1,/d", "mysql://u:p@:3306,h2/d", "mysql://u:p@h1,h2:0/d", "sqlite://u:p@h1:3306,h2:3306/d"},
 		"LISTEN_ADDR":                  {"8080", "127.0.0.1", "127.0.0.1:http", "127.0.0.1:65536", "127.0.0.1:-1", "0.0.0.0", "[::]:http"},
-		"WEIR_PATH_PREFIX":             {"weir", "/weir/", "/", "/a b", "/v1", "/channels/x", "/limits", "/a/../b", "/ä"},
+		"WEIR_PATH_PREFIX":             {"weir", "/weir/", "/", "/a b", "/v1", "/channels/x", "/limits", "/spending", "/prices/x", "/a/../b", "/ä"},
 		"PUBLIC_URL":                   {"weir.example", "ftp://weir.example", "http://", "https://weir.example/?a=b", "https://weir.example/#a", "https://u:p@weir.example"},
 		"WEIR_API_TOKENS":              {",", "a,,b", "a b", "ä"},
 		"JOB_ROUTER_ACCESS_KEYS":       {",", "c2VjcmV0LXNlY3JldA==,", "c2VjcmV0", "not base64", "c2VjcmV0LXNlY3JldA", "c2VjcmV0LXNlY3JldB==", "https://u:p@h/"},

@@ -15,6 +15,7 @@ import { dead } from "./checks/dead.mjs";
 import { keyboard } from "./checks/keyboard.mjs";
 import { live } from "./checks/live.mjs";
 import { limits } from "./checks/limits.mjs";
+import { money } from "./checks/money.mjs";
 import { look } from "./checks/look.mjs";
 import { people } from "./checks/people.mjs";
 import { plain } from "./checks/plain.mjs";
@@ -29,7 +30,7 @@ import { survey } from "./checks/survey.mjs";
 import { surveyforms } from "./checks/surveyforms.mjs";
 import { webhooks } from "./checks/webhooks.mjs";
 
-const parts = { alarm, look, session, rights, channels, setup, contacts, dead, people, purposes, limits, brake, webhooks, survey, surveyforms, routing, live, keyboard, plain, audit, prefix, quiet };
+const parts = { alarm, look, session, rights, channels, setup, contacts, dead, people, purposes, limits, money, brake, webhooks, survey, surveyforms, routing, live, keyboard, plain, audit, prefix, quiet };
 
 const limit = 10 * 60_000; // ends a run that hangs
 

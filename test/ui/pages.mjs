@@ -8,7 +8,7 @@ export function pages(known) {
     "send a contact": "/contacts/_new", "send a file": "/contacts/_import", search: "/search",
     "dead letters": "/dead-letters", "list of dead letters": "/dead-letters/list",
     people: "/people", "may be an opt-out": "/people/undecided", purposes: "/purposes", purpose: "/purposes/research", "default purpose": "/purposes/default", "new purpose": "/purposes/_new", "edit a purpose": "/purposes/research/edit",
-    "shared limits": "/limits", "shared limit": "/limits/portfolio", "new limit": "/limits/_new", "edit a limit": "/limits/portfolio/edit",
+    "shared limits": "/limits", "shared limit": "/limits/portfolio", "new limit": "/limits/_new", "edit a limit": "/limits/portfolio/edit", spending: "/spending", "edit a price": "/prices/held/edit",
     surveys: "/surveys", "running survey": "/surveys/vaccines", "draft survey": "/surveys/water", "survey without respondents": "/surveys/empty", "finished survey": "/surveys/quick", "new survey": "/surveys/_new", "new survey as JSON": "/surveys/_new/json", "edit a survey": "/surveys/water/edit", "edit a running survey": "/surveys/vaccines/edit", "edit a survey as JSON": "/surveys/water/edit/json", "definition": "/surveys/vaccines/definition", "import respondents": "/surveys/water/import", "correct a respondent": `/surveys/vaccines/respondents/${known.respondent}/edit`,
     respondents: "/surveys/vaccines/respondents", respondent: `/surveys/vaccines/respondents/${known.respondent}`, "survey log": "/surveys/vaccines/log",
     router: "/router", workers: "/router/workers", worker: "/router/workers/ana", queues: "/router/queues", queue: "/router/queues/billing",
@@ -21,6 +21,6 @@ export function pages(known) {
 export function questions(known) {
   return {
     "pause a channel": "/channels/texts/pause", "capacity of a channel": "/channels/texts/capacity", "delete a channel": "/channels/goner/delete",
-    "cancel contacts": "/contacts/_cancel?channel=held", "cancel a contact": `/contacts/${known.waiting}/cancel`, "requeue dead letters": "/dead-letters/requeue", "launch a survey": "/surveys/water/launch", "clone a survey": "/surveys/water/clone", "remove a respondent": `/surveys/vaccines/respondents/${known.respondent}/remove`, "cancel a job": "/router/jobs/klingon/cancel", "delete a purpose": "/purposes/research/delete", "delete a limit": "/limits/portfolio/delete", "replay events": `/webhooks/${known.webhook}/replay`,
+    "cancel contacts": "/contacts/_cancel?channel=held", "cancel a contact": `/contacts/${known.waiting}/cancel`, "requeue dead letters": "/dead-letters/requeue", "launch a survey": "/surveys/water/launch", "clone a survey": "/surveys/water/clone", "remove a respondent": `/surveys/vaccines/respondents/${known.respondent}/remove`, "cancel a job": "/router/jobs/klingon/cancel", "delete a purpose": "/purposes/research/delete", "delete a limit": "/limits/portfolio/delete", "delete a price": "/prices/held/delete", "replay events": `/webhooks/${known.webhook}/replay`,
   };
 }

@@ -80,6 +80,8 @@ export async function fill(weir, at, secrets, waiting = 5400) {
   await weir.api("PUT", "/v1/channels/people", channelsOf(at, secrets).people);
   // It is far above what the channels do.
   await weir.api("PUT", "/v1/limits/portfolio", { title: "Account of the texts", channels: ["texts", "held", "spare"], in_flight: 5000, per_second: 900, new_people_per_day: 100000 });
+  await weir.api("PUT", "/v1/prices/held", { currency: "USD", per_segment: "0.0075", prefixes: [{ prefix: "+254", per_segment: "0.02" }, { prefix: "+44", per_segment: "0.03" }] });
+  await weir.api("PUT", "/v1/prices/unsure", { currency: "USD", per_attempt: "0.001", per_minute: "0.014", minutes: 3 });
   const queue = async (channel, contacts) => {
     for (let from = 0; from < contacts.length; from += 900) await weir.api("POST", `/v1/channels/${channel}/contacts`, { contacts: contacts.slice(from, from + 900) });
   };

@@ -20,7 +20,8 @@ type channelData struct {
 	WhyView      *whyView    // why no contacts are dispatched; nil: they are
 	Settings     []fact      // not the secrets
 	Limits       []limitView // that it shares with other channels
-	BrakeView    *brakeView  // nil: it has none
+	Skipped      []skippedRow
+	BrakeView    *brakeView // nil: it has none
 	Charts       *charts
 	Period       period
 	Periods      []period
@@ -46,6 +47,9 @@ func loadChannel(v *visit) (*content, error) {
 		return nil, err
 	}
 	if d.Limits, err = readLimitsOf(v.caller, ch.Channel); err != nil {
+		return nil, err
+	}
+	if d.Skipped, err = readSkipped(v, "channel", ch.Channel); err != nil {
 		return nil, err
 	}
 	d.NoContacts = !v.May(operators.ScopeContactsRead)

@@ -60,6 +60,7 @@ type Dashboard struct {
 	fragmentCache   *cache[[]fragment]
 	sparkCache      *cache[sparks]
 	chartCache      *cache[*charts]
+	skippedCache    *cache[[]skippedRow]
 	surveyCache     *cache[[]surveyCard]
 	workerHistories workerHistories
 	respondentCache *cache[respondentHistory]

@@ -22,7 +22,7 @@ func New(o Options) (*Dashboard, error) {
 		fragmentCache: newCache[[]fragment](fragmentLife), sparkCache: newCache[sparks](chartsLife),
 		respondentCache: newCache[respondentHistory](chartsLife),
 		uploads:         auth.NewConcurrencyLimit(maxUploads, maxUploads/2),
-		chartCache:      newCache[*charts](chartsLife), surveyCache: newCache[[]surveyCard](chartsLife),
+		chartCache:      newCache[*charts](chartsLife), skippedCache: newCache[[]skippedRow](chartsLife), surveyCache: newCache[[]surveyCard](chartsLife),
 		origins: http.NewCrossOriginProtection(), routes: map[string]http.Handler{},
 	}
 	var err error
@@ -43,7 +43,7 @@ func pages() []*page {
 	return slices.Concat(
 		[]*page{{name: "overview", path: "/", nav: "Overview", load: loadOverview, live: []string{"summary", "channels", "surveys", "wallboard", "processes"}}, channelPage()},
 		channelFormPages(),
-		contactPages(), peoplePages(), personPages(), purposePages(), limitPages(), surveyPages(), routerPages(), webhookPages(), tokenPages(),
+		contactPages(), peoplePages(), personPages(), purposePages(), limitPages(), moneyPages(), surveyPages(), routerPages(), webhookPages(), tokenPages(),
 		[]*page{{name: "audit", path: "/audit", nav: "Audit", scopes: []operators.Scope{operators.ScopeChannelsAdmin}, load: loadAudit, live: []string{"entries"}, files: map[string]handler{"/audit/export.csv": exportAudit}}},
 		[]*page{{name: "search", path: searchPath, load: loadSearch, posted: search}},
 	)
@@ -53,7 +53,7 @@ func channelPage() *page {
 	const one = "/channels/{name}"
 	admins := []operators.Scope{operators.ScopeChannelsAdmin}
 	return &page{
-		name: "channel", path: one, scopes: readers(), load: loadChannel, live: []string{"state", "figures", "brake", "limits", "charts", "contacts"},
+		name: "channel", path: one, scopes: readers(), load: loadChannel, live: []string{"state", "figures", "brake", "limits", "skipped", "charts", "contacts"},
 		actions: []action{
 			{path: one + "/pause", scopes: admins, run: pauseChannel(true), ask: askChannel(question{
 				Button: "Pause", Text: "No new contacts are dispatched until the channel is resumed. Contacts in flight continue, and contacts can still be queued.",
@@ -156,6 +156,20 @@ func limitPages() []*page {
 	}
 }
 
+// moneyPages returns the pages of what was spent and of prices. The page of shared limits links to
+// them.
+func moneyPages() []*page {
+	const one = pricesPath + "/{channel}"
+	admins := []operators.Scope{operators.ScopeChannelsAdmin}
+	return []*page{
+		{name: "spending", path: spendingPath, scopes: readers(), load: loadSpending},
+		{
+			name: "price_form", path: one + "/edit", scopes: admins, load: editPrice, posted: changePrice,
+			actions: []action{{path: one + "/delete", scopes: admins, ask: askDeletePrice, run: deletePrice}},
+		},
+	}
+}
+
 func surveyPages() []*page {
 	const one = "/surveys/{name}"
 	reader, admin := surveyReaders(), []operators.Scope{operators.ScopeSurveysAdmin}
@@ -174,7 +188,7 @@ func surveyPages() []*page {
 			echoes: map[string]handler{one + "/import/refused.csv": refusedFile},
 		},
 		{
-			name: "survey", path: one, scopes: reader, load: loadSurvey, live: []string{"state", "figures", "brake", "people", "calendar", "recent"},
+			name: "survey", path: one, scopes: reader, load: loadSurvey, live: []string{"state", "figures", "brake", "skipped", "people", "calendar", "recent"},
 			actions: []action{
 				{path: one + "/launch", scopes: admin, ask: askLaunch, run: surveyStep(surveys.Launch, "is launched")},
 				{path: one + "/pause", scopes: admin, run: surveyStep(surveys.Pause, "is paused"), ask: askSurvey(question{

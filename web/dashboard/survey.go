@@ -42,6 +42,7 @@ type surveyData struct {
 	Purpose      string     // of its contacts
 	WhyView      *whyView   // why no respondents are contacted; nil: they are, or the survey is done
 	BrakeView    *brakeView // nil: it has none
+	Skipped      []skippedRow
 	Funnel       []display.Row
 	Others       int // respondents outside the funnel
 	Dispositions []display.Row
@@ -108,6 +109,9 @@ func loadSurvey(v *visit) (*content, error) {
 		return nil, err
 	}
 	d.Log = log.Entries
+	if d.Skipped, err = readSkipped(v, "survey", s.Survey); err != nil {
+		return nil, err
+	}
 	var moved time.Time
 	if len(d.Log) > 0 {
 		moved = d.Log[0].At // newest first

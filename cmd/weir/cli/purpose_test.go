@@ -1,10 +1,15 @@
 package cli_test
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
+	"time"
 
 	"weir/cmd/internal/clitest"
 	"weir/cmd/weir/cli/app"
+	"weir/internal/polling"
 )
 
 func TestPurpose_IsSetShownAndDeleted(t *testing.T) {
@@ -64,6 +69,30 @@ func TestPrice_IsSetShownAndDeleted(t *testing.T) {
 	clitest.Check(t, b.run("limit", "delete", "purse", "--yes"), app.OK, "", "")
 	clitest.Check(t, b.run("price", "delete", "calls", "--yes"), app.OK, "calls: deleted", "")
 	clitest.Check(t, b.run("price", "show", "calls"), app.NotFound, "", "no price")
+}
+
+// Scenario 340.
+func TestContact_SkippedIsCountedByRule(t *testing.T) {
+	t.Parallel()
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"name":"weir","enabled":true}`))
+	}))
+	t.Cleanup(provider.Close)
+	b := newBroker(t)
+	clitest.Check(t, b.run("contact", "skipped"), app.OK, "^CHANNEL +SURVEY +RULE +SUPPRESSED +DELAYED\n$", "")
+	clitest.Check(t, b.run("contact", "skipped", "-o", "json"), app.OK, `^\[\]\n$`, "")
+	clitest.Check(t, b.run("channel", "put", "texts", "--type", "nuntium", "--set", "base_url="+provider.URL, "--set", "account=demo", "--set", "application=weir", "--set", "channel=line",
+		"--secret-env", "password=SMS_PASSWORD", "--set", "only_to=+254722123456"), app.OK, "", "")
+	clitest.Check(t, b.run("contact", "send", "texts", "--to", "+15550100001", "--message", "one", "--survey", "flu"), app.OK, "", "")
+	clitest.Check(t, b.run("contact", "send", "texts", "--to", "+15550100002", "--message", "two"), app.OK, "", "")
+	if !polling.Until(time.Minute, 50*time.Millisecond, func() bool { return strings.Count(b.run("contact", "skipped").Out, "\n") == 3 }) {
+		t.Fatal("waited in vain")
+	}
+	clitest.Check(t, b.run("contact", "skipped"), app.OK, `(?s)\ntexts +- +only_to +1 +0\ntexts +flu +only_to +1 +0\n`, "")
+	clitest.Check(t, b.run("contact", "skipped", "--channel", "texts", "--survey", "flu", "--days", "1", "-o", "json"), app.OK, `"rule":\s*"only_to",\s*"suppressed":\s*1,\s*"survey":\s*"flu"`, "")
+	clitest.Check(t, b.run("contact", "skipped", "--survey", "other"), app.OK, "DELAYED\n$", "")
+	clitest.Check(t, b.run("contact", "skipped", "--channel", "no such channel"), app.NotFound, "", "none")
+	clitest.Check(t, b.run("contact", "skipped", "--days", "1001"), app.Rejected, "", "days")
 }
 
 func TestPrice_MistakesOfAFileAreNamedTogether(t *testing.T) {

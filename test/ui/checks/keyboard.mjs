@@ -53,7 +53,7 @@ export async function keyboard({ report, browser, weir, operator }) {
     const first = await at(page);
     assert.ok(await page.evaluate(() => document.querySelector("main").contains(document.activeElement)), `${first.tag} ${first.text}`);
   });
-  for (const path of ["/", "/channels/texts", "/dead-letters", "/people", "/purposes", "/purposes/_new", "/limits", "/limits/_new", "/surveys/vaccines", "/router/jobs", "/contacts"]) {
+  for (const path of ["/", "/channels/texts", "/dead-letters", "/people", "/purposes", "/purposes/_new", "/limits", "/limits/_new", "/spending", "/prices/held/edit", "/surveys/vaccines", "/router/jobs", "/contacts"]) {
     await report.check(`keyboard: tab stops on ${path} are visible, ordered and finite`, page, async () => {
       await page.goto(weir.url + path);
       let last = -1;

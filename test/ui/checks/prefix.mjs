@@ -7,7 +7,7 @@ import { look4 } from "./look.mjs";
 import { act, heading, shows } from "../steps.mjs";
 
 const empty = {
-  "/": "No channels yet", "/contacts": "No contacts yet", "/dead-letters": "No dead letters", "/people": "What people said", "/purposes": "no rules", "/limits": "No shared limits yet", "/surveys": "No surveys yet",
+  "/": "No channels yet", "/contacts": "No contacts yet", "/dead-letters": "No dead letters", "/people": "What people said", "/purposes": "no rules", "/limits": "No shared limits yet", "/spending": "Nothing was spent", "/surveys": "No surveys yet",
   "/router": "The router is empty", "/router/workers": "No workers yet", "/router/queues": "No queues yet", "/router/jobs": "No jobs yet", "/router/policies": "No policies of this kind.", "/audit": "No changes yet",
 };
 

@@ -34,7 +34,7 @@ const example = `  weir contact send sms --to +15550001 --message "Please call u
 func Command(a *app.App) *cobra.Command {
 	r := a.NewConnection().Completing("CHANNEL", app.ChannelNames)
 	return r.APIGroup("contact", "Queue, find, show and cancel contacts", about, example,
-		sendCommand(a, r), listCommand(a, r), showCommand(a.Clock, r), timelineCommand(a.Clock, r), cancelCommand(a, r), exportCommand(a, r))
+		sendCommand(a, r), listCommand(a, r), showCommand(a.Clock, r), timelineCommand(a.Clock, r), cancelCommand(a, r), exportCommand(a, r), skippedCommand(a, r))
 }
 
 // listCommand makes "weir contact list".

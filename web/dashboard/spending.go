@@ -1,0 +1,294 @@
+package dashboard
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/people"
+	"weir/web/dashboard/display"
+	peopleapi "weir/web/people"
+)
+
+const (
+	spendingPath = "/spending"
+	pricesPath   = "/prices"
+
+	sumDays          = 30 // of what was spent and skipped, today the last
+	maxSpendingReads = 50 // pages of the API, of 1000 sums of a day each
+	maxSpendingRows  = 500
+)
+
+// spendingData is the data of the page of what was spent.
+type spendingData struct {
+	Days   int
+	Rows   []spendingRow
+	Totals []string // one of each currency
+	More   int      // rows that are not shown
+	Cut    bool     // there are more sums than were read
+	Limits []limitView
+	Prices []priceView
+	Free   []string // channels without a price
+	Others bool     // there are more channels than were read
+}
+
+// spendingRow is what was spent over a channel for a survey.
+type spendingRow struct {
+	Channel, Survey, Currency string // Channel, empty: it was deleted; Survey, empty: none
+	amount                    people.Money
+}
+
+// Amount returns the amount as the API writes it.
+func (r spendingRow) Amount() string { return r.amount.String() }
+
+// priceView is the price of a channel.
+type priceView struct{ peopleapi.PriceView }
+
+// Reserves returns the minutes of a call that its claim reserves.
+func (p priceView) Reserves() string {
+	if p.PerMinute == "" {
+		return noLimit
+	}
+	return display.Number(max(1, p.Minutes))
+}
+
+func priceEditLink(channel string) string {
+	return pricesPath + "/" + url.PathEscape(channel) + "/edit"
+}
+
+// spendingCrumbs returns the crumbs of the page of what was spent, and those below it.
+func spendingCrumbs(more ...crumb) []crumb {
+	list := []crumb{{Text: "Shared limits", Link: limitsPath}, {Text: "Spending", Link: spendingPath}}
+	if len(more) == 0 {
+		list[1].Link = ""
+	}
+	return append(list, more...)
+}
+
+func loadSpending(v *visit) (*content, error) {
+	d := &spendingData{Days: sumDays}
+	if err := d.readSums(v.caller); err != nil {
+		return nil, err
+	}
+	limits, err := readLimits(v.caller)
+	if err != nil {
+		return nil, err
+	}
+	d.Limits = slices.DeleteFunc(limits, func(l limitView) bool { return len(l.Money()) == 0 })
+	if err := d.readPrices(v.caller); err != nil {
+		return nil, err
+	}
+	return &content{title: "Spending", crumbs: spendingCrumbs(), data: d}, nil
+}
+
+// readSums reads what was spent, and adds it up over the days.
+func (d *spendingData) readSums(c *caller) error {
+	sums, totals := map[spendingRow]people.Money{}, map[string]people.Money{}
+	query := url.Values{"days": {strconv.Itoa(sumDays)}, "limit": {"1000"}}
+	for range maxSpendingReads {
+		var page peopleapi.SpendingList
+		if err := c.get("/v1/spending", query, &page); err != nil {
+			return err
+		}
+		for _, x := range page.Spending {
+			amount, err := people.ParseMoney(x.Amount)
+			if err != nil {
+				return fmt.Errorf("add up what was spent: %w", err)
+			}
+			sums[spendingRow{Channel: x.Channel, Survey: x.Survey, Currency: x.Currency}] += amount
+			totals[x.Currency] += amount
+		}
+		if d.Cut = page.NextCursor != ""; !d.Cut {
+			break
+		}
+		query.Set("cursor", page.NextCursor)
+	}
+	for row, amount := range sums {
+		row.amount = amount
+		d.Rows = append(d.Rows, row)
+	}
+	slices.SortFunc(d.Rows, func(a, b spendingRow) int {
+		return cmp.Or(cmp.Compare(a.Channel, b.Channel), cmp.Compare(a.Survey, b.Survey), cmp.Compare(a.Currency, b.Currency))
+	})
+	if d.More = max(0, len(d.Rows)-maxSpendingRows); d.More > 0 {
+		d.Rows = d.Rows[:maxSpendingRows]
+	}
+	for currency, amount := range totals {
+		d.Totals = append(d.Totals, amount.String()+" "+currency)
+	}
+	slices.SortFunc(d.Totals, func(a, b string) int { return cmp.Compare(a[len(a)-3:], b[len(b)-3:]) })
+	return nil
+}
+
+// readPrices reads the prices, and which channels have none.
+func (d *spendingData) readPrices(c *caller) error {
+	var all peopleapi.PriceList
+	if err := c.get("/v1/prices", nil, &all); err != nil {
+		return err
+	}
+	priced := map[string]bool{}
+	for i := range all.Prices {
+		d.Prices = append(d.Prices, priceView{all.Prices[i]})
+		priced[all.Prices[i].Channel] = true
+	}
+	list, more, err := readChannels(c)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		if name := list[i].Channel; !priced[name] {
+			d.Free = append(d.Free, name)
+		}
+	}
+	d.Others = more
+	return nil
+}
+
+// readPrice reads the price of a channel. found is false if the channel has none.
+func readPrice(c *caller, channel string) (p peopleapi.PriceView, found bool, err error) {
+	err = c.get(apiPath("v1", "prices", channel), nil, &p)
+	if status, _ := statusOf(err); err != nil && status == http.StatusNotFound {
+		_, err = readChannel(c, channel)
+		return peopleapi.PriceView{}, false, err
+	}
+	return p, err == nil, err
+}
+
+// priceForm is the form that sets the price of a channel, as it was filled in. The names of its
+// fields are those of the API.
+type priceForm struct {
+	Channel                                              string
+	Set                                                  bool // the channel has a price
+	Currency, PerAttempt, PerSegment, PerMinute, Minutes string
+	Mistakes                                             map[string]string // by field
+	Problem                                              *problem          // an error of the API that is about no field
+
+	prefixes []people.PrefixPrice // the form keeps them
+}
+
+// Prefixes returns how many prefixes have prices of their own; empty: none.
+func (f *priceForm) Prefixes() string {
+	if len(f.prefixes) == 0 {
+		return ""
+	}
+	return display.Plural(int64(len(f.prefixes)), "prefix", "prefixes")
+}
+
+func (f *priceForm) content() *content {
+	return &content{title: "Price of channel " + f.Channel, crumbs: spendingCrumbs(crumb{Text: "Price of " + f.Channel}), data: f}
+}
+
+func editPrice(v *visit) (*content, error) {
+	channel := v.r.PathValue("channel")
+	p, found, err := readPrice(v.caller, channel)
+	if err != nil {
+		return nil, err
+	}
+	f := &priceForm{Channel: channel, Set: found, Currency: p.Currency, PerAttempt: p.PerAttempt, PerSegment: p.PerSegment, PerMinute: p.PerMinute, prefixes: p.Prefixes}
+	if p.Minutes > 0 {
+		f.Minutes = strconv.Itoa(p.Minutes)
+	}
+	return f.content(), nil
+}
+
+// body returns the price for the API, which reports what is missing.
+func (f *priceForm) body() map[string]any {
+	body := filled("currency", f.Currency, "per_attempt", f.PerAttempt, "per_segment", f.PerSegment, "per_minute", f.PerMinute, "minutes", f.Minutes)
+	if n, err := strconv.Atoi(f.Minutes); err == nil {
+		body["minutes"] = n
+	}
+	if len(f.prefixes) > 0 {
+		body["prefixes"] = f.prefixes
+	}
+	return body
+}
+
+// place shows the errors of the API beside the fields that they are about.
+func (f *priceForm) place(p *problem) {
+	rest := *p
+	rest.Errors = nil
+	for _, e := range p.Errors {
+		field := strings.TrimPrefix(e.Pointer, "/")
+		switch field {
+		case "":
+			if e.Code == "required" {
+				field, e.Detail = "per_attempt", "enter at least one of the three amounts"
+			}
+		case "currency", "per_attempt", "per_segment", "per_minute", "minutes":
+		default:
+			field = ""
+		}
+		switch {
+		case field == "":
+			rest.Errors = append(rest.Errors, e)
+		case f.Mistakes[field] == "":
+			f.Mistakes[field] = asSentence(e.Detail)
+		}
+	}
+	if len(f.Mistakes) == 0 || len(rest.Errors) > 0 {
+		f.Problem = &rest
+	}
+}
+
+// changePrice sets the price, or shows the form again with every mistake. The prefixes are those
+// that the price has by now.
+func changePrice(v *visit) (*content, error) {
+	field := func(name string) string { return strings.TrimSpace(v.r.PostForm.Get(name)) }
+	f := &priceForm{
+		Channel: v.r.PathValue("channel"), Currency: strings.ToUpper(field("currency")), PerAttempt: field("per_attempt"),
+		PerSegment: field("per_segment"), PerMinute: field("per_minute"), Minutes: field("minutes"), Mistakes: map[string]string{},
+	}
+	before, found, err := readPrice(v.caller, f.Channel)
+	if err != nil {
+		return nil, err
+	}
+	f.Set, f.prefixes = found, before.Prefixes
+	c := f.content()
+	err = v.call(http.MethodPut, apiPath("v1", "prices", f.Channel), f.body(), nil)
+	if err == nil {
+		c.to = spendingPath
+		c.flash = &flash{Text: "The price of channel " + f.Channel + " is saved. It counts for every later claim."}
+		return c, nil
+	}
+	status, p := statusOf(err)
+	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict {
+		return nil, err
+	}
+	f.place(p)
+	c.status, c.flash = status, &flash{Bad: true, Text: "Nothing was saved. Correct the marked fields of the form."}
+	if len(f.Mistakes) == 0 {
+		c.flash.Text = "Nothing was saved."
+	}
+	return c, nil
+}
+
+func askDeletePrice(v *visit) (*question, error) {
+	channel := v.r.PathValue("channel")
+	var p peopleapi.PriceView
+	if err := v.get(apiPath("v1", "prices", channel), nil, &p); err != nil {
+		return nil, err
+	}
+	facts := []fact{{"Currency", p.Currency}}
+	for _, x := range []fact{{"An attempt", p.PerAttempt}, {"A segment", p.PerSegment}, {"A minute", p.PerMinute}} {
+		if x.Value != "" {
+			facts = append(facts, x)
+		}
+	}
+	if n := len(p.Prefixes); n > 0 {
+		facts = append(facts, fact{"Prefixes", display.Number(n)})
+	}
+	return &question{
+		title: "Delete the price of channel " + channel, Button: "Delete", Danger: true, back: priceEditLink(channel), crumbs: spendingCrumbs(crumb{Text: "Price of " + channel, Link: priceEditLink(channel)}, crumb{Text: "Delete"}),
+		Text: "Later contacts over the channel cost nothing. What was spent stays counted.", Facts: facts,
+	}, nil
+}
+
+func deletePrice(v *visit) (*done, error) {
+	channel := v.r.PathValue("channel")
+	err := v.call(http.MethodDelete, apiPath("v1", "prices", channel), nil, nil)
+	return &done{text: "The price of channel " + channel + " is deleted.", to: spendingPath}, err
+}
