@@ -198,7 +198,8 @@ func TestDesk_IsChosenByTheWorkersID(t *testing.T) {
 	b.post("/router/desk", nil).want(422).has("Enter the ID of a worker.", `aria-invalid="true"`)
 	b.post("/router/desk", url.Values{"worker": {"zoe<"}}).want(422).has("No worker has this ID.", `value="zoe&lt;"`, `href="/router/desk/bob"`)
 	b.get("/router/desk/zoe").want(404)
-	b.post("/router/desk/zoe/on/", nil).want(404)
+	b.post("/router/desk/zoe/on", nil).want(404)
+	b.get("/router/desk/zoe").want(404)
 	if to := b.post("/router/desk", url.Values{"worker": {" ann "}}).want(303).header.Get("Location"); to != "/router/desk/ann" {
 		t.Errorf("leads to %s", to)
 	}

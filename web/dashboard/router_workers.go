@@ -102,7 +102,10 @@ func setAvailable(on bool) func(*visit) (*done, error) {
 		if on {
 			word = "is available"
 		}
-		err := v.callRouter(http.MethodPatch, routerPath("workers", id), nil, map[string]any{"availableForOffers": on}, nil)
+		_, err := readWorker(v.caller, id) // a PATCH would create a missing one
+		if err == nil {
+			err = v.callRouter(http.MethodPatch, routerPath("workers", id), nil, map[string]any{"availableForOffers": on}, nil)
+		}
 		return &done{text: "Worker " + id + " " + word + ".", to: workerLink(id)}, err
 	}
 }
