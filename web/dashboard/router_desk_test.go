@@ -93,7 +93,7 @@ func TestDesk_SaysWhatCameTooLate(t *testing.T) {
 	first, job := b.offered()
 	b.post("/router/desk/ann/off", nil).want(303) // takes the offer back, as its end does
 	b.get("/router/desk/ann").want(200).has("No open offers.").hasNot("(1)")
-	b.get(first+"/accept").want(404).has("no longer open")
+	b.get(first + "/accept").want(404).has("no longer open")
 	b.post(first+"/accept", url.Values{"job": {job}}).want(303)
 	b.get("/router/desk/ann").want(200).has("Too late: the offer of job one has expired, or the job was taken back. It is queued.", `class="flash bad"`, "You have no job.")
 
