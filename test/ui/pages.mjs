@@ -12,7 +12,7 @@ export function pages(known) {
     surveys: "/surveys", "running survey": "/surveys/vaccines", "draft survey": "/surveys/water", "survey without respondents": "/surveys/empty", "finished survey": "/surveys/quick", "new survey": "/surveys/_new", "new survey as JSON": "/surveys/_new/json", "edit a survey": "/surveys/water/edit", "edit a running survey": "/surveys/vaccines/edit", "edit a survey as JSON": "/surveys/water/edit/json", "definition": "/surveys/vaccines/definition", "import respondents": "/surveys/water/import", "correct a respondent": `/surveys/vaccines/respondents/${known.respondent}/edit`,
     respondents: "/surveys/vaccines/respondents", respondent: `/surveys/vaccines/respondents/${known.respondent}`, "survey log": "/surveys/vaccines/log",
     router: "/router", workers: "/router/workers", worker: "/router/workers/ana", queues: "/router/queues", queue: "/router/queues/billing",
-    jobs: "/router/jobs", "assigned job": `/router/jobs/${known.assigned}`, "waiting job": "/router/jobs/klingon", policies: "/router/policies",
+    jobs: "/router/jobs", "assigned job": `/router/jobs/${known.assigned}`, "waiting job": "/router/jobs/klingon", policies: "/router/policies", board: "/router/board", "board on a wall": "/router/board?wall=1", desks: "/router/desk", desk: "/router/desk/ana", "desk on a break": "/router/desk/eve",
     "audit log": "/audit", webhooks: "/webhooks", webhook: `/webhooks/${known.webhook}`, "not found": "/contacts/none-1", "the API's page": "/docs",
   };
 }

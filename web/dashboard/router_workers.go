@@ -102,7 +102,10 @@ func setAvailable(on bool) func(*visit) (*done, error) {
 		if on {
 			word = "is available"
 		}
-		err := v.callRouter(http.MethodPatch, routerPath("workers", id), nil, map[string]any{"availableForOffers": on}, nil)
+		_, err := readWorker(v.caller, id) // a PATCH would create a missing one
+		if err == nil {
+			err = v.callRouter(http.MethodPatch, routerPath("workers", id), nil, map[string]any{"availableForOffers": on}, nil)
+		}
 		return &done{text: "Worker " + id + " " + word + ".", to: workerLink(id)}, err
 	}
 }
@@ -155,7 +158,24 @@ func (p *workerHistories) forRights(rights string) *workerHistory {
 }
 
 // workerTimeline lists what a worker did, oldest first.
-func workerTimeline(c *caller, known *workerHistories, jobLink func(id string) string, worker string) ([]timelineEntry, error) {
+func workerTimeline(c *caller, known *workerHistories, jobLink func(id string) string, worker string) (list []timelineEntry, err error) {
+	err = withHistory(c, known, jobLink, func(p *workerHistory) { list = slices.Clone(p.workers[worker]) })
+	return list, err
+}
+
+// lastOfWorkers returns what each worker did last.
+func lastOfWorkers(c *caller, known *workerHistories, jobLink func(id string) string) (map[string]timelineEntry, error) {
+	last := map[string]timelineEntry{}
+	err := withHistory(c, known, jobLink, func(p *workerHistory) {
+		for id, list := range p.workers {
+			last[id] = list[len(list)-1]
+		}
+	})
+	return last, err
+}
+
+// withHistory passes the history, after it has been brought up to date.
+func withHistory(c *caller, known *workerHistories, jobLink func(id string) string, use func(*workerHistory)) error {
 	// Locked while the events are read: other visits wait for them instead of reading them, too.
 	p := known.forRights(c.rights())
 	p.mu.Lock()
@@ -164,9 +184,10 @@ func workerTimeline(c *caller, known *workerHistories, jobLink func(id string) s
 		p.after, p.workers, p.count = "", nil, 0
 	}
 	if err := readWorkerEvents(c, p, jobLink); err != nil {
-		return nil, err
+		return err
 	}
-	return slices.Clone(p.workers[worker]), nil
+	use(p)
+	return nil
 }
 
 // readWorkerEvents adds the events since the last read.

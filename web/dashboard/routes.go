@@ -232,7 +232,7 @@ func routerPages() []*page {
 	const worker, job = "/router/workers/{id}", "/router/jobs/{id}"
 	const held = job + "/assignments/{assignment}"
 	users := []operators.Scope{operators.ScopeRouter}
-	return []*page{
+	return append([]*page{
 		{name: "router", path: "/router", nav: "Router", scopes: users, load: loadRouter, live: []string{"board", "queues"}},
 		{name: "router_workers", path: "/router/workers", scopes: users, load: loadWorkers, live: []string{"workers"}},
 		{name: "router_queues", path: "/router/queues", scopes: users, load: loadQueues, live: []string{"queues"}},
@@ -253,6 +253,28 @@ func routerPages() []*page {
 				{path: held + "/complete", scopes: users, ask: askAssignment("Complete", "The worker has done the job. Close the job to release the worker's capacity."), run: endAssignment("complete", "is completed")},
 				{path: held + "/close", scopes: users, ask: askAssignment("Close", "The job ends, and the worker's capacity is released."), run: endAssignment("close", "is closed")},
 				{path: held + "/unassign", scopes: users, ask: askAssignment("Unassign", "The job returns to its queue and is offered again. The worker's capacity is released at once."), run: endAssignment("unassign", "is back in its queue")},
+			},
+		},
+	}, deskPages()...)
+}
+
+// deskPages returns the pages for workers themselves, and the board of all of them.
+func deskPages() []*page {
+	const one = deskPath + "/{worker}"
+	const me, offer, held = deskPath + "/{id}", one + "/offers/{offer}", one + "/jobs/{id}/assignments/{assignment}"
+	users := []operators.Scope{operators.ScopeRouter}
+	return []*page{
+		{name: "router_board", path: "/router/board", scopes: users, load: loadStaffBoard, live: []string{"staff", "queues"}},
+		{name: "router_desks", path: deskPath, scopes: users, load: loadDesks, posted: chooseDesk},
+		{
+			name: "router_desk", path: one, scopes: users, load: loadDesk, live: []string{"desk"},
+			actions: []action{
+				{path: me + "/on", scopes: users, ask: atDesk("id", askAvailable(true)), run: setAvailableAtDesk(true)},
+				{path: me + "/off", scopes: users, ask: atDesk("id", askAvailable(false)), run: setAvailableAtDesk(false)},
+				{path: offer + "/accept", scopes: users, ask: atDesk("worker", askOffer("Accept", "The job is yours until you close it.")), run: answerOffer("accept", "is yours")},
+				{path: offer + "/decline", scopes: users, ask: atDesk("worker", askOffer("Decline", "The job is offered to others.")), run: answerOffer("decline", "is declined")},
+				{path: held + "/complete", scopes: users, ask: atDesk("worker", askAssignment("Complete", "The work is done. The job stays on your desk until you close it.")), run: completeAtDesk},
+				{path: held + "/close", scopes: users, ask: atDesk("worker", askClose), run: closeAtDesk},
 			},
 		},
 	}

@@ -7,8 +7,8 @@ import { look4 } from "./look.mjs";
 import { act, heading, shows } from "../steps.mjs";
 
 const empty = {
-  "/": "No channels yet", "/contacts": "No contacts yet", "/dead-letters": "No dead letters", "/people": "What people said", "/purposes": "no rules", "/limits": "No shared limits yet", "/spending": "Nothing was spent", "/surveys": "No surveys yet",
-  "/router": "The router is empty", "/router/workers": "No workers yet", "/router/queues": "No queues yet", "/router/jobs": "No jobs yet", "/router/policies": "No policies of this kind.", "/audit": "No changes yet",
+  "/": "No channels yet", "/contacts": "No contacts yet", "/dead-letters": "No dead letters", "/people": "Everything about a person", "/purposes": "no rules", "/limits": "No shared limits yet", "/spending": "Nothing was spent", "/surveys": "No surveys yet",
+  "/router": "The router is empty", "/router/workers": "No workers yet", "/router/queues": "No queues yet", "/router/jobs": "No jobs yet", "/router/policies": "No policies of this kind.", "/router/board": "No workers yet", "/router/desk": "No workers yet", "/audit": "No changes yet",
 };
 
 export async function prefix({ report, browser, lab }) {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { login } from "../browser.mjs";
 import { soon } from "../lab.mjs";
+import { look4 } from "./look.mjs";
 import { act, answer, fact, heading, open, shows, tile } from "../steps.mjs";
 
 const version = "api-version=2024-01-18-preview";
@@ -68,6 +69,34 @@ export async function routing({ report, browser, weir, operator, known }) {
     const now = await job(known.assigned);
     assert.equal(`${now.status} ${now.dispositionCode}`, "closed solved");
     assert.equal(await page.locator("#job a.button").count(), 0);
+  });
+  await report.check("router: a worker takes a job at the desk and closes it", page, async () => {
+    await weir.route("queues/desk", { distributionPolicyId: "idle" });
+    await weir.route("workers/gil", { queues: ["desk"], capacity: 1, channels: [{ channelId: "call", capacityCostPerJob: 1 }], availableForOffers: false });
+    await go("/router");
+    await page.click(".links >> text=Desks");
+    await page.fill("#worker", "gil");
+    await page.click("#open");
+    await heading(page, "Desk of gil");
+    await page.click("#on");
+    await shows(page, "#flash", /gil is available/);
+    await weir.route("jobs/at-desk", { channelId: "call", queueId: "desk", priority: 1, channelReference: "weir:7-1z-1", tags: { to: "+15550001", survey: "flu" }, notes: [{ message: "Ask about the flu" }] });
+    await page.locator("[id^=accept-]").waitFor(); // by itself
+    assert.equal(await page.title(), "(1) Desk of gil – Weir");
+    await look4(page, "desk with an offer");
+    await page.click("[id^=accept-]");
+    await shows(page, "#flash", /at-desk is yours/);
+    await shows(page, "#desk", /\+15550001.*Ask about the flu/s);
+    await look4(page, "desk with a job");
+    await open(page, "[id^=close-]");
+    await page.selectOption("#field-disposition", "callback");
+    await page.fill("#field-callback_at", "2101-02-03T04:05");
+    await page.fill("#field-note", "After lunch");
+    assert.match(await answer(page), /at-desk is closed/);
+    const now = await job("at-desk");
+    assert.equal(`${now.status} ${now.dispositionCode}`, "closed callback@2101-02-03T04:05:00Z");
+    await go("/router/board");
+    await shows(page, "#staff", /gil.*waits for a job/s);
   });
   await report.check("router: an unmatchable job is cancelled", page, async () => {
     await go("/router/jobs/klingon");

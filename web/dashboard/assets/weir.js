@@ -229,6 +229,8 @@
     place.innerHTML = html;
     localize(place);
     showAll(place);
+    var titled = place.querySelector("[data-title]");
+    if (titled) document.title = titled.dataset.title;
     checked.forEach(function (id) {
       var box = document.getElementById(id);
       if (box) box.checked = true;
@@ -243,9 +245,12 @@
     if (back && back.tagName === focused.tagName) back.focus({ preventScroll: true });
   }
 
+  // Hidden pages are not updated, except those whose title says what happens.
+  function resting() { return document.hidden && !document.querySelector("main [data-title]"); }
+
   function listen() {
     clearTimeout(again);
-    if (source || document.hidden) return;
+    if (source || resting()) return;
     source = new EventSource(from);
     source.addEventListener("part", function (e) {
       var cut = e.data.indexOf("\n");
@@ -272,7 +277,7 @@
   }
 
   document.addEventListener("visibilitychange", function () {
-    if (document.hidden) {
+    if (resting()) {
       stop();
       clearTimeout(again);
       report("paused", "paused");

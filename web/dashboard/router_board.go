@@ -1,0 +1,93 @@
+package dashboard
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"weir/router"
+	"weir/web/dashboard/display"
+)
+
+const (
+	maxBoardWorkers = 200 // on a page of the board
+	maxBoardJobs    = 5   // of a worker
+)
+
+// staffBoard is the data of the board: who works, and what waits.
+type staffBoard struct {
+	Rows   []staffRow
+	Queues []queueFigures // longest first
+	More   bool           // there are more queues
+	Pager  pager
+}
+
+// staffRow is a worker on the board.
+type staffRow struct {
+	router.Worker
+	Doing string
+	Since time.Time     // zero: not known
+	Last  timelineEntry // the last event; zero: none is in the log
+}
+
+// Jobs returns the jobs to show.
+func (r staffRow) Jobs() []router.AssignedJob {
+	return r.AssignedJobs[:min(maxBoardJobs, len(r.AssignedJobs))]
+}
+
+// Hidden returns how many jobs are not shown.
+func (r staffRow) Hidden() int { return len(r.AssignedJobs) - len(r.Jobs()) }
+
+func loadStaffBoard(v *visit) (*content, error) {
+	b := &staffBoard{}
+	query := v.routerQuery()
+	query.Set("maxpagesize", strconv.Itoa(maxBoardWorkers))
+	workers, more, err := listPage[router.Worker](v, "/routing/workers", query)
+	if err != nil {
+		return nil, err
+	}
+	b.Pager = more
+	var figures routerBoard
+	if err := v.getRouter("/routing/figures", url.Values{"maxpagesize": {strconv.Itoa(maxBoardQueues)}}, &figures); err != nil {
+		return nil, err
+	}
+	b.Queues, b.More = figures.Queues, figures.Next != ""
+	slices.SortStableFunc(b.Queues, func(x, y queueFigures) int { return cmp.Compare(y.Length, x.Length) })
+	last, err := lastOfWorkers(v.caller, &v.d.workerHistories, func(id string) string { return v.Link("/router/jobs", id) })
+	if err != nil {
+		return nil, err
+	}
+	for i := range workers {
+		b.Rows = append(b.Rows, staffRowOf(&workers[i], last[workers[i].ID]))
+	}
+	return &content{title: "Board of the router", crumbs: routerCrumbs(crumb{Text: "Board"}), data: b}, nil
+}
+
+// staffRowOf says what a worker does. The router's API has no instant since when a worker waits, so
+// the last event stands for it.
+func staffRowOf(w *router.Worker, last timelineEntry) staffRow {
+	r := staffRow{Worker: *w, Last: last, Doing: "no new offers"}
+	switch {
+	case len(w.AssignedJobs) > 0:
+		r.Doing = "has " + display.Plural(int64(len(w.AssignedJobs)), "job", "jobs")
+		r.Since = w.AssignedJobs[0].AssignedAt
+		for _, a := range w.AssignedJobs {
+			if a.AssignedAt.Before(r.Since) {
+				r.Since = a.AssignedAt
+			}
+		}
+	case len(w.Offers) > 0:
+		r.Doing = "is offered " + display.Plural(int64(len(w.Offers)), "job", "jobs")
+		r.Since = w.Offers[0].OfferedAt
+		for _, o := range w.Offers {
+			if o.OfferedAt.Before(r.Since) {
+				r.Since = o.OfferedAt
+			}
+		}
+	case w.AvailableForOffers:
+		r.Doing = "waits for a job"
+	}
+	return r
+}
