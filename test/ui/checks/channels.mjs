@@ -124,11 +124,11 @@ async function contacts({ report, page, weir, known, go }) {
     await page.fill("#q", known.waiting);
     await page.press("#q", "Enter");
     await page.waitForURL((at) => at.searchParams.get("q") === known.waiting);
-    assert.equal(squeeze(await rows.locator("td").first().innerText()), known.waiting);
+    assert.equal(squeeze(await rows.locator("td.code").first().innerText()), known.waiting);
     await page.fill("#q", "");
     await page.selectOption("#channel", "held");
     await page.selectOption("#state", "queued");
-    await page.click("text=Search");
+    await page.locator("main").getByRole("button", { name: "Search", exact: true }).click();
     await page.waitForURL(/channel=held/);
     assert.equal(await rows.count(), 12);
     await page.fill("#q", "there-is-none");

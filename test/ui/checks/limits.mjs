@@ -28,7 +28,7 @@ export async function limits({ report, browser, weir, operator }) {
       await page.fill("#title", "Numbers");
       await page.click("#save");
       assert.match(await flash(page), /Nothing was saved/);
-      for (const [field, text] of Object.entries({ name: "name already", channels: "at least one channel", in_flight: "at least one of these" })) await shows(page, `#${field}-wrong`, text);
+      for (const [field, text] of Object.entries({ name: "name already", channels: "at least one channel", in_flight: "at least one limit" })) await shows(page, `#${field}-wrong`, text);
       assert.equal(await page.inputValue("#title"), "Numbers");
       await look("a limit with mistakes");
     });
