@@ -552,7 +552,7 @@ func (b *broker) stopSelf(why error) {
 // knows of.
 func (b *broker) onCallOff(m callOff) {
 	n := 0
-	if b.core != nil {
+	if b.core != nil && b.ended == nil {
 		b.event(func(c *core.Core, now time.Time) { n = c.CallOff(m.unwanted, now) })
 	}
 	m.answer(n)

@@ -21,7 +21,7 @@ export async function providers(lab, secrets) {
   const account = `me,password=${secrets.verboice}`;
   const [texts, calls, silent, failing] = await Promise.all([
     lab.simulator("nuntium", "nuntium", [
-      ...["texts", "held", "goner", "spare"].flatMap((name) => ["--application", `${name},password=${secrets.nuntium}`, "--channel", `${name},application=${name}`]),
+      ...["texts", "held", "goner", "spare", "first", "second"].flatMap((name) => ["--application", `${name},password=${secrets.nuntium}`, "--channel", `${name},application=${name}`]),
       "--queue-time", "300ms", "--deliver-time", "2500ms", "--confirm-time", "1200ms", "--outcome", "failed:*13", "--seed", "7",
     ]),
     lab.simulator("verboice", "verboice", [
