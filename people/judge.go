@@ -346,16 +346,28 @@ func ReadFacts(r weir.Receipt) (f Facts, ok bool) {
 	return f, true
 }
 
+// Reserved returns what a claim has reserved, by its receipt. Most claims have no price: they
+// cost no decoding.
+func Reserved(r weir.Receipt) (amount Money, currency string) {
+	if !strings.Contains(r.Facts, `"y":`) {
+		return 0, ""
+	}
+	f, _ := ReadFacts(r)
+	return f.Cost, f.Currency
+}
+
 // Settle returns a receipt with what its attempt has cost, and what was reserved for it.
 func Settle(r weir.Receipt, cost func(reserved Money, currency string) Money) (settled weir.Receipt, reserved Money, currency string) {
-	f, ok := ReadFacts(r)
-	if !ok || f.Currency == "" || f.Settled {
+	if reserved, currency = Reserved(r); currency == "" {
 		return r, 0, ""
 	}
-	reserved = f.Cost
-	f.Cost, f.Settled = cost(reserved, f.Currency), true
+	f, _ := ReadFacts(r)
+	if f.Settled {
+		return r, 0, ""
+	}
+	f.Cost, f.Settled = cost(reserved, currency), true
 	r.Facts = f.encode()
-	return r, reserved, f.Currency
+	return r, reserved, currency
 }
 
 // Zones returns the zones in which the person may live, in words.

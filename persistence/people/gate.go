@@ -234,8 +234,8 @@ func earlierSQL(n int) string {
 
 // Claimed implements contacts.Gate.
 func (g *Gate) Claimed(t *commit.Tx, c *weir.Contact) {
-	if f, ok := people.ReadFacts(c.Receipt); ok && f.Currency != "" {
-		g.spend(t, c, f.Currency, f.Cost, c.ClaimedAt)
+	if cost, currency := people.Reserved(c.Receipt); currency != "" {
+		g.spend(t, c, currency, cost, c.ClaimedAt)
 	}
 	now := g.now()
 	name, purpose := now.of(c)
@@ -254,8 +254,8 @@ func (g *Gate) Claimed(t *commit.Tx, c *weir.Contact) {
 
 // Returned implements contacts.Gate.
 func (g *Gate) Returned(t *commit.Tx, c *weir.Contact, attempt int, before *weir.Progress) {
-	if f, ok := people.ReadFacts(before.Receipt); ok && f.Currency != "" {
-		g.spend(t, c, f.Currency, -f.Cost, before.ClaimedAt)
+	if cost, currency := people.Reserved(before.Receipt); currency != "" {
+		g.spend(t, c, currency, -cost, before.ClaimedAt)
 	}
 	counted := g.limits.newPeople(t.Channel(c.Channel).Name)
 	if !g.now().history && !counted {

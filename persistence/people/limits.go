@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"weir"
@@ -132,19 +131,24 @@ func (w *limitChange) Write(t *commit.Tx, r *commit.Request) error {
 		r.Refuse(weir.Errorf(weir.CodeConflict, "there are %d limits, the most that are possible", len(known)))
 		return nil
 	}
-	rules, err := json.Marshal(w.to)
-	if err != nil {
-		return err
-	}
-	d := t.Dialect()
-	t.AddOnce("INSERT INTO limits (name, rules, changed_at) VALUES "+columns.Marks(3)+d.Merge("name")+
-		strings.Join([]string{"rules = " + d.Fresh("rules"), "changed_at = " + d.Fresh("changed_at")}, ", "), w.name, string(rules), columns.Micros(r.At))
 	step := purposesStep
 	if w.to.CountsMoney() {
 		step = pricesStep
 	}
-	t.Add(oldestSQL, step, step)
 	g.limited[w.name] = w.to
+	return writeRules(t, "limits", "name", w.name, w.to, r.At, step)
+}
+
+// writeRules sets the row of a limit or a price, and keeps programs away that do not know it.
+func writeRules(t *commit.Tx, table, key, name string, rules any, at time.Time, step int) error {
+	text, err := json.Marshal(rules)
+	if err != nil {
+		return err
+	}
+	d := t.Dialect()
+	t.AddOnce("INSERT INTO "+table+" ("+key+", rules, changed_at) VALUES "+columns.Marks(3)+d.Merge(key)+
+		"rules = "+d.Fresh("rules")+", changed_at = "+d.Fresh("changed_at"), name, string(text), columns.Micros(at))
+	t.Add(oldestSQL, step, step)
 	return nil
 }
 

@@ -192,16 +192,8 @@ func (w *priceChange) Write(t *commit.Tx, r *commit.Request) error {
 		g.priced[w.channel] = nil
 		return nil
 	}
-	rules, err := json.Marshal(w.to)
-	if err != nil {
-		return err
-	}
-	d := t.Dialect()
-	t.AddOnce("INSERT INTO prices (channel, rules, changed_at) VALUES "+columns.Marks(3)+d.Merge("channel")+
-		"rules = "+d.Fresh("rules")+", changed_at = "+d.Fresh("changed_at"), w.channel, string(rules), columns.Micros(r.At))
-	t.Add(oldestSQL, pricesStep, pricesStep)
 	g.priced[w.channel] = people.NewTariff(w.to)
-	return nil
+	return writeRules(t, "prices", "channel", w.channel, w.to, r.At, pricesStep)
 }
 
 // Spending implements [people.Prices].

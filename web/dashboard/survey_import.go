@@ -77,21 +77,21 @@ func postImport(v *visit, w http.ResponseWriter) (*content, error) {
 		return nil, err
 	}
 	f := newImportForm(s.Survey)
-	u, err := openUpload(v, w)
+	u, err := readUpload(v, w)
 	if err != nil {
 		return f.failed(err)
 	}
-	defer u.progress.rest()
-	if encoding := u.Fields.Get("encoding"); slices.Contains(f.Encodings, encoding) {
+	defer u.drain()
+	if encoding := u.form.Get("encoding"); slices.Contains(f.Encodings, encoding) {
 		f.Encoding = encoding
 	}
-	if u.Fields.Get("duplicates") == "update" {
+	if u.form.Get("duplicates") == "update" {
 		f.Duplicates = "update"
 	}
-	if u.File == nil {
+	if u.file == nil {
 		return f.failed(&problem{Status: http.StatusUnprocessableEntity, Detail: "choose a file"})
 	}
-	if u.Fields.Get("step") == "import" {
+	if u.form.Get("step") == "import" {
 		return f.run(v, u)
 	}
 	return f.preview(u)
@@ -110,7 +110,7 @@ func (f *importForm) failed(err error) (*content, error) {
 
 // preview shows the first rows and proposes a mapping.
 func (f *importForm) preview(u *upload) (*content, error) {
-	head, err := io.ReadAll(io.LimitReader(u.File, maxCarried+1))
+	head, err := io.ReadAll(io.LimitReader(u.file, maxCarried+1))
 	if err != nil {
 		return f.failed(errCut(err))
 	}
@@ -121,7 +121,7 @@ func (f *importForm) preview(u *upload) (*content, error) {
 	first := previewOf(table)
 	f.Columns = guessUses(first.Header, phoneColumns())
 	f.show(first)
-	if len(head) <= maxCarried && u.Fields.Get("partial") == "" {
+	if len(head) <= maxCarried && u.form.Get("partial") == "" {
 		f.Carried = base64.StdEncoding.EncodeToString(head)
 	}
 	return f.content(), nil
@@ -139,14 +139,22 @@ func (f *importForm) show(first *csvPreview) {
 // run imports a file in requests of at most batchRows rows. Since a number is in a survey once,
 // the import can be repeated after a cut.
 func (f *importForm) run(v *visit, u *upload) (*content, error) {
-	table, err := openTable(u.File, f.Encoding)
+	var carried []byte
+	if u.carried {
+		var err error
+		if carried, err = io.ReadAll(io.LimitReader(u.file, maxCarried)); err != nil {
+			return f.failed(uploadError(err))
+		}
+		u.file = bytes.NewReader(carried)
+	}
+	table, err := openTable(u.file, f.Encoding)
 	if err != nil {
 		return f.failed(err)
 	}
 	header, _ := table.Header()
-	uses, wrong := readUses(header, u.Fields, respondents.FieldPhone)
+	uses, wrong := readUses(header, u.form, respondents.FieldPhone)
 	if len(wrong) > 0 {
-		f.Columns, f.Wrong, f.Carried = uses, wrong, u.Fields.Get("carried")
+		f.Columns, f.Wrong, f.Carried = uses, wrong, base64.StdEncoding.EncodeToString(carried)
 		f.show(previewOf(table))
 		c := f.content()
 		c.status = http.StatusUnprocessableEntity
@@ -156,7 +164,8 @@ func (f *importForm) run(v *visit, u *upload) (*content, error) {
 	f.Result = r
 	path := apiPath("v1", "surveys", f.Survey, "respondents") + "?" + url.Values{"on_error": {"skip"}, "duplicates": {f.Duplicates}}.Encode()
 	err = csvBatches(table, uses, r.Refused.add, func(batch []csvRecord) error {
-		u.progress.extend()
+		u.deadlines.ExtendRead()
+		u.deadlines.ExtendWrite()
 		return r.send(v.caller, path, batch)
 	})
 	if err != nil {

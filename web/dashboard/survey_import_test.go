@@ -49,8 +49,8 @@ func (b *browser) postBody(path, kind string, body io.Reader) answer {
 }
 
 // mapped are the fields that import a column of phone numbers and attributes by their names.
-func mapped(fields []string, columns ...string) []string {
-	fields = append(fields, "step", "import")
+func mapped(columns ...string) []string {
+	fields := []string{"step", "import"}
 	for i, name := range columns {
 		use := "attribute"
 		if name == "phone" || name == "skip" {
@@ -83,8 +83,8 @@ func TestSurveyImport_MapsColumnsAndReturnsRefusedRows(t *testing.T) {
 	if form.Get("use_0") != "phone" || form.Get("use_1") != "attribute" || form.Get("name_1") != "first_name" {
 		t.Errorf("proposed: %v", form)
 	}
-	b.uploadText("/surveys/flu/import", "", mapped([]string{"carried", form.Get("carried")}, "first_name", "first_name", "Sex!", "skip")...).want(422).has("Exactly one column must be the phone; now there are 0", "another column is the attribute first_name", "Column 3: the name of an attribute", `name="carried"`)
-	p = b.uploadText("/surveys/flu/import", "", mapped([]string{"carried", form.Get("carried")}, "phone", "first_name", "sex", "skip")...).want(200).has("2 respondents were added", "<dt>Refused</dt><dd>2</dd>", "has 3 fields; the header has 4")
+	b.uploadText("/surveys/flu/import", "", append(mapped("first_name", "first_name", "Sex!", "skip"), "carried", form.Get("carried"))...).want(422).has("Exactly one column must be the phone; now there are 0", "another column is the attribute first_name", "Column 3: the name of an attribute", `name="carried"`)
+	p = b.uploadText("/surveys/flu/import", "", append(mapped("phone", "first_name", "sex", "skip"), "carried", form.Get("carried"))...).want(200).has("2 respondents were added", "<dt>Refused</dt><dd>2</dd>", "has 3 fields; the header has 4")
 	refused, err := csv.NewReader(strings.NewReader(strings.ReplaceAll(strings.TrimSpace(p.formOf().Get("rows")), ";", ","))).ReadAll()
 	if err == nil || len(refused) == 1 { // rows have different lengths
 		t.Errorf("%v", refused)
@@ -123,30 +123,30 @@ func TestSurveyImport_RepeatedImportsAddNobodyTwice(t *testing.T) {
 		fmt.Fprintf(&file, "+1212555%04d,Ana\n", i)
 	}
 	whole := file.String()
-	b.uploadText("/surveys/flu/import", whole[:len(whole)/2], mapped(nil, "phone", "first_name")...).want(200)
+	b.uploadText("/surveys/flu/import", whole[:len(whole)/2], mapped("phone", "first_name")...).want(200)
 	if n := r.stats("flu").Respondents; n < 1200 || n > 1300 {
 		t.Fatalf("%d respondents", n)
 	}
 	// The connection breaks within the file: what has come is in, and the page says so.
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
-	fields := mapped(nil, "phone", "first_name")
+	fields := mapped("phone", "first_name")
 	for i := 0; i < len(fields); i += 2 {
 		_ = form.WriteField(fields[i], fields[i+1])
 	}
 	part, _ := form.CreateFormFile("file", "people.csv")
 	_, _ = io.WriteString(part, whole[:len(whole)-1000])
 	b.postBody("/surveys/flu/import", form.FormDataContentType(), &body).want(400).has("The import broke off", "the file broke off", "Import the same file again: nobody is added twice")
-	b.uploadText("/surveys/flu/import", whole, mapped(nil, "phone", "first_name")...).want(200).has("<dt>Refused</dt><dd>0</dd>")
+	b.uploadText("/surveys/flu/import", whole, mapped("phone", "first_name")...).want(200).has("<dt>Refused</dt><dd>0</dd>")
 	if n := r.stats("flu").Respondents; n != 2500 {
 		t.Errorf("%d respondents", n)
 	}
 	changed := strings.ReplaceAll(whole, "Ana", "Eva")
-	b.uploadText("/surveys/flu/import", changed, mapped(nil, "phone", "first_name")...).want(200).has("<dt>Updated</dt><dd>0</dd>", "<dt>Already there</dt><dd>2,500</dd>")
-	b.uploadText("/surveys/flu/import", changed, mapped([]string{"duplicates", "update"}, "phone", "first_name")...).want(200).has("<dt>Updated</dt><dd>2,500</dd>", "<dt>Already there</dt><dd>0</dd>")
+	b.uploadText("/surveys/flu/import", changed, mapped("phone", "first_name")...).want(200).has("<dt>Updated</dt><dd>0</dd>", "<dt>Already there</dt><dd>2,500</dd>")
+	b.uploadText("/surveys/flu/import", changed, append(mapped("phone", "first_name"), "duplicates", "update")...).want(200).has("<dt>Updated</dt><dd>2,500</dd>", "<dt>Already there</dt><dd>0</dd>")
 	r.api("POST", "/v1/surveys/flu:launch", "", nil)
 	r.api("POST", "/v1/surveys/flu:stop", "", nil)
-	b.uploadText("/surveys/flu/import", whole, mapped(nil, "phone", "first_name")...).want(409).has("The import broke off", "accepts no respondents")
+	b.uploadText("/surveys/flu/import", whole, mapped("phone", "first_name")...).want(409).has("The import broke off", "accepts no respondents")
 }
 
 // Scenario 321.

@@ -3,121 +3,27 @@ package dashboard
 import (
 	"bytes"
 	"cmp"
-	"encoding/base64"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"mime/multipart"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"weir/surveys/respondents"
 )
 
-// Bounds of an upload.
+// Bounds of a file of respondents.
 const (
-	maxUpload       = 256 << 20        // bytes of a file
-	maxUploadFields = 4 << 20          // bytes of all other fields of its form
-	maxCarried      = 512 << 10        // bytes of a file that the form carries from the preview to the import
-	uploadIdle      = 30 * time.Second // max time without progress
-	previewRows     = 5
-	batchRows       = 1000 // of one request to the API
-	batchBytes      = 768 << 10
-	maxColumns      = 104 // the attributes of a row, the address and the remarks
+	previewRows = 5
+	batchRows   = 1000 // of one request to the API
+	batchBytes  = 768 << 10
+	maxColumns  = 104 // the attributes of a row, the address and the remarks
 )
-
-// upload is a posted form with a file, which is read as it comes.
-type upload struct {
-	Fields   url.Values
-	File     io.Reader // nil: none was chosen
-	progress *progress
-}
-
-// progress extends the deadlines of a connection as long as an upload makes progress.
-type progress struct {
-	conn *http.ResponseController
-	body io.Reader
-	last time.Time
-}
-
-// Read implements io.Reader.
-func (p *progress) Read(b []byte) (int, error) {
-	p.extend()
-	return p.body.Read(b)
-}
-
-func (p *progress) extend() {
-	if now := time.Now(); now.Sub(p.last) > time.Second {
-		p.last = now
-		_ = p.conn.SetReadDeadline(now.Add(uploadIdle)) // not supported in tests
-		_ = p.conn.SetWriteDeadline(now.Add(2 * uploadIdle))
-	}
-}
-
-// rest reads what is left of the body, because browsers read no answer before they have sent all.
-func (p *progress) rest() { _, _ = io.Copy(io.Discard, p) }
-
-// openUpload reads the fields of a multipart form up to its file. The file is the last field,
-// or carried by the form.
-func openUpload(v *visit, w http.ResponseWriter) (*upload, error) {
-	v.r.Body = http.MaxBytesReader(w, v.r.Body, maxUpload+maxUploadFields)
-	u := &upload{Fields: url.Values{}, progress: &progress{conn: http.NewResponseController(w), body: v.r.Body}}
-	v.r.Body = io.NopCloser(u.progress)
-	form, err := v.r.MultipartReader()
-	if err != nil {
-		return nil, errUpload()
-	}
-	for room := int64(maxUploadFields); ; {
-		part, err := form.NextPart()
-		if errors.Is(err, io.EOF) {
-			return u, u.carried()
-		}
-		if err != nil {
-			return nil, errUpload()
-		}
-		if part.FormName() == "file" {
-			return u, u.chosen(part)
-		}
-		value, err := io.ReadAll(io.LimitReader(part, room+1))
-		if room -= int64(len(value)); err != nil || room < 0 {
-			return nil, errUpload()
-		}
-		u.Fields.Add(part.FormName(), string(value))
-	}
-}
-
-func errUpload() error {
-	return &problem{Status: http.StatusBadRequest, Detail: fmt.Sprintf("the form could not be read; a file has at most %d MiB", maxUpload>>20)}
-}
-
-// chosen takes the file of the form. An empty one is none.
-func (u *upload) chosen(part *multipart.Part) error {
-	if part.FileName() != "" {
-		u.File = part
-		return nil
-	}
-	return u.carried()
-}
-
-// carried takes the file that the preview has put into the form.
-func (u *upload) carried() error {
-	text := u.Fields.Get("carried")
-	if text == "" {
-		return nil
-	}
-	raw, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		return errUpload()
-	}
-	u.File = bytes.NewReader(raw)
-	return nil
-}
 
 // csvUse is what an import makes of a column.
 type csvUse struct {
