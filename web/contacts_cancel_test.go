@@ -38,7 +38,11 @@ func TestContactsCancel_CountsWhatItDoes(t *testing.T) {
 	r.channel("a", "texts")
 	var list strings.Builder
 	for i := range 5 {
-		fmt.Fprintf(&list, `,{"to":"+1555000%d","messages":["hello"]}`, i)
+		later := ""
+		if i == 4 { // it is delayed, and waits as well
+			later = `,"not_before":"2100-01-01T00:00:00Z"`
+		}
+		fmt.Fprintf(&list, `,{"to":"+1555000%d","messages":["hello"]%s}`, i, later)
 	}
 	got := into[api.AcceptedList](t, r.do("POST", "/v1/channels/a/contacts", `{"contacts":[`+list.String()[1:]+`]}`), 202)
 	count := into[api.CancelDone](t, r.do("POST", "/v1/contacts:cancel", `{"all":true,"dry_run":true}`), 200)

@@ -229,7 +229,7 @@ func (x *cancellation) each(ctx context.Context, list []weir.Contact) error {
 	group.SetLimit(cancelsAtOnce)
 	for i := range list {
 		x.out.Matching++
-		if list[i].State == weir.Queued {
+		if list[i].State.Waiting() {
 			x.out.Waiting++
 		}
 		if x.dry {
