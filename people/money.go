@@ -212,9 +212,9 @@ func (u *Usage) affords(name string, w *Want, now time.Time) (Hold, bool) {
 	}
 	channel := len(u.Surveys) == 0
 	hold := func(until time.Time, format string, args ...any) (Hold, bool) {
-		soon := unpaidRetry // somebody may raise the limit
+		soon := unpaidRetry
 		if channel {
-			soon = time.Minute // it costs nothing
+			soon = unpaidChannelRetry
 		}
 		return Hold{RuleMoney, "limit " + name + ": " + fmt.Sprintf(format, args...), earliest(until, now.Add(soon)), channel}, false
 	}
@@ -239,8 +239,12 @@ func (u *Usage) affords(name string, w *Want, now time.Time) (Hold, bool) {
 	return Hold{}, true
 }
 
-// unpaidRetry is how soon a contact of a survey looks again for money.
-const unpaidRetry = 15 * time.Minute
+// How soon somebody looks again for money: contacts may have cost less than was reserved, and
+// the limit may be raised. A look of a contact is a write, one of a channel is not.
+const (
+	unpaidRetry        = 15 * time.Minute
+	unpaidChannelRetry = 10 * time.Second
+)
 
 // checkMoney adds the mistakes of a limit's money.
 func (l *Limit) checkMoney(m *validation.Errors) {

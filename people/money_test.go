@@ -201,7 +201,7 @@ func TestUsage_AChannelWithoutPriceWaits(t *testing.T) {
 	u := people.NewUsage(&people.Limit{Channels: []string{"a"}, Currency: "USD", MoneyPerDay: "5"})
 	for _, w := range []people.Want{{}, {Currency: "EUR", Cost: 1}} {
 		h, ok := u.Room("l", &w, 0, now)
-		if ok || !h.Channel || h.Reason != "limit l: the channel has no price in USD" || !h.Until.Equal(now.Add(time.Minute)) {
+		if ok || !h.Channel || h.Reason != "limit l: the channel has no price in USD" || !h.Until.Equal(now.Add(10*time.Second)) {
 			t.Errorf("%+v: %+v, %v", w, h, ok)
 		}
 	}

@@ -135,6 +135,18 @@ func TestConsent_WhatIsInFlightIsCalledOff(t *testing.T) {
 				t.Errorf("after a stop word it ended as %s", got)
 			}
 		}
+		// A repetition of that message does not count once it was taken back.
+		w.receiveMessage("texts", other, "start")
+		back := w.accept("calls", call("taken back", fields{"to": other}))
+		w.until("it is active", func() bool { return w.contact(back["taken back"])["state"] == "active" })
+		w.receiveMessage("texts", other, "stop")
+		if c := w.contact(back["taken back"]); c["canceling"] != nil || c["state"] != "active" {
+			t.Errorf("after a late repetition of a stop word it is %v", c)
+		}
+		w.report(callURL("taken back"), "all", "completed")
+		if got := w.done(back["taken back"]); got != "completed" {
+			t.Errorf("after a late repetition of a stop word it ended as %s", got)
+		}
 		if c := w.contact(ids["warning"]); c["state"] != "active" || c["canceling"] != nil {
 			t.Errorf("a contact of an exempt purpose is %v", c)
 		}

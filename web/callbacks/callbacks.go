@@ -283,7 +283,9 @@ func (s *Handler) hear(ctx context.Context, ch weir.Channel, m *weir.Incoming, h
 	}
 	if c, ok := said.Consent(); ok && c.Status == people.Refused {
 		s.Broker.OptedOut(ch.ID, m.From)
-		s.Broker.CallOff(ctx, people.Withdrawn([]people.Consent{c}, []people.State{{Status: c.Status}}, s.People.Purposes()))
+		if err := s.callOff(ctx, c); err != nil {
+			return err
+		}
 	}
 	if len(answers) > 0 {
 		s.Broker.Announce(ch.ID, answers)
@@ -308,6 +310,19 @@ func (s *Handler) replyTo(ch weir.Channel, from string) string {
 		return ""
 	}
 	return to
+}
+
+// callOff calls off what is in flight to a person who has just refused. A message that comes
+// late, or again, may have been overruled meanwhile: what counts now decides.
+func (s *Handler) callOff(ctx context.Context, c people.Consent) error {
+	states, _, err := s.People.Consents(ctx, c.Address, 1)
+	if err != nil {
+		return err
+	}
+	if refused, by := people.Decide(states, people.AllPurposes); refused {
+		s.Broker.CallOff(ctx, people.Withdrawn([]people.Consent{c}, []people.State{by}, s.People.Purposes()))
+	}
+	return nil
 }
 
 // invalid rejects a callback for good. The error may quote a number or
