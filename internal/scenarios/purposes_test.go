@@ -308,8 +308,12 @@ func TestLimits_ContactsBeyondABudgetWaitAlone(t *testing.T) {
 		if c := w.contact(ids["2"]); c["rule"] != "limit_money" {
 			t.Errorf("the contact is %v", c)
 		}
-		w.want(http.StatusOK, "PUT", "/v1/limits/budget", fields{"surveys": []string{"health"}, "currency": "KES", "money": "1.6"})
-		time.Sleep(16 * time.Minute)
+		w.want(http.StatusOK, "PUT", "/v1/limits/budget", fields{"surveys": []string{"health"}, "currency": "KES", "money": "2.4"})
+		w.accept("texts", sms("4", fields{"survey": "health"}))
 		w.sent(3)
+		if w.virtual { // who waits looks again
+			time.Sleep(16 * time.Minute)
+			w.sent(4)
+		}
 	})
 }
