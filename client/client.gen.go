@@ -786,7 +786,7 @@ type ConsentView struct {
 	// ID grows with time
 	ID string `json:"id"`
 
-	// Key idempotency key; absent: none
+	// Key idempotency key for this address; absent: none
 	Key string `json:"key,omitempty,omitzero"`
 
 	// Purpose all: of every purpose
@@ -1681,7 +1681,7 @@ type ListedConsent struct {
 	// ID grows with time
 	ID string `json:"id"`
 
-	// Key idempotency key; absent: none
+	// Key idempotency key for this address; absent: none
 	Key string `json:"key,omitempty,omitzero"`
 
 	// Purpose all: of every purpose

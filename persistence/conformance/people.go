@@ -121,6 +121,11 @@ func testConsents(t *testing.T, backend Backend) {
 	states := must[[]people.State](t)(b.RecordConsents(b.ctx, []people.Consent{one, two, other}))
 	again := must[[]people.State](t)(b.RecordConsents(b.ctx, []people.Consent{one}))
 	same(t, "repeated", again, states[:1])
+	stranger := one
+	stranger.Address = "tel:+15550002"
+	if got := must[[]people.State](t)(b.RecordConsents(b.ctx, []people.Consent{stranger, stranger})); got[0].Version == states[0].Version || got[1] != got[0] {
+		t.Errorf("the key of another person: %+v, before %+v", got, states[0])
+	}
 	older := two
 	older.Status, older.At = people.Refused, at.Add(-time.Hour)
 	same(t, "one that is older changes nothing", must[[]people.State](t)(b.RecordConsents(b.ctx, []people.Consent{older})), states[1:2])
@@ -158,7 +163,7 @@ func testConsents(t *testing.T, backend Backend) {
 // testPeopleKeys: a key that hashed something is never missing, and may be replaced.
 func testPeopleKeys(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
-	first, second := []byte("first key"), []byte("second key")
+	first, second, third := []byte("first key"), []byte("second key"), []byte("third key")
 	b.ok(b.OpenPeople(b.ctx, [][]byte{first}))
 	b.says("+15550001", people.Refused)
 	for name, keys := range map[string][][]byte{"none": nil, "another": {second}} {
@@ -166,6 +171,9 @@ func testPeopleKeys(t *testing.T, backend Backend) {
 			t.Errorf("with %s: %v", name, err)
 		}
 	}
+	listed := must[[]people.State](t)(b.RecordConsents(b.ctx, []people.Consent{{
+		Key: "list", Address: people.Canonical("+15550002"), Purpose: people.AllPurposes, Status: people.Refused, Source: people.FromImport, At: now(),
+	}}))
 	b.ok(b.OpenPeople(b.ctx, [][]byte{second, first})) // rotated
 	_, lease := b.owned("a")
 	theirs := sms("k")
@@ -173,6 +181,11 @@ func testPeopleKeys(t *testing.T, backend Backend) {
 		t.Errorf("refused under the old key: %+v", got[0].Contact.Progress)
 	}
 	b.says("+15550001", people.Given) // under the new one
+	b.ok(b.OpenPeople(b.ctx, [][]byte{third, second, first}))
+	repeated := people.Consent{Key: "list", Address: people.Canonical("+15550002"), Purpose: people.AllPurposes, Status: people.Refused, Source: people.FromImport, At: now().Add(time.Hour)}
+	if got := must[[]people.State](t)(b.RecordConsents(b.ctx, []people.Consent{repeated})); got[0] != listed[0] {
+		t.Errorf("repeated under a new key: %+v, not %+v", got, listed)
+	}
 	theirs.Key = "k2"
 	if got := must[[]weir.Accepted](t)(b.acceptClaimed(lease, 1, theirs)); got[0].Contact.State != weir.Sending {
 		t.Errorf("taken back under the new key: %+v", got[0].Contact.Progress)

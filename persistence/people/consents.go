@@ -21,7 +21,7 @@ func (s *Store) RecordConsents(ctx context.Context, list []people.Consent) ([]pe
 		return nil, weir.Errorf(weir.CodeInternal, "the keys of people were not opened")
 	}
 	w := &record{s: s, list: list}
-	r := &commit.Request{Work: w, Rows: 2 * len(list), Bytes: 400 * len(list)}
+	r := &commit.Request{Work: w, Rows: len(list) / 2, Bytes: 400 * len(list)}
 	call, err := s.NewCall(ctx, r)
 	if err != nil {
 		return nil, err
@@ -61,15 +61,16 @@ func (w *record) Write(t *commit.Tx, r *commit.Request) error {
 // write records consents, which have their ids and instants.
 func (w *record) write(t *commit.Tx) error {
 	w.states = make([]people.State, len(w.list))
-	known, err := w.known(t)
-	if err != nil {
-		return err
-	}
-	var hashes []people.Hash
+	keys := len(w.s.keys)
+	hashes := make([]people.Hash, 0, len(w.list)*keys) // of each consent, under every key
 	for i := range w.list {
 		hashes = append(hashes, w.s.hashes(w.list[i].Address)...)
 	}
 	states, err := w.s.states(t, hashes)
+	if err != nil {
+		return err
+	}
+	known, err := w.known(t, hashes, states)
 	if err != nil {
 		return err
 	}
@@ -78,13 +79,14 @@ func (w *record) write(t *commit.Tx) error {
 	for i := range w.list {
 		c := w.list[i]
 		c.At = columns.Instant(columns.Micros(c.At)) // as it is stored
-		now, found := w.stateOf(states, &c)
-		if c.Key != "" && known[c.Key] {
+		own := hashes[i*keys : (i+1)*keys]
+		now, found := stateOf(states, own, c.Purpose)
+		if known.has(own, c.Key) {
 			w.states[i] = now
 			continue
 		}
-		known[c.Key] = true
-		hash := w.s.keys[0].Hash(c.Address)
+		hash := own[0]
+		known[recordKey{hash, c.Key}] = true
 		rows = append(rows, c.ID, hash[:], w.s.keys[0].ID(), columns.TextOrNull(c.Key), columns.ClipTo(c.Address, maxAddress), c.Purpose, string(c.Status), string(c.Source),
 			columns.Micros(c.At), columns.ClipTo(c.Words, maxWords), columns.ClipTo(c.By, maxActor))
 		next := people.Next(now, found, &c)
@@ -137,36 +139,62 @@ func (s *Store) mergeStates() string {
 	return s.Dialect.Merge("hash", "purpose") + strings.Join(set, ", ")
 }
 
-// stateOf returns the present state of a consent's address and purpose: the latest under
-// any key.
-func (w *record) stateOf(states map[stateKey]people.State, c *people.Consent) (now people.State, found bool) {
-	for _, h := range w.s.hashes(c.Address) {
-		if is, ok := states[stateKey{h, c.Purpose}]; ok && (!found || is.At.After(now.At)) {
+// stateOf returns the present state of a person, who has these hashes, for a purpose: the
+// latest under any key of addresses.
+func stateOf(states map[stateKey]people.State, hashes []people.Hash, purpose string) (now people.State, found bool) {
+	for _, h := range hashes {
+		if is, ok := states[stateKey{h, purpose}]; ok && (!found || is.At.After(now.At)) {
 			now, found = is, true
 		}
 	}
 	return now, found
 }
 
-// known returns which of the keys of the consents were recorded before.
-func (w *record) known(t *commit.Tx) (map[string]bool, error) {
-	var keys []any
-	for i := range w.list {
-		if k := w.list[i].Key; k != "" {
-			keys = append(keys, k)
+// recordKey is the idempotency key of a consent, which counts for its address.
+type recordKey struct {
+	hash people.Hash
+	key  string
+}
+
+type recordKeys map[recordKey]bool
+
+// has reports whether a consent with this key is recorded of a person.
+func (k recordKeys) has(hashes []people.Hash, key string) bool {
+	return key != "" && slices.ContainsFunc(hashes, func(h people.Hash) bool { return k[recordKey{h, key}] })
+}
+
+// known returns which of the keys of the consents were recorded before. Whoever has no state
+// has no record, so that a new list of addresses costs no statement.
+func (w *record) known(t *commit.Tx, hashes []people.Hash, states map[stateKey]people.State) (recordKeys, error) {
+	recorded := map[people.Hash]bool{}
+	for k := range states {
+		recorded[k.hash] = true
+	}
+	var args []any
+	for i, h := range hashes {
+		if key := w.list[i/len(w.s.keys)].Key; key != "" && recorded[h] {
+			args = append(args, h[:], key)
 		}
 	}
-	known := map[string]bool{}
-	for part := range slices.Chunk(keys, columns.KeysPerList) {
-		var list []string
-		if err := t.SelectContext(t.Ctx, &list, "SELECT ckey FROM consents WHERE ckey IN "+columns.Marks(len(part)), part...); err != nil {
+	known := recordKeys{}
+	for part := range slices.Chunk(args, 2*columns.KeysPerList) {
+		var rows []struct {
+			Hash []byte `db:"hash"`
+			Key  string `db:"ckey"`
+		}
+		if err := t.SelectContext(t.Ctx, &rows, knownSQL(len(part)/2), part...); err != nil {
 			return nil, err
 		}
-		for _, k := range list {
-			known[k] = true
+		for _, r := range rows {
+			known[recordKey{people.Hash(r.Hash), r.Key}] = true
 		}
 	}
 	return known, nil
+}
+
+// knownSQL reads which of n pairs of a hash and a key are recorded.
+func knownSQL(n int) string {
+	return "SELECT hash, ckey FROM consents WHERE hash = ? AND ckey = ?" + strings.Repeat(" OR hash = ? AND ckey = ?", n-1)
 }
 
 type stateRow struct {

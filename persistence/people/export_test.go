@@ -3,6 +3,9 @@ package people
 // StatesSQL, EarlierSQL, NewPeopleSQL and OldestEntriesSQL are the statements of claims.
 func StatesSQL(n int) string { return statesSQL(n) }
 
+// KnownSQL reads which keys of consents are recorded.
+func KnownSQL(n int) string { return knownSQL(n) }
+
 // EarlierSQL reads the entries of hashes.
 func EarlierSQL(n int) string { return earlierSQL(n) }
 

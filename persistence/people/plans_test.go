@@ -16,6 +16,7 @@ func statements() []plantest.Statement {
 	some := []any{[]byte("0000000000000007"), []byte("0000000000020000"), []byte("none of them has")}
 	return []plantest.Statement{
 		{Name: "states", Text: people.StatesSQL(3), Args: some},
+		{Name: "keys of consents", Text: people.KnownSQL(2), Args: []any{some[0], "7", some[1], "20000"}},
 		{Name: "earlier contacts", Text: people.EarlierSQL(3), Args: append(some[:3:3], int64(100))},
 		{Name: "new people", Text: people.NewPeopleSQL(2), Args: []any{int64(plantest.People - 50), int64(1), int64(2)}},
 		{Name: "undecided messages", Text: people.UndecidedSQL, Args: []any{int64(plantest.People - 100), 10}},

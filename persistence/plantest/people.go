@@ -24,6 +24,10 @@ func fillPeople(t *testing.T, db *sql.DB, hash string) {
 	rows(t, db, "consent_states", 0, People, []fill.Column{
 		key, {Name: "purpose", Value: "'all'"}, {Name: "status", Value: "'refused'"}, {Name: "source", Value: "'word'"}, {Name: "said_at", Value: "1"}, {Name: "version", Value: "n"},
 	})
+	rows(t, db, "consents", 0, People, []fill.Column{
+		{Name: "id", Value: "n"}, key, {Name: "key_id", Value: "''"}, {Name: "ckey", Value: "CAST(n AS CHAR)"}, {Name: "addr", Value: "''"}, {Name: "purpose", Value: "'all'"},
+		{Name: "status", Value: "'refused'"}, {Name: "source", Value: "'word'"}, {Name: "said_at", Value: "1"}, {Name: "words", Value: "''"}, {Name: "actor", Value: "''"},
+	})
 	rows(t, db, "undecided_messages", 0, People, []fill.Column{
 		{Name: "id", Value: "n"}, key, {Name: "mkey", Value: "n"}, {Name: "addr", Value: "''"}, {Name: "channel", Value: "''"}, {Name: "words", Value: "'stop it'"}, {Name: "found", Value: "'stop'"},
 		{Name: "said_at", Value: "n"}, {Name: "decision", Value: "CASE WHEN n % 20 = 0 THEN '' ELSE 'dismissed' END"}, {Name: "decided_at", Value: "0"}, {Name: "actor", Value: "''"},

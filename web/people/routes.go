@@ -113,7 +113,7 @@ type ConsentList struct {
 // ConsentView is an entry of the history of an address.
 type ConsentView struct {
 	ID      string    `json:"id" doc:"grows with time"`
-	Key     string    `json:"key,omitempty" doc:"idempotency key; absent: none"`
+	Key     string    `json:"key,omitempty" doc:"idempotency key for this address; absent: none"`
 	Purpose string    `json:"purpose" doc:"all: of every purpose" example:"all"`
 	Status  string    `json:"status" enum:"refused,given" doc:"what was said"`
 	Source  string    `json:"source" enum:"word,provider,application,operator,api,import" doc:"where it comes from"`
