@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"html/template"
 	"log/slog"
 	"net/http"
 
@@ -54,7 +53,7 @@ type Sessions interface {
 type Dashboard struct {
 	Options
 	files           *files
-	templates       map[string]*template.Template // by the name of their page
+	templates       pageTemplates
 	streams         *auth.ConcurrencyLimit
 	uploads         *auth.ConcurrencyLimit // files that are being sent
 	fragmentCache   *cache[[]fragment]

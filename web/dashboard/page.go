@@ -6,12 +6,14 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
+	"io"
 	"maps"
 	"net/http"
 	"net/url"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"weir/operators"
@@ -69,9 +71,12 @@ type view struct {
 //go:embed templates/*.html
 var templateFiles embed.FS
 
-// parseTemplates gives each page its own template set, so that the blocks of one
-// page cannot replace those of another.
-func parseTemplates(more template.FuncMap) (map[string]*template.Template, error) {
+// pageTemplates returns the template set of a page by its name. Each page has its own set, so
+// that the blocks of one page cannot replace those of another. A set is made when it is
+// first used: all of them took a third of a program's start.
+type pageTemplates map[string]func() (*template.Template, error)
+
+func newTemplates(more template.FuncMap) (pageTemplates, error) {
 	base, err := template.New("base").Funcs(display.Functions()).Funcs(more).ParseFS(templateFiles, "templates/base.html", "templates/parts.html")
 	if err != nil {
 		return nil, fmt.Errorf("dashboard: %w", err)
@@ -80,22 +85,33 @@ func parseTemplates(more template.FuncMap) (map[string]*template.Template, error
 	if err != nil {
 		return nil, err
 	}
-	out := map[string]*template.Template{}
+	out := pageTemplates{}
 	for _, f := range names {
 		name := strings.TrimSuffix(f.Name(), ".html")
 		if name == "base" || name == "parts" {
 			continue
 		}
-		set, err := base.Clone()
-		if err == nil {
-			_, err = set.ParseFS(templateFiles, path.Join("templates", f.Name()))
-		}
-		if err != nil {
-			return nil, fmt.Errorf("dashboard: %w", err)
-		}
-		out[name] = set
+		out[name] = sync.OnceValues(func() (*template.Template, error) {
+			set, err := base.Clone()
+			if err != nil {
+				return nil, err
+			}
+			return set.ParseFS(templateFiles, path.Join("templates", f.Name()))
+		})
 	}
 	return out, nil
+}
+
+// execute runs a block of a page's templates.
+func (t pageTemplates) execute(to io.Writer, page, block string, x *view) error {
+	set, err := t[page]()
+	if err == nil {
+		err = set.ExecuteTemplate(to, block, x)
+	}
+	if err != nil {
+		return fmt.Errorf("template %s: %w", page, err)
+	}
+	return nil
 }
 
 // page serves a page.
@@ -189,8 +205,8 @@ func (d *Dashboard) write(w http.ResponseWriter, status int, name string, x *vie
 		block = "main"
 	}
 	var b bytes.Buffer
-	if err := d.templates[name].ExecuteTemplate(&b, block, x); err != nil {
-		return fmt.Errorf("template %s: %w", name, err)
+	if err := d.templates.execute(&b, name, block, x); err != nil {
+		return err
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Vary", fragmentHeader)

@@ -32,7 +32,7 @@ func New(o Options) (*Dashboard, error) {
 	functions := template.FuncMap{
 		"labels": func(l label.Set) []fact { return factsOf(l, labelText) }, "labelLine": labelLine, "selector": selectorText, "event": timelineText, "sentence": sentence, "cause": causeText, "logevent": logEventText, "shownstatus": shownStatus,
 	}
-	if d.templates, err = parseTemplates(functions); err != nil {
+	if d.templates, err = newTemplates(functions); err != nil {
 		return nil, err
 	}
 	return d, d.route()
