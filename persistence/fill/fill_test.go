@@ -1,6 +1,7 @@
 package fill_test
 
 import (
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -175,6 +176,40 @@ func TestFill_FinishedContactCanBePurged(t *testing.T) {
 			c := f.list(t, f.channels[0].ID, weir.Done)[0]
 			if c.Outcome != weir.Completed || c.Attempt != 1 || c.ClaimedAt.IsZero() || !c.ClaimedAt.Before(c.SentAt) || !c.SentAt.Before(c.FinishedAt) {
 				t.Errorf("a finished contact is %+v", c)
+			}
+		})
+	}
+}
+
+func TestPeople_HaveRefusedAndWereContacted(t *testing.T) {
+	t.Parallel()
+	for name, store := range stores() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := store(t)
+			f := newFilled(t, url)
+			target, err := fill.Open(t.Context(), url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = target.Close() }()
+			last := 0
+			if err := target.People(t.Context(), fill.People{Channel: f.channels[0].ID, Count: many, Begin: begin()}, func(n int) { last = n }); err != nil || last != many {
+				t.Fatalf("%d: %v", last, err)
+			}
+			if err := target.Settle(t.Context()); err != nil {
+				t.Error(err)
+			}
+			db, err := persistence.OpenDatabase(t.Context(), url, slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = db.Close() }()
+			for _, table := range []string{"consent_states", "person_contacts"} {
+				var n, firstDigits int
+				if err := db.Pools().Read.QueryRowContext(t.Context(), "SELECT COUNT(*), COUNT(DISTINCT SUBSTR(HEX(hash), 1, 1)) FROM "+table+" WHERE LENGTH(hash) = 16").Scan(&n, &firstDigits); err != nil || n != many || firstDigits != 16 {
+					t.Errorf("%s has %d rows, whose hashes begin with %d digits: %v", table, n, firstDigits, err)
+				}
 			}
 		})
 	}

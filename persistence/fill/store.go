@@ -69,6 +69,29 @@ func (s *Store) Contacts(ctx context.Context, c Contacts, progress func(int)) er
 	return nil
 }
 
+// People inserts people; progress is called after each transaction with the number inserted
+// so far.
+func (s *Store) People(ctx context.Context, p People, progress func(int)) error {
+	tables := p.tables(s.server)
+	for done := 0; done < p.Count; {
+		n := min(chunk, p.Count-done)
+		err := s.transaction(ctx, func(tx *sql.Tx) error {
+			for table, columns := range tables {
+				if err := Rows(ctx, tx, table, columns, done, n); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		done += n
+		progress(done)
+	}
+	return nil
+}
+
 // count adds the new contacts to the queued counts of their channels.
 func (c Contacts) count(ctx context.Context, tx *sql.Tx, first, n int) error {
 	more := make([]int, len(c.Channels))
@@ -120,7 +143,8 @@ func (s *Store) settle(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	for _, text := range []string{"FLUSH TABLES contacts, contacts_queued, contacts_done FOR EXPORT", "UNLOCK TABLES", "ANALYZE TABLE contacts, contacts_queued, contacts_done"} {
+	const tables = "contacts, contacts_queued, contacts_done, consent_states, person_contacts"
+	for _, text := range []string{"FLUSH TABLES " + tables + " FOR EXPORT", "UNLOCK TABLES", "ANALYZE TABLE " + tables} {
 		if _, err := conn.ExecContext(ctx, text); err != nil {
 			return fmt.Errorf("%s: %w", text, err)
 		}

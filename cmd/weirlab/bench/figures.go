@@ -41,6 +41,7 @@ type Figures struct {
 	Lost      int
 	Queued    int     `json:"BesideQueued,omitempty"` // contacts that existed before
 	Finished  int     `json:"BesideFinished,omitempty"`
+	People    int     `json:"BesidePeople,omitempty"`
 	StartS    float64 `json:",omitempty"`           // of growth: seconds from the start of the process until it is ready
 	StoreMB   float64 `json:",omitempty"`           // of growth: the store on disk
 	FirstSend float64 `json:"FirstSendS,omitempty"` // of restart: seconds from the start of the process
@@ -62,7 +63,7 @@ func figuresOf(w load.Workload) Figures {
 	if w.Delay == load.StandardDelay {
 		delay = 0
 	}
-	return Figures{Delay: delay, Mode: w.Mode, N: w.N, Channels: w.Channels, Capacity: w.Capacity, Batch: w.Batch, Variant: w.Variant(), Events: w.ContactEvents, Queued: w.Queued, Finished: w.Finished}
+	return Figures{Delay: delay, Mode: w.Mode, N: w.N, Channels: w.Channels, Capacity: w.Capacity, Batch: w.Batch, Variant: w.Variant(), Events: w.ContactEvents, Queued: w.Queued, Finished: w.Finished, People: w.People}
 }
 
 // take computes the figures that follow from the provider's record.

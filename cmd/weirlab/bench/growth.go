@@ -63,6 +63,12 @@ func (s *session) fill(ctx context.Context, st step, d database) (err error) {
 		{Channels: []weir.ChannelID{paused}, First: st.Finished, Count: st.Queued, Begin: begin, Message: filler},
 	}
 	report, done := s.fillProgress(st.Beside()), 0
+	if st.People > 0 {
+		if err := target.People(ctx, fill.People{Channel: paused, Count: st.People, Begin: begin}, report); err != nil {
+			return err
+		}
+		return target.Settle(ctx)
+	}
 	for _, c := range list {
 		if err := target.Contacts(ctx, c, func(n int) { report(done + n) }); err != nil {
 			return err

@@ -26,6 +26,7 @@ type Options struct {
 	Queued   int           // contacts in the queue before backlog and restart begin
 	Rows     []int         // contacts in the store before growth begins
 	Finished int           // the percentage of them that is finished
+	People   bool          // they are people instead, each with a refusal and an earlier contact
 	Delay    time.Duration // from the provider's answer to its report
 	Answer   time.Duration // until the provider answers
 	Workers  []int         // of matching

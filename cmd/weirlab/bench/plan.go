@@ -43,7 +43,7 @@ func (st step) kept() bool {
 
 // place returns the name of a database that is kept.
 func (st step) place() string {
-	return fmt.Sprintf("%s %s %d %d", st.Mode, st.Store, st.Queued, st.Finished)
+	return fmt.Sprintf("%s %s %d %d %d", st.Mode, st.Store, st.Queued, st.Finished, st.People)
 }
 
 // plan lists the runs: every candidate once, then again, so that changes of the
@@ -106,8 +106,12 @@ func (o Options) growthSteps(peer string) []step {
 	var steps []step
 	for _, rows := range o.Rows {
 		w := o.workload(load.Growth, peer)
-		w.Finished = int(int64(rows) * int64(o.Finished) / 100)
-		w.Queued = rows - w.Finished
+		if o.People {
+			w.People = max(rows, 1) // the first refusal makes every claim look for one
+		} else {
+			w.Finished = int(int64(rows) * int64(o.Finished) / 100)
+			w.Queued = rows - w.Finished
+		}
 		for _, store := range o.Databases {
 			steps = append(steps, step{w, peer, store})
 		}

@@ -20,10 +20,11 @@ type series struct {
 	variant          string
 	events           string // setting of the events of contacts
 	queued, finished int    // beside
+	people           int
 }
 
 func seriesOf(f Figures) series {
-	return series{f.Mode, f.Peer, f.N, f.Channels, f.Variant, f.Events, f.Queued, f.Finished}
+	return series{f.Mode, f.Peer, f.N, f.Channels, f.Variant, f.Events, f.Queued, f.Finished, f.People}
 }
 
 // group holds the runs of a series.
@@ -163,7 +164,7 @@ func baselineOf(list []*group, g *group) *group {
 func line(w io.Writer, g, base *group) {
 	mode, toBase, cpuToBase := g.mode, "", ""
 	if mode == load.Growth {
-		mode = fmt.Sprintf("%s beside %d", mode, g.queued+g.finished)
+		mode = fmt.Sprintf("%s beside %d", mode, g.queued+g.finished+g.people)
 	}
 	if g.channels != 10 && (g.mode == load.Live || g.mode == load.Loaded) {
 		mode = fmt.Sprintf("%s, %d channels", mode, g.channels)
@@ -223,17 +224,17 @@ func printGrowth(out io.Writer, list []*group) {
 	if !slices.ContainsFunc(list, func(g *group) bool { return g.mode == load.Growth && len(g.runs) > 0 }) {
 		return
 	}
-	_, _ = fmt.Fprint(out, "\n| store | queued beside | finished beside | runs | contacts/s | ÷ beside none | CPU of Weir, µs a contact | ÷ beside none | CPU of the server, µs | statements for 1,000 | peak MB | start, s | store on disk, MB |\n"+
-		"|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
+	_, _ = fmt.Fprint(out, "\n| store | queued beside | finished beside | people beside | runs | contacts/s | ÷ beside none | CPU of Weir, µs a contact | ÷ beside none | CPU of the server, µs | statements for 1,000 | peak MB | start, s | store on disk, MB |\n"+
+		"|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, g := range list {
 		if g.mode != load.Growth || len(g.runs) == 0 {
 			continue
 		}
 		like := g.series
-		like.queued, like.finished = 0, 0
+		like.queued, like.finished, like.people = 0, 0, min(g.people, 1)
 		none := measured(list, like)
 		m := func(of func(Figures) float64) float64 { return g.median(of) }
-		_, _ = fmt.Fprintf(out, "| %s | %d | %d | %d | %.0f | %s | %.0f | %s | %.0f | %.0f | %.0f | %.2f | %.0f |\n", g.peer, g.queued, g.finished, len(g.runs),
+		_, _ = fmt.Fprintf(out, "| %s | %d | %d | %d | %d | %.0f | %s | %.0f | %s | %.0f | %.0f | %.0f | %.2f | %.0f |\n", g.peer, g.queued, g.finished, g.people, len(g.runs),
 			m(rate), toNone(g, none, rate), m(cpu)*100, toNone(g, none, cpu), m(func(f Figures) float64 { return f.CPUServer })*100,
 			m(func(f Figures) float64 { return f.Statement }), m(func(f Figures) float64 { return f.RSSClient }),
 			m(func(f Figures) float64 { return f.StartS }), m(func(f Figures) float64 { return f.StoreMB }))

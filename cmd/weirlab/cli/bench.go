@@ -106,6 +106,7 @@ func benchFlags(c *cobra.Command, o *bench.Options) {
 	f.IntVar(&o.Repeat, "repeat", o.Repeat, "repetitions of every run")
 	f.IntVar(&o.Queued, "queued", o.Queued, "contacts that are queued in backlog, restart and bulk")
 	f.IntSliceVar(&o.Rows, "rows", o.Rows, "contacts that are in the store before, in growth")
+	f.BoolVar(&o.People, "people", false, "those rows are people instead, each with a refusal and an earlier contact; of interest with --rules")
 	f.IntVar(&o.Finished, "finished", o.Finished, "how many of a hundred of those are finished")
 	f.IntVar(&o.Rate, "rate", o.Rate, "contacts a second of latency")
 	f.DurationVar(&o.Latency, "latency", o.Latency, "how long latency takes")

@@ -31,6 +31,7 @@ type Workload struct {
 	Calls    bool          // phone calls through Verboice instead of messages through Nuntium
 	Queued   int           // of backlog and growth: existing queued contacts
 	Finished int           // of growth: existing finished contacts
+	People   int           // of growth: people who refused, and who were contacted, before; 1 stands for none
 	Lasting  time.Duration // of idle: how long it observes
 	Baseline bool          // the baseline processes it
 	// Processes is the number of processes of Weir; 0: one. At is the one that gets
@@ -78,8 +79,8 @@ func Modes() []string {
 	return []string{Live, Drain, Latency, Loaded, Turnaround, Backlog, Restart, Crash, Survey, Matching, Router, Idle, Bulk, Growth}
 }
 
-// Beside returns how many contacts exist before the run.
-func (w Workload) Beside() int { return w.Queued + w.Finished }
+// Beside returns how many contacts, or people, exist before the run.
+func (w Workload) Beside() int { return w.Queued + w.Finished + w.People }
 
 // StandardDelay is the delay of the standard workload.
 const StandardDelay = 10 * time.Millisecond
