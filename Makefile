@@ -108,7 +108,8 @@ test-sim: ## Run 1,000 seeded simulations of several processes on one database i
 	$(GO) test -count=1 -timeout 1h -v -run '^TestRun$$' ./internal/ownersim -ownersim.seeds=1000
 
 .PHONY: test-scale
-test-scale: ## Test 1,000 idle channels and 1,000,000 queued contacts, a survey of 1,000,000 respondents, 100,000 waiting jobs, on SQLite and MariaDB (about 15 minutes)
+test-scale: ## Test 1,000 idle channels and 1,000,000 queued contacts, a survey of 1,000,000 respondents, 100,000 waiting jobs, on SQLite and MariaDB, and 100,000 respondents in five time zones (about 15 minutes)
+	WEIR_TEST_SCALE=full $(GO) test -count=1 -timeout 1h -v -run '^TestPurposes_LargeSurvey' ./internal/scenarios
 	$(GO) run ./persistence/testmysql/server run $(GO) test -count=1 -timeout 1h -v ./internal/scaletest -scale.full
 
 .PHONY: test-router-sdk

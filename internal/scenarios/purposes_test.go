@@ -1,11 +1,18 @@
 package scenarios_test
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"net/http"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"weir"
+	"weir/channels"
 )
 
 func (w *world) purpose(name string, rules fields) {
@@ -181,6 +188,75 @@ func TestPurposes_SurveysKeepThePersonsHours(t *testing.T) {
 		}
 		if len(seen) != len(ids) {
 			t.Errorf("in a day %d of %d were called", len(seen), len(ids))
+		}
+	})
+}
+
+// Scenario 347: the number of respondents is that of make test-scale if WEIR_TEST_SCALE says full.
+func TestPurposes_LargeSurveyEndsAsEarlyAsThePersonsHoursAllow(t *testing.T) {
+	respondents := 500
+	if os.Getenv("WEIR_TEST_SCALE") == "full" {
+		respondents = 100_000
+	}
+	const midnight = "at midnight, UTC"
+	opens := map[string]string{ // the first instant of each zone's day, from midnight on
+		"Africa/Nairobi": "06:00", "America/Sao_Paulo": "12:00", "Asia/Kolkata": "03:30", "Europe/London": "09:00", "Pacific/Auckland": midnight,
+	}
+	zones := slices.Sorted(maps.Keys(opens))
+	onSurveysFrom(t, monday(0, 0), func(w *world) {
+		w.channel("calls", 100, fields{"type": "labcall"})
+		w.purpose("research", fields{"quiet_hours": fields{"from": "20:00", "to": "09:00"}, "time_zone": "UTC"})
+		if a := w.call("PUT", "/v1/surveys/s", byIVR("", fields{"purpose": "research"})); a.Status != http.StatusCreated {
+			t.Fatalf("%d %s", a.Status, a.Text)
+		}
+		zoneOf := map[string]string{}
+		people := make([]fields, respondents)
+		for i := range people {
+			zoneOf[number(i)] = zones[i%len(zones)]
+			people[i] = fields{"phone": number(i), "attributes": fields{"time_zone": zones[i%len(zones)]}}
+		}
+		w.addRespondents("s", people...)
+		latest, calls := map[string]time.Time{}, map[string]int{}
+		w.lab.behave(func(l *lab) { // each respondent ends with the first call
+			l.onSend = func(_ context.Context, a labAttempt) channels.SendResult {
+				l.behave(func(*lab) {
+					latest[zoneOf[a.to]] = a.at
+					calls[a.to]++
+				})
+				return channels.SendResult{Status: channels.Refused, Outcome: weir.Failed, Reason: "no such number"}
+			}
+		})
+		w.surveyCommand("s", "launch")
+		for w.surveyState("s") != "done exhausted" && time.Now().Before(monday(13, 0)) {
+			time.Sleep(5 * time.Minute)
+		}
+		if state := w.surveyState("s"); state != "done exhausted" {
+			t.Errorf("the survey is %s", state)
+		}
+		if len(calls) != respondents {
+			t.Errorf("%d of %d respondents were called", len(calls), respondents)
+		}
+		for zone, first := range opens {
+			from := monday(0, 0)
+			if first != midnight {
+				clock, err := time.Parse("15:04", first)
+				if err != nil {
+					t.Fatal(err)
+				}
+				from = monday(clock.Hour(), clock.Minute())
+			}
+			if late := latest[zone].Sub(from); late < 0 || late > 30*time.Minute {
+				t.Errorf("the last respondent in %s was called at %v, %v after the day began there", zone, latest[zone].UTC(), late)
+			}
+		}
+		for _, a := range w.lab.sends {
+			zone, err := time.LoadLocation(zoneOf[a.to])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if at := a.at.In(zone); at.Hour() < 9 || at.Hour() >= 20 {
+				t.Fatalf("a respondent in %v was called at %v", zone, at)
+			}
 		}
 	})
 }
