@@ -54,9 +54,10 @@ type entry struct {
 // Begin implements [commit.Part].
 func (g *Gate) Begin() {
 	g.batch = batch{}
-	g.purposes.changed, g.skips.skipped = nil, nil
+	g.purposes.begin()
 	g.prices.begin()
 	g.limits.begin()
+	g.skips.begin()
 }
 
 // Committed implements [commit.Part].

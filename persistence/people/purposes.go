@@ -86,6 +86,9 @@ type purposeStore struct {
 	changed map[string]*stored // by the batch; used on the writer's goroutine only
 }
 
+// begin begins a batch.
+func (s *purposeStore) begin() { s.changed = nil }
+
 // now returns the purposes as this batch leaves them.
 func (s *purposeStore) now() *purposes {
 	now := s.current.Load()

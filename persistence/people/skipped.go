@@ -30,6 +30,9 @@ type skipStore struct {
 	skipped map[skipKey]skips // by the batch; used on the writer's goroutine only
 }
 
+// begin begins a batch.
+func (s *skipStore) begin() { s.skipped = nil }
+
 // count counts a contact.
 func (s *skipStore) count(c *weir.Contact, at time.Time) {
 	if s.skipped == nil {
