@@ -730,7 +730,7 @@ type ConsentBody struct {
 	// At when it was said; absent: now. One that is older than what is known is recorded and changes nothing
 	At time.Time `json:"at,omitempty,omitzero"`
 
-	// Key makes the request safe to repeat: a consent whose key is known is not recorded again
+	// Key makes the request safe to repeat: a consent of the same address whose key is known is not recorded again
 	Key string `json:"key,omitempty,omitzero"`
 
 	// Purpose for which purpose it counts; all: for every

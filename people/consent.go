@@ -138,26 +138,36 @@ func Reason(by State) string {
 
 // Store keeps consents, purposes and limits.
 type Store interface {
+	Consents
+	History
 	Purposes
 	Limits
 	Prices
 	SkipCounter
 	Messages
+}
+
+// Consents keeps what people said about being contacted.
+type Consents interface {
 	// RecordConsents appends consents, all or none, and updates the states. It returns the state
 	// of each consent's address and purpose behind it. A consent whose key is known is not
 	// recorded again. When RecordConsents returns, every later claim sees the states.
 	RecordConsents(ctx context.Context, list []Consent) ([]State, error)
 	// Consents returns the states of an address, and its consents, newest first.
 	Consents(ctx context.Context, address string, limit int) ([]State, []Consent, error)
-	// Contacted returns when the person of an address was contacted, as far as a rule of a purpose
-	// looks at it, in any order.
-	Contacted(ctx context.Context, address string, now time.Time) ([]Entry, error)
 	// AllConsents returns consents of everybody, in order, behind an id.
 	AllConsents(ctx context.Context, after int64, limit int) ([]Consent, error)
 	// Erase removes an address, what was said and the keys from its history, and returns how many
 	// consents have changed. The states stay: the address remains refused, and nobody can read it
 	// back without the key.
 	Erase(ctx context.Context, address string) (int, error)
+}
+
+// History keeps when people were contacted.
+type History interface {
+	// Contacted returns when the person of an address was contacted, as far as a rule of a purpose
+	// looks at it, in any order.
+	Contacted(ctx context.Context, address string, now time.Time) ([]Entry, error)
 }
 
 // Purposes keeps purposes.

@@ -160,8 +160,7 @@ func On(database dialect.Database, o Options) *Store {
 	s.peopleStore = people.New(db)
 	outbox := surveys.NewOutbox(db)
 	s.queueStore = contacts.New(db, s.channelStore, s.eventLog, o.Metrics.dead, outbox, s.peopleStore.Gate())
-	s.peopleStore.Gate().InFlight = s.queueStore.InFlightNow
-	s.peopleStore.Queue = s.queueStore.Queue
+	s.peopleStore.Connect(s.queueStore.InFlightNow, s.queueStore.Queue)
 	s.surveyStore = surveys.New(db, s.queueStore.Queue, outbox)
 	s.channelStore.DefaultCapacity = o.DefaultCapacity
 	db.SetParts(s.queueStore.Part(), outbox, s.peopleStore.Gate(), s.eventLog.Part())

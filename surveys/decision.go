@@ -199,6 +199,22 @@ func (pl *Plan) unansweredUntil(p Progress, now time.Time) (end time.Time) {
 	return end
 }
 
+// AddTotals returns the totals of a progress with what an outbox entry reports. A repeated
+// entry of a contact adds nothing. The notes of a contact to an interviewer are no messages.
+func (pl *Plan) AddTotals(p Progress, n *OutboxEntry) Totals {
+	t, serial := p.Totals, n.Owner.Serial
+	t.CallSeconds += n.Result.CallSeconds // only ContactEnded has them, and a contact ends once
+	switch {
+	case n.Kind == MessageReceived:
+		t.Received++
+	case serial == 0: // a reply; the store reports its acceptance once
+		t.Sent += n.Messages
+	case serial == p.Serial && serial > t.Serial && n.Messages > 0 && pl.Covers(p) && !pl.Mode(p).Voice():
+		t.Sent, t.Serial = t.Sent+n.Messages, serial
+	}
+	return t
+}
+
 // Tally returns the totals that the rules need.
 func (s Sums) Tally(buckets int) Tally {
 	t := Tally{Buckets: make([]int, buckets)}

@@ -107,22 +107,6 @@ type Totals struct {
 	Serial      int `json:"serial,omitempty"`       // of the latest contact whose messages are in Sent
 }
 
-// AddTotals returns the totals of a progress with what an outbox entry reports. A repeated
-// entry of a contact adds nothing. The notes of a contact to an interviewer are no messages.
-func (pl *Plan) AddTotals(p Progress, n *OutboxEntry) Totals {
-	t, serial := p.Totals, n.Owner.Serial
-	t.CallSeconds += n.Result.CallSeconds // only ContactEnded has them, and a contact ends once
-	switch {
-	case n.Kind == MessageReceived:
-		t.Received++
-	case serial == 0: // a reply; the store reports its acceptance once
-		t.Sent += n.Messages
-	case serial == p.Serial && serial > t.Serial && n.Messages > 0 && pl.Covers(p) && !pl.Mode(p).Voice():
-		t.Sent, t.Serial = t.Sent+n.Messages, serial
-	}
-	return t
-}
-
 // NewProgress returns the progress of a newly registered respondent.
 func NewProgress() Progress { return Progress{Status: Pending, Disposition: Registered} }
 

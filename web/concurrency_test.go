@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"weir/web"
 	"weir/web/auth"
@@ -59,26 +58,6 @@ func TestConcurrency_StreamsOfOneTokenLeaveCapacity(t *testing.T) {
 		}
 		if one, other := status(apiCanary), status(otherCanary); one != 503 || other != 200 {
 			t.Errorf("the same token: %d, another: %d", one, other)
-		}
-	})
-}
-
-// Scenario 189: a released operation admits a waiting caller.
-func TestConcurrency_ReleaseAdmitsAWaitingCaller(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := auth.NewConcurrencyLimit(1, 1)
-		leave, _ := s.Acquire(t.Context(), "a", 0)
-		go func() {
-			time.Sleep(time.Second)
-			leave()
-			leave() // releases once, not twice
-		}()
-		if _, ok := s.Acquire(t.Context(), "b", 2*time.Second); !ok {
-			t.Error("the waiting caller was not admitted")
-		}
-		if _, ok := s.Acquire(t.Context(), "c", 2*time.Second); ok {
-			t.Error("two callers were admitted")
 		}
 	})
 }

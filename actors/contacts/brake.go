@@ -1,6 +1,7 @@
 package contacts
 
 import (
+	"cmp"
 	"time"
 
 	"weir"
@@ -8,46 +9,41 @@ import (
 	"weir/people"
 )
 
-// recordEnd counts a contact that ended in flight, for the channel's brake.
-func (c *Core) recordEnd(f *flight, o weir.Outcome, reason string) {
-	address := ""
-	if reason == weir.ReasonOptedOut {
-		address = people.Canonical(f.c.To)
-	}
-	c.brake.Ended(o, reason, address)
+// brake decides when the channel pauses itself.
+type brake struct {
+	window *weir.BrakeWindow // counts the contacts that ended
+	acted  *weir.Braked      // nil: it has not, or the channel's row shows it
 }
 
-// whyBraked explains that the channel has paused itself.
-func (c *Core) whyBraked() operators.Why {
-	ch := c.ch
-	if c.braking != nil {
-		ch.Paused, ch.Braked = true, c.braking
+// ended counts a contact that ended in flight.
+func (b *brake) ended(contact *weir.Contact, o weir.Outcome, reason string) {
+	address := ""
+	if reason == weir.ReasonOptedOut {
+		address = people.Canonical(contact.To)
+	}
+	b.window.Ended(o, reason, address)
+}
+
+// optedOut counts a person who opted out.
+func (b *brake) optedOut(address string) { b.window.OptedOut(people.Canonical(address)) }
+
+// acts reports whether the brake acts now: what it counts has passed a bound. Nothing is
+// claimed from then on, although the channel's row shows the pause only later.
+func (b *brake) acts(now time.Time) bool {
+	if b.acted != nil {
+		return false
+	}
+	b.acted = b.window.Verdict(now)
+	return b.acted != nil
+}
+
+// why explains that the channel has paused itself.
+func (b *brake) why(ch weir.Channel) operators.Why {
+	if b.acted != nil {
+		ch.Paused, ch.Braked = true, b.acted
 	}
 	return operators.WhyBlocked(&ch)
 }
 
-// OptedOut counts a person who opted out on this channel, for its brake.
-func (c *Core) OptedOut(address string, now time.Time) {
-	c.brake.OptedOut(people.Canonical(address))
-	c.run(now)
-}
-
-// applyBrake stops the channel if what its brake counts has passed a bound. Nothing is
-// claimed from then on, although the channel's row shows the pause only later.
-func (c *Core) applyBrake(now time.Time) {
-	if c.braking != nil || !c.deleteAt.IsZero() {
-		return
-	}
-	if c.braking = c.brake.Verdict(now); c.braking != nil {
-		c.out.Brake = c.braking
-	}
-}
-
-// BrakeDone applies the channel's row after a brake: it is paused, unless an operator has
-// removed the brake or paused the channel meanwhile.
-func (c *Core) BrakeDone(ch weir.Channel, now time.Time) {
-	c.braking = nil
-	c.idleSince = now
-	c.applyChannel(ch, now)
-	c.run(now)
-}
+// reason is what the brake acted on, of a channel that has paused itself.
+func (b *brake) reason(ch *weir.Channel) string { return cmp.Or(b.acted, ch.Braked).Text }

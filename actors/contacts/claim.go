@@ -114,8 +114,10 @@ func (c *Core) units(s *weir.Spec) int {
 // run does whatever is possible now: claims contacts, requests pages, starts
 // status requests.
 func (c *Core) run(now time.Time) {
-	c.applyBrake(now)
 	if c.deleteAt.IsZero() {
+		if c.brake.acts(now) {
+			c.out.Brake = c.brake.acted
+		}
 		c.claimContacts(now)
 	} else {
 		c.cancelEverything(now)
@@ -239,7 +241,7 @@ func (c *Core) blockedBy() operators.WhyCode {
 	switch {
 	case operators.BlockedBy(&c.ch) != "":
 		return operators.BlockedBy(&c.ch)
-	case c.braking != nil:
+	case c.brake.acted != nil:
 		return operators.WhyBraked
 	case c.draining:
 		return operators.WhyStopping

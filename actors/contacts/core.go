@@ -74,8 +74,8 @@ func New(cfg Config, s Snapshot, now time.Time) *Core {
 		reconcileAt: now.Add(cfg.ReconcileEvery), sweepAt: now.Add(sweepEvery), prepareAt: now, statusAt: now,
 		dueAt: now, overdueAt: now, idleSince: now,
 	}
-	if c.brake = s.Brake; c.brake == nil {
-		c.brake = &weir.BrakeWindow{}
+	if c.brake.window = s.Brake; c.brake.window == nil {
+		c.brake.window = &weir.BrakeWindow{}
 	}
 	c.window = newWindow(0)
 	for _, id := range s.Lanes {
@@ -119,7 +119,7 @@ func (c *Core) restore(s Snapshot, now time.Time) {
 func (c *Core) applyChannel(ch weir.Channel, now time.Time) {
 	grown := ch.Capacity > c.ch.Capacity || channels.ReplyReserve(ch.Settings) < c.ledger.Reserve
 	c.ch = ch
-	c.brake.Configure(ch.Brake, ch.Paused)
+	c.brake.window.Configure(ch.Brake, ch.Paused)
 	c.ledger.Capacity, c.ledger.Reserve = ch.Capacity, channels.ReplyReserve(ch.Settings)
 	rate, burst := channels.Pace(ch.Settings)
 	c.pace.configure(rate, burst, now)
@@ -145,6 +145,15 @@ func (c *Core) Configure(ch weir.Channel, reconnect bool, now time.Time) {
 		c.prepared, c.prepareAt, c.statusAt, c.reconnect = false, now, now, c.preparing
 		c.breaker.probeNow(now)
 	}
+	c.run(now)
+}
+
+// BrakeDone applies the channel's row after a brake: it is paused, unless an operator has
+// removed the brake or paused the channel meanwhile.
+func (c *Core) BrakeDone(ch weir.Channel, now time.Time) {
+	c.brake.acted = nil
+	c.idleSince = now
+	c.applyChannel(ch, now)
 	c.run(now)
 }
 
@@ -196,10 +205,9 @@ type Core struct {
 	breaker     breaker
 	retryBudget budget
 	pace        pace
-	brake       *weir.BrakeWindow
-	braking     *weir.Braked // the brake has acted, and the channel's row does not show it yet
-	limitedBy   string       // why a shared limit has no room, until limitedUntil
-	onlyTo      []string     // canonical addresses that alone are contacted; nil: all
+	brake       brake
+	limitedBy   string   // why a shared limit has no room, until limitedUntil
+	onlyTo      []string // canonical addresses that alone are contacted; nil: all
 	queued      int64
 
 	prepared, preparing, checking   bool
@@ -272,7 +280,7 @@ func (c *Core) finish(f *flight, now time.Time, o weir.Outcome, reason string) w
 		panic("core: a flight was done already")
 	}
 	c.out.Finished = append(c.out.Finished, Finished{Outcome: o, Active: now.Sub(f.c.ClaimedAt)})
-	c.recordEnd(f, o, reason)
+	c.brake.ended(&f.c, o, reason)
 	return c.apply(f, p)
 }
 

@@ -173,6 +173,12 @@ func lateVerdict(contact weir.Contact, r weir.Report) weir.Verdict {
 	return weir.Late
 }
 
+// OptedOut counts a person who opted out on this channel, for its brake.
+func (c *Core) OptedOut(address string, now time.Time) {
+	c.brake.optedOut(address)
+	c.run(now)
+}
+
 // Cancel applies a client's request to cancel a contact.
 func (c *Core) Cancel(ref weir.Ref, from Origin, now time.Time) {
 	if f := c.flights[ref.ID]; f != nil {

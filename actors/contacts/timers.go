@@ -1,7 +1,6 @@
 package contacts
 
 import (
-	"cmp"
 	"time"
 
 	"weir"
@@ -142,7 +141,7 @@ func (c *Core) Figures() operators.Figures {
 	}
 	f.Health, f.HealthReason = c.health()
 	f.Breaker, f.RetryBudget, f.BreakerUntil = c.breaker.state(), c.retryBudget.left(), c.breaker.until
-	f.RatePerSecond, f.Brake = c.pace.rate(), c.brake.Figures()
+	f.RatePerSecond, f.Brake = c.pace.rate(), c.brake.window.Figures()
 	f.Reconciliation, f.NextDue = c.reconciled, c.dueAt
 	return f
 }
@@ -152,7 +151,7 @@ func (c *Core) health() (weir.Health, string) {
 	case c.ch.Held:
 		return weir.Paused, operators.WhyBlocked(&c.ch).Text
 	case c.blockedBy() == operators.WhyBraked:
-		return weir.Paused, cmp.Or(c.braking, c.ch.Braked).Text
+		return weir.Paused, c.brake.reason(&c.ch)
 	case c.ch.Paused:
 		return weir.Paused, ""
 	case c.breaker.faulted():

@@ -17,7 +17,7 @@ func (c *Core) whyGate(shut operators.WhyCode, now time.Time) operators.Why {
 	case operators.WhyDeleting, operators.WhyPaused:
 		return operators.WhyBlocked(&c.ch)
 	case operators.WhyBraked:
-		return c.whyBraked()
+		return c.brake.why(c.ch)
 	case operators.WhyStopping:
 		return operators.Why{Code: shut, Text: "the process that runs the channel is shutting down; the next one to run it goes on"}
 	case operators.WhyError:

@@ -5,20 +5,41 @@ import (
 	"slices"
 	"strings"
 
-	"weir"
 	"weir/internal/failpoint"
 	"weir/people"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
 )
 
+// consentStore keeps what people said.
+type consentStore struct {
+	*commit.DB
+	*keyring
+	// Used on the writer's goroutine only.
+	refused bool // there may be refusals
+	looked  bool // refused was read
+}
+
+// look finds out, once, whether there may be refusals.
+func (s *consentStore) look(t *commit.Tx) error {
+	if s.looked { // from then on this owner itself writes every refusal
+		return nil
+	}
+	var there int64
+	if err := t.Get(&there, "SELECT COUNT(*) FROM (SELECT 1 FROM consent_states LIMIT 1) AS some"); err != nil {
+		return err
+	}
+	s.looked, s.refused = true, s.refused || there > 0
+	return nil
+}
+
 // RecordConsents implements [people.Store].
-func (s *Store) RecordConsents(ctx context.Context, list []people.Consent) ([]people.State, error) {
+func (s *consentStore) RecordConsents(ctx context.Context, list []people.Consent) ([]people.State, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
-	if len(s.keys) == 0 {
-		return nil, weir.Errorf(weir.CodeInternal, "the keys of people were not opened")
+	if err := s.opened(); err != nil {
+		return nil, err
 	}
 	w := &record{s: s, list: list}
 	r := &commit.Request{Work: w, Rows: len(list) / 2, Bytes: 400 * len(list)}
@@ -35,9 +56,9 @@ func (s *Store) RecordConsents(ctx context.Context, list []people.Consent) ([]pe
 	return w.states, nil
 }
 
-// record is the work of [Store.RecordConsents].
+// record is the work of [consentStore.RecordConsents].
 type record struct {
-	s      *Store
+	s      *consentStore
 	list   []people.Consent
 	states []people.State
 }
@@ -93,13 +114,13 @@ func (w *record) write(t *commit.Tx) error {
 		w.states[i] = next
 		states[stateKey{hash, c.Purpose}] = next
 		fresh[stateKey{hash, c.Purpose}] = true
-		w.s.gate.refused = w.s.gate.refused || next.Status == people.Refused
+		w.s.refused = w.s.refused || next.Status == people.Refused
 	}
 	for k := range fresh {
 		n := states[k]
 		changed = append(changed, k.hash[:], k.purpose, string(n.Status), string(n.Source), columns.Micros(n.At), n.Version)
 	}
-	if w.s.gate.refused {
+	if w.s.refused {
 		t.Add(oldestSQL, consentsStep, consentsStep)
 	}
 	insertRows(t, "INSERT INTO consents ("+consentColumns+") VALUES ", "", rows, consentWidth)
@@ -131,7 +152,7 @@ const (
 )
 
 // mergeStates ends an INSERT of states: a new one replaces the old one.
-func (s *Store) mergeStates() string {
+func (s *consentStore) mergeStates() string {
 	var set []string
 	for _, c := range []string{"status", "source", "said_at", "version"} {
 		set = append(set, c+" = "+s.Dialect.Fresh(c))
@@ -237,7 +258,7 @@ func readStates(ctx context.Context, from selecter, hashes []people.Hash) ([]sta
 }
 
 // states reads the states of addresses, inside a batch.
-func (s *Store) states(t *commit.Tx, hashes []people.Hash) (map[stateKey]people.State, error) {
+func (s *consentStore) states(t *commit.Tx, hashes []people.Hash) (map[stateKey]people.State, error) {
 	rows, err := readStates(t.Ctx, t, hashes)
 	out := make(map[stateKey]people.State, len(rows))
 	for i := range rows {
@@ -275,18 +296,8 @@ func consentsOf(rows []consentRow) []people.Consent {
 	return list
 }
 
-// hashArguments returns the hashes of an address under every key, for a statement.
-func (s *Store) hashArguments(address string) []any {
-	hashes := s.hashes(address)
-	args := make([]any, len(hashes), len(hashes)+1)
-	for i := range hashes {
-		args[i] = hashes[i][:]
-	}
-	return args
-}
-
 // Consents implements [people.Store].
-func (s *Store) Consents(ctx context.Context, address string, limit int) ([]people.State, []people.Consent, error) {
+func (s *consentStore) Consents(ctx context.Context, address string, limit int) ([]people.State, []people.Consent, error) {
 	rows, err := readStates(ctx, s.Read, s.hashes(address))
 	if err != nil {
 		return nil, nil, s.Failure("read the states of a person", err)
@@ -305,7 +316,7 @@ func (s *Store) Consents(ctx context.Context, address string, limit int) ([]peop
 }
 
 // AllConsents implements [people.Store].
-func (s *Store) AllConsents(ctx context.Context, after int64, limit int) ([]people.Consent, error) {
+func (s *consentStore) AllConsents(ctx context.Context, after int64, limit int) ([]people.Consent, error) {
 	var found []consentRow
 	if err := s.Read.SelectContext(ctx, &found, readConsents+"id > ? ORDER BY id LIMIT ?", after, limit); err != nil {
 		return nil, s.Failure("read consents", err)
@@ -314,15 +325,15 @@ func (s *Store) AllConsents(ctx context.Context, after int64, limit int) ([]peop
 }
 
 // Erase implements [people.Store].
-func (s *Store) Erase(ctx context.Context, address string) (int, error) {
+func (s *consentStore) Erase(ctx context.Context, address string) (int, error) {
 	w := &erasure{s: s, address: address}
-	err := s.change(ctx, w)
+	err := change(ctx, s.DB, w)
 	return int(w.erased), err
 }
 
-// erasure is the work of [Store.Erase].
+// erasure is the work of [consentStore.Erase].
 type erasure struct {
-	s       *Store
+	s       *consentStore
 	address string
 	erased  int64
 }

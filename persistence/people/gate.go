@@ -2,7 +2,6 @@ package people
 
 import (
 	"cmp"
-	"context"
 	"maps"
 	"slices"
 	"time"
@@ -18,23 +17,18 @@ import (
 // Gate judges claims, and writes when people were contacted. It is used on the writer's
 // goroutine only.
 type Gate struct {
-	store   *Store
-	refused bool // there may be refusals
-	looked  bool // refused was read
-	limits  limits
-	// InFlight returns how many contacts of a channel are in flight, as they were committed
-	// last.
-	InFlight func(weir.ChannelID) int
+	*keyring
+	consents *consentStore
+	purposes *purposeStore
+	limits   *limitStore
+	prices   *priceStore
+	skips    *skipStore
+	zones    people.Zones
 	batch
 }
 
 // batch is what a batch adds.
 type batch struct {
-	changed  map[string]*stored        // purposes
-	limited  map[string]*people.Limit  // limits; nil: deleted
-	priced   map[string]*people.Tariff // prices; nil: deleted
-	spent    map[spentKey]people.Money
-	skipped  map[skipKey]skips
 	claimed  map[weir.AttemptRef]entry
 	returned map[weir.AttemptRef]string // the canonical address of each
 
@@ -60,38 +54,33 @@ type entry struct {
 // Begin implements [commit.Part].
 func (g *Gate) Begin() {
 	g.batch = batch{}
-	for _, l := range g.limits.list {
-		l.usage.Begin()
-	}
+	g.purposes.begin()
+	g.prices.begin()
+	g.limits.begin()
+	g.skips.begin()
 }
 
 // Committed implements [commit.Part].
 func (g *Gate) Committed() {
-	if len(g.changed) > 0 {
-		g.store.purposes.Store(g.store.purposes.Load().with(g.changed))
-	}
-	g.pricesCommitted()
-	g.limitsCommitted()
+	g.purposes.committed()
+	g.prices.committed()
+	g.limits.committed(g.prices.spent, g.uncontacted)
 }
 
 // Judge implements contacts.Gate. Without a rule and a refusal it costs nothing; otherwise
 // one statement for consents, and one for earlier contacts if they matter.
 func (g *Gate) Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, error) {
-	if !g.looked { // from then on this owner itself writes every refusal
-		var there int64
-		if err := t.Get(&there, "SELECT COUNT(*) FROM (SELECT 1 FROM consent_states LIMIT 1) AS some"); err != nil {
-			return nil, err
-		}
-		g.looked, g.refused = true, g.refused || there > 0
-	}
-	now := g.now()
-	shared, err := g.judgedBy(t)
-	tariffs := g.tariffs()
-	if err != nil || !g.refused && !now.ruled && len(shared.list) == 0 && len(tariffs) == 0 {
+	if err := g.consents.look(t); err != nil {
 		return nil, err
 	}
-	if len(g.store.keys) == 0 {
-		return nil, weir.Errorf(weir.CodeInternal, "the keys of people were not opened")
+	now := g.purposes.now()
+	shared, err := g.limits.judgedBy(t)
+	tariffs := g.prices.tariffs()
+	if err != nil || !g.consents.refused && !now.ruled && len(shared.list) == 0 && len(tariffs) == 0 {
+		return nil, err
+	}
+	if err := g.opened(); err != nil {
+		return nil, err
 	}
 	addresses, states, err := g.consentsOf(t, now, claims)
 	if err != nil {
@@ -108,14 +97,14 @@ func (g *Gate) Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, er
 			Name: name, Purpose: purpose, Channel: t.Channel(c.Channel).Name, Reply: c.Spec.Priority == weir.Reply, Confirms: c.Owner.Confirms(), Contact: c.Ref, Text: people.TextOf(c.Messages), States: states[addresses[i]],
 		}
 		if purpose.Ruled() {
-			claim.Zones, claim.Before = g.store.zones.Of(c.TimeZone, addresses[i], purpose.Zone()), earlier[addresses[i]]
+			claim.Zones, claim.Before = g.zones.Of(c.TimeZone, addresses[i], purpose.Zone()), earlier[addresses[i]]
 		}
 		if tariff := tariffs[claim.Channel]; tariff != nil {
 			claim.Cost, claim.Currency = tariff.Reserved(c, addresses[i]), tariff.Currency
 		}
 		verdicts[i] = people.Judge(&claim, t.Now)
 		if verdicts[i].Rule == "" && len(shared.list) > 0 {
-			if held := g.takeRoom(t, shared, c, &claim, g.store.keys[0].History(addresses[i])); held.Rule != "" {
+			if held := g.limits.takeRoom(t, shared, c, &claim, g.keys[0].History(addresses[i])); held.Rule != "" {
 				verdicts[i] = held
 			}
 		}
@@ -126,15 +115,6 @@ func (g *Gate) Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, er
 	return verdicts, nil
 }
 
-// now returns the purposes as this batch leaves them.
-func (g *Gate) now() *purposes {
-	now := g.store.purposes.Load()
-	if len(g.changed) > 0 {
-		now = now.with(g.changed)
-	}
-	return now
-}
-
 // consentsOf returns the canonical addresses of claims, and the states of those to look at.
 func (g *Gate) consentsOf(t *commit.Tx, now *purposes, claims []*weir.Contact) ([]string, map[string][]people.State, error) {
 	addresses := make([]string, len(claims))
@@ -142,10 +122,10 @@ func (g *Gate) consentsOf(t *commit.Tx, now *purposes, claims []*weir.Contact) (
 	var hashes []people.Hash
 	for i, c := range claims {
 		addresses[i] = people.Canonical(c.To)
-		if _, purpose := now.of(c); !g.refused && purpose.Consent != people.IfRecorded {
+		if _, purpose := now.of(c); !g.consents.refused && purpose.Consent != people.IfRecorded {
 			continue
 		}
-		for _, h := range g.store.hashes(addresses[i]) {
+		for _, h := range g.hashes(addresses[i]) {
 			owner[h] = addresses[i]
 			hashes = append(hashes, h)
 		}
@@ -171,7 +151,7 @@ func (g *Gate) earlier(t *commit.Tx, now *purposes, claims []*weir.Contact, addr
 		if _, purpose := now.of(c); !purpose.NeedsHistory() || c.Spec.Priority == weir.Reply {
 			continue
 		}
-		for _, k := range g.store.keys {
+		for _, k := range g.keys {
 			h := k.History(addresses[i])
 			owner[h] = addresses[i]
 			hashes = append(hashes, h[:])
@@ -183,64 +163,15 @@ func (g *Gate) earlier(t *commit.Tx, now *purposes, claims []*weir.Contact, addr
 	return readEntries(t.Ctx, t, hashes, t.Now.Add(-now.window), owner)
 }
 
-// readEntries returns the entries of hashes since an instant, by the address of each hash.
-func readEntries(ctx context.Context, from selecter, hashes []any, since time.Time, owner map[people.Hash]string) (map[string][]people.Entry, error) {
-	out := map[string][]people.Entry{}
-	for part := range slices.Chunk(hashes, columns.KeysPerList) {
-		var rows []struct {
-			Hash    []byte `db:"hash"`
-			At      int64  `db:"claimed_at"`
-			Channel int64  `db:"channel_id"`
-			Contact int64  `db:"contact_id"`
-			Purpose string `db:"purpose"`
-			Text    int64  `db:"text"`
-		}
-		err := from.SelectContext(ctx, &rows, earlierSQL(len(part)), append(slices.Clone(part), columns.Micros(since))...)
-		if err != nil {
-			return nil, err
-		}
-		for i := range rows {
-			r := &rows[i]
-			if r.Purpose == "" { // a reply, which only limits count
-				continue
-			}
-			address := owner[people.Hash(r.Hash)]
-			out[address] = append(out[address], people.Entry{
-				At: columns.Instant(r.At), Purpose: r.Purpose, Text: r.Text,
-				Contact: weir.Ref{Channel: weir.ChannelID(r.Channel), ID: weir.ContactID(r.Contact)},
-			})
-		}
-	}
-	return out, nil
-}
-
-// Contacted implements [people.Store].
-func (s *Store) Contacted(ctx context.Context, address string, now time.Time) ([]people.Entry, error) {
-	owner := map[people.Hash]string{}
-	var hashes []any
-	for _, k := range s.keys {
-		h := k.History(address)
-		owner[h] = address
-		hashes = append(hashes, h[:])
-	}
-	found, err := readEntries(ctx, s.Read, hashes, now.Add(-s.purposes.Load().window), owner)
-	return found[address], s.Failure("read when a person was contacted", err)
-}
-
-// earlierSQL reads the entries of n hashes since an instant.
-func earlierSQL(n int) string {
-	return "SELECT hash, claimed_at, channel_id, contact_id, purpose, text FROM person_contacts WHERE hash IN " + columns.Marks(n) + " AND claimed_at > ?"
-}
-
 // Claimed implements contacts.Gate.
 func (g *Gate) Claimed(t *commit.Tx, c *weir.Contact) {
 	if cost, currency := people.Reserved(c.Receipt); currency != "" {
-		g.spend(t, c, currency, cost, c.ClaimedAt)
+		g.prices.spend(t, c, currency, cost, c.ClaimedAt)
 	}
-	now := g.now()
+	now := g.purposes.now()
 	name, purpose := now.of(c)
 	ruled := c.Spec.Priority != weir.Reply && (purpose.NeedsHistory() || now.overAll)
-	if !ruled && !g.limits.newPeople(t.Channel(c.Channel).Name) {
+	if !ruled && !g.limits.current.newPeople(t.Channel(c.Channel).Name) {
 		return
 	}
 	if g.claimed == nil {
@@ -249,21 +180,21 @@ func (g *Gate) Claimed(t *commit.Tx, c *weir.Contact) {
 	if c.Spec.Priority == weir.Reply {
 		name = "" // no cap counts it
 	}
-	g.claimed[c.AttemptRef()] = entry{g.store.keys[0].History(people.Canonical(c.To)), columns.Micros(c.ClaimedAt), name, people.TextOf(c.Messages)}
+	g.claimed[c.AttemptRef()] = entry{g.keys[0].History(people.Canonical(c.To)), columns.Micros(c.ClaimedAt), name, people.TextOf(c.Messages)}
 }
 
 // Returned implements contacts.Gate.
 func (g *Gate) Returned(t *commit.Tx, c *weir.Contact, attempt int, before *weir.Progress) {
 	if cost, currency := people.Reserved(before.Receipt); currency != "" {
-		g.spend(t, c, currency, -cost, before.ClaimedAt)
+		g.prices.spend(t, c, currency, -cost, before.ClaimedAt)
 	}
-	counted := g.limits.newPeople(t.Channel(c.Channel).Name)
-	if !g.now().history && !counted {
+	counted := g.limits.current.newPeople(t.Channel(c.Channel).Name)
+	if !g.purposes.now().history && !counted {
 		return
 	}
 	ref := weir.AttemptRef{Ref: c.Ref, Number: attempt}
 	if counted {
-		hash := g.store.keys[0].History(people.Canonical(c.To))
+		hash := g.keys[0].History(people.Canonical(c.To))
 		g.uncontacted = append(g.uncontacted, uncontacted{t.Channel(c.Channel).Name, hash, columns.Instant(columns.Micros(before.ClaimedAt))})
 	}
 	if _, here := g.claimed[ref]; here {
@@ -281,7 +212,7 @@ func (g *Gate) Returned(t *commit.Tx, c *weir.Contact, attempt int, before *weir
 // replaced by what it has cost, unless nothing went out.
 func (g *Gate) Ended(t *commit.Tx, end *weir.Transition, out bool) weir.Receipt {
 	c := &end.Contact
-	receipt := g.settle(t, end, out)
+	receipt := g.prices.settle(t, end, out)
 	if c.Reason != channels.OptedOut || c.Outcome != weir.Failed {
 		return receipt
 	}
@@ -293,18 +224,21 @@ func (g *Gate) Ended(t *commit.Tx, end *weir.Transition, out bool) weir.Receipt 
 	return receipt
 }
 
+// Skipped implements contacts.Gate.
+func (g *Gate) Skipped(c *weir.Contact, at time.Time) { g.skips.count(c, at) }
+
 // Flush implements [commit.Part].
 func (g *Gate) Flush(t *commit.Tx) error {
-	if len(g.optedOut) > 0 && len(g.store.keys) > 0 {
-		w := &record{s: g.store, list: g.optedOut}
+	if len(g.optedOut) > 0 && len(g.keys) > 0 {
+		w := &record{s: g.consents, list: g.optedOut}
 		if err := w.write(t); err != nil {
 			return err
 		}
 	}
-	g.writeSpent(t)
-	g.writeSkipped(t)
+	g.prices.write(t)
+	g.skips.write(t)
 	for _, ref := range sorted(g.returned) {
-		for _, k := range g.store.keys {
+		for _, k := range g.keys {
 			h := k.History(g.returned[ref])
 			t.Add("DELETE FROM person_contacts WHERE hash = ? AND channel_id = ? AND contact_id = ? AND number = ?", h[:], int64(ref.Channel), int64(ref.ID), ref.Number)
 		}
@@ -324,22 +258,3 @@ func sorted[T any](m map[weir.AttemptRef]T) []weir.AttemptRef {
 		return cmp.Or(cmp.Compare(a.Channel, b.Channel), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Number, b.Number))
 	})
 }
-
-// PurgeHistory deletes what no rule looks at any more of when people were contacted, at most
-// limit entries, and returns how many.
-func (s *Store) PurgeHistory(ctx context.Context, now time.Time, limit int) (int, error) {
-	before := now.Add(-max(s.purposes.Load().window, minHistory))
-	n, err := s.purge(ctx, oldestEntriesSQL, "DELETE FROM person_contacts WHERE claimed_at <= ?", before, limit)
-	if err != nil || n > 0 {
-		return n, s.Failure("purge when people were contacted", err)
-	}
-	n, err = s.purge(ctx, oldestAnswersSQL, "DELETE FROM person_answers WHERE answered_at <= ?", before, limit)
-	return n, s.Failure("purge when people were answered", err)
-}
-
-const oldestEntriesSQL = "SELECT COALESCE(MAX(claimed_at), 0) FROM (SELECT claimed_at FROM person_contacts WHERE claimed_at < ? ORDER BY claimed_at LIMIT ?) AS part"
-
-const oldestAnswersSQL = "SELECT COALESCE(MAX(answered_at), 0) FROM (SELECT answered_at FROM person_answers WHERE answered_at < ? ORDER BY answered_at LIMIT ?) AS part"
-
-// minHistory is how long it is kept at least, so that a rule that is made longer finds it.
-const minHistory = 31 * 24 * time.Hour

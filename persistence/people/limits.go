@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"weir"
@@ -64,8 +65,28 @@ func (l *limits) learn(name string, id weir.ChannelID) {
 	}
 }
 
-// readLimits reads the limits.
-func (s *Store) readLimits(ctx context.Context) error {
+// limitStore keeps the limits, and counts what is used of them.
+type limitStore struct {
+	*commit.DB
+	all  atomic.Pointer[map[string]*people.Limit]
+	used atomic.Pointer[map[string]people.LimitUse]
+	// inFlight returns how many contacts of a channel are in flight, as they were committed
+	// last.
+	inFlight func(weir.ChannelID) int
+	// Used on the writer's goroutine only.
+	current limits
+	limited map[string]*people.Limit // by the batch; nil: deleted
+}
+
+func newLimitStore(db *commit.DB) *limitStore {
+	s := &limitStore{DB: db, current: limits{channels: map[string][]weir.ChannelID{}}, inFlight: func(weir.ChannelID) int { return 0 }}
+	s.all.Store(&map[string]*people.Limit{})
+	s.used.Store(&map[string]people.LimitUse{})
+	return s
+}
+
+// read reads the limits.
+func (s *limitStore) read(ctx context.Context) error {
 	var rows []struct {
 		Name  string `db:"name"`
 		Rules string `db:"rules"`
@@ -80,54 +101,53 @@ func (s *Store) readLimits(ctx context.Context) error {
 			return fmt.Errorf("the limit %s cannot be read: %w", r.Name, err)
 		}
 		all[r.Name] = &l
-		s.gate.limits.set(r.Name, &l)
+		s.current.set(r.Name, &l)
 	}
-	s.limits.Store(&all)
+	s.all.Store(&all)
 	now := time.Now()
-	for _, l := range s.gate.limits.list {
-		if err := readUsage(ctx, s.Read, &s.gate.limits, l, now); err != nil {
+	for _, l := range s.current.list {
+		if err := readUsage(ctx, s.Read, &s.current, l, now); err != nil {
 			return s.Failure("read how much of a limit is used", err)
 		}
 	}
-	s.gate.publish(now)
+	s.publish(now)
 	return nil
 }
 
 // Limits implements [people.Limits].
-func (s *Store) Limits() map[string]*people.Limit { return *s.limits.Load() }
+func (s *limitStore) Limits() map[string]*people.Limit { return *s.all.Load() }
 
 // PutLimit implements [people.Limits].
-func (s *Store) PutLimit(ctx context.Context, name string, l *people.Limit) error {
-	return s.change(ctx, &limitChange{s, name, l})
+func (s *limitStore) PutLimit(ctx context.Context, name string, l *people.Limit) error {
+	return change(ctx, s.DB, &limitChange{s, name, l})
 }
 
 // DeleteLimit implements [people.Limits].
-func (s *Store) DeleteLimit(ctx context.Context, name string) error {
+func (s *limitStore) DeleteLimit(ctx context.Context, name string) error {
 	if s.Limits()[name] == nil {
 		return weir.Errorf(weir.CodeNotFound, "there is no limit %q", name)
 	}
-	return s.change(ctx, &limitChange{s, name, nil})
+	return change(ctx, s.DB, &limitChange{s, name, nil})
 }
 
-// limitChange is the work of [Store.PutLimit] and [Store.DeleteLimit].
+// limitChange is the work of [limitStore.PutLimit] and [limitStore.DeleteLimit].
 type limitChange struct {
-	s    *Store
+	s    *limitStore
 	name string
 	to   *people.Limit // nil: delete it
 }
 
 // Write implements [commit.Work].
 func (w *limitChange) Write(t *commit.Tx, r *commit.Request) error {
-	g := w.s.gate
-	if g.limited == nil {
-		g.limited = map[string]*people.Limit{}
+	if w.s.limited == nil {
+		w.s.limited = map[string]*people.Limit{}
 	}
 	if w.to == nil {
 		t.AddOnce("DELETE FROM limits WHERE name = ?", w.name)
-		g.limited[w.name] = nil
+		w.s.limited[w.name] = nil
 		return nil
 	}
-	if known := w.s.Limits(); known[w.name] == nil && len(known)+len(g.limited) >= people.MaxLimits {
+	if known := w.s.Limits(); known[w.name] == nil && len(known)+len(w.s.limited) >= people.MaxLimits {
 		r.Refuse(weir.Errorf(weir.CodeConflict, "there are %d limits, the most that are possible", len(known)))
 		return nil
 	}
@@ -135,29 +155,32 @@ func (w *limitChange) Write(t *commit.Tx, r *commit.Request) error {
 	if w.to.CountsMoney() {
 		step = pricesStep
 	}
-	g.limited[w.name] = w.to
+	w.s.limited[w.name] = w.to
 	return writeRules(t, "limits", "name", w.name, w.to, r.At, step)
 }
 
-// writeRules sets the row of a limit or a price, and keeps programs away that do not know it.
-func writeRules(t *commit.Tx, table, key, name string, rules any, at time.Time, step int) error {
-	text, err := json.Marshal(rules)
-	if err != nil {
-		return err
+// begin begins a batch.
+func (s *limitStore) begin() {
+	s.limited = nil
+	for _, l := range s.current.list {
+		l.usage.Begin()
 	}
-	d := t.Dialect()
-	t.AddOnce("INSERT INTO "+table+" ("+key+", rules, changed_at) VALUES "+columns.Marks(3)+d.Merge(key)+
-		"rules = "+d.Fresh("rules")+", changed_at = "+d.Fresh("changed_at"), name, string(text), columns.Micros(at))
-	t.Add(oldestSQL, step, step)
-	return nil
+}
+
+// now returns the limits as this batch leaves them.
+func (s *limitStore) now() map[string]*people.Limit {
+	now := maps.Clone(s.Limits())
+	maps.Copy(now, s.limited)
+	maps.DeleteFunc(now, func(_ string, l *people.Limit) bool { return l == nil })
+	return now
 }
 
 // judgedBy returns the limits by which this batch is judged, with what is stored of them.
-func (g *Gate) judgedBy(t *commit.Tx) (*limits, error) {
-	now := &g.limits
-	if len(g.limited) > 0 {
-		changed := limits{list: g.limits.list, channels: g.limits.channels}
-		for name, to := range g.limited {
+func (s *limitStore) judgedBy(t *commit.Tx) (*limits, error) {
+	now := &s.current
+	if len(s.limited) > 0 {
+		changed := limits{list: s.current.list, channels: s.current.channels}
+		for name, to := range s.limited {
 			changed.set(name, to)
 		}
 		now = &changed
@@ -221,7 +244,7 @@ func newPeopleSQL(n int) string {
 
 // takeRoom takes room for a claim from every limit of its channel. If one has none it takes
 // nothing, and returns the verdict.
-func (g *Gate) takeRoom(t *commit.Tx, now *limits, c *weir.Contact, claim *people.Claim, hash people.Hash) people.Verdict {
+func (s *limitStore) takeRoom(t *commit.Tx, now *limits, c *weir.Contact, claim *people.Claim, hash people.Hash) people.Verdict {
 	name := t.Channel(c.Channel).Name
 	mine := now.of(name, c.Survey)
 	if len(mine) == 0 {
@@ -234,7 +257,7 @@ func (g *Gate) takeRoom(t *commit.Tx, now *limits, c *weir.Contact, claim *peopl
 		if l.usage.InFlight > 0 {
 			for _, member := range l.usage.Channels {
 				for _, id := range now.channels[member] {
-					inFlight += g.InFlight(id)
+					inFlight += s.inFlight(id)
 				}
 			}
 		}
@@ -249,51 +272,51 @@ func (g *Gate) takeRoom(t *commit.Tx, now *limits, c *weir.Contact, claim *peopl
 }
 
 // LimitUse implements [people.Limits].
-func (s *Store) LimitUse() map[string]people.LimitUse { return *s.used.Load() }
+func (s *limitStore) LimitUse() map[string]people.LimitUse { return *s.used.Load() }
 
 // publish tells readers how much of the limits is used.
-func (g *Gate) publish(now time.Time) {
-	use := make(map[string]people.LimitUse, len(g.limits.list))
-	for _, l := range g.limits.list {
+func (s *limitStore) publish(now time.Time) {
+	use := make(map[string]people.LimitUse, len(s.current.list))
+	for _, l := range s.current.list {
 		u := people.LimitUse{People: l.usage.People(now)}
 		u.Today, u.Month, u.Spent = l.usage.MoneySpent(now)
 		for _, member := range l.usage.Channels {
-			for _, id := range g.limits.channels[member] {
-				u.InFlight += g.InFlight(id)
+			for _, id := range s.current.channels[member] {
+				u.InFlight += s.inFlight(id)
 			}
 		}
 		use[l.name] = u
 	}
-	g.store.used.Store(&use)
+	s.used.Store(&use)
 }
 
-// limitsCommitted keeps the changes of a batch, and what its claims have taken.
-func (g *Gate) limitsCommitted() {
-	if len(g.limited) > 0 {
-		all := maps.Clone(*g.store.limits.Load())
-		for name, to := range g.limited {
-			g.limits.set(name, to)
+// committed keeps the changes of a batch, and what its claims have taken.
+func (s *limitStore) committed(spent map[spentKey]people.Money, gone []uncontacted) {
+	if len(s.limited) > 0 {
+		all := maps.Clone(*s.all.Load())
+		for name, to := range s.limited {
+			s.current.set(name, to)
 			if all[name] = to; to == nil {
 				delete(all, name)
 			}
 		}
-		g.store.limits.Store(&all)
+		s.all.Store(&all)
 	}
-	if len(g.limits.list) == 0 {
+	if len(s.current.list) == 0 {
 		return
 	}
-	for _, l := range g.limits.list {
+	for _, l := range s.current.list {
 		l.usage.Committed()
-		for k, amount := range g.spent {
+		for k, amount := range spent {
 			if l.usage.Counts(k.name, k.survey, k.currency) {
 				l.usage.Spend(k.day, amount)
 			}
 		}
-		for _, u := range g.uncontacted {
+		for _, u := range gone {
 			if slices.Contains(l.usage.Channels, u.channel) {
 				l.usage.Uncontacted(u.hash, u.at)
 			}
 		}
 	}
-	g.publish(time.Now())
+	s.publish(time.Now())
 }

@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/jmoiron/sqlx"
-
 	"weir"
 	"weir/internal/failpoint"
 	"weir/people"
@@ -21,14 +19,23 @@ type Queue interface {
 	InsertContacts(t *commit.Tx, list []contacts.Insertion) error
 }
 
+// messageStore records what messages from people say, and answers them.
+type messageStore struct {
+	*commit.DB
+	*keyring
+	consents *consentStore
+	purposes *purposeStore
+	queue    Queue // takes the answers
+}
+
 // Hear implements [people.Messages].
-func (s *Store) Hear(ctx context.Context, m *people.Message) ([]weir.Contact, error) {
-	if len(s.keys) == 0 {
-		return nil, weir.Errorf(weir.CodeInternal, "the keys of people were not opened")
+func (s *messageStore) Hear(ctx context.Context, m *people.Message) ([]weir.Contact, error) {
+	if err := s.opened(); err != nil {
+		return nil, err
 	}
 	w := &hearing{s: s, m: m}
 	r := &commit.Request{Work: w, Rows: 4, Bytes: 2000}
-	if _, _, text := people.AnswerTo(m, s.Purposes()); text != "" {
+	if _, _, text := people.AnswerTo(m, s.purposes.Purposes()); text != "" {
 		r.Channels = []weir.ChannelID{m.Channel}
 	}
 	call, err := s.NewCall(ctx, r)
@@ -47,9 +54,9 @@ func (s *Store) Hear(ctx context.Context, m *people.Message) ([]weir.Contact, er
 	return []weir.Contact{w.accepted.Contact}, nil
 }
 
-// hearing is the work of [Store.Hear].
+// hearing is the work of [messageStore.Hear].
 type hearing struct {
-	s        *Store
+	s        *messageStore
 	m        *people.Message
 	accepted weir.Accepted // the answer; zero: none
 }
@@ -64,7 +71,7 @@ func (w *hearing) Write(t *commit.Tx, r *commit.Request) error {
 	owner := weir.Owner{}
 	if c, ok := w.m.Consent(); ok {
 		c.ID = r.IDs[0]
-		recording := &record{s: w.s, list: []people.Consent{c}}
+		recording := &record{s: w.s.consents, list: []people.Consent{c}}
 		if err := recording.write(t); err != nil {
 			return err
 		}
@@ -79,7 +86,7 @@ func (w *hearing) Write(t *commit.Tx, r *commit.Request) error {
 
 // answer queues the answer to the message, unless the person had one of its kind lately.
 func (w *hearing) answer(t *commit.Tx, r *commit.Request, owner weir.Owner) error {
-	kind, purpose, text := people.AnswerTo(w.m, w.s.gate.now().live)
+	kind, purpose, text := people.AnswerTo(w.m, w.s.purposes.now().live)
 	taken := slices.Contains(r.Channels, w.m.Channel) && t.Admits(w.m.Channel) == nil
 	if text == "" || !taken {
 		return nil
@@ -93,7 +100,7 @@ func (w *hearing) answer(t *commit.Tx, r *commit.Request, owner weir.Owner) erro
 		"answered_at = "+w.s.Dialect.Fresh("answered_at")+", mkey = "+w.s.Dialect.Fresh("mkey"), hash[:], string(kind), columns.Micros(r.At), w.m.Key)
 	spec := weir.Spec{To: w.m.ReplyTo, Priority: weir.Reply, Messages: []string{text}, Purpose: purpose, Owner: owner}
 	fresh := contacts.NewContact(weir.Ref{Channel: w.m.Channel, ID: weir.ContactID(r.IDs[1])}, spec, r.At)
-	return w.s.Queue.InsertContacts(t, []contacts.Insertion{{Contact: fresh, Into: &w.accepted}})
+	return w.s.queue.InsertContacts(t, []contacts.Insertion{{Contact: fresh, Into: &w.accepted}})
 }
 
 // answered reports whether the person had an answer of a kind lately, or to this message.
@@ -164,7 +171,7 @@ const (
 )
 
 // Undecided implements [people.Messages].
-func (s *Store) Undecided(ctx context.Context, after int64, limit int) ([]people.Undecided, error) {
+func (s *messageStore) Undecided(ctx context.Context, after int64, limit int) ([]people.Undecided, error) {
 	var rows []undecidedRow
 	if err := s.Read.SelectContext(ctx, &rows, undecidedSQL, after, limit); err != nil {
 		return nil, s.Failure("read undecided messages", err)
@@ -177,21 +184,21 @@ func (s *Store) Undecided(ctx context.Context, after int64, limit int) ([]people
 }
 
 // CountUndecided implements [people.Messages].
-func (s *Store) CountUndecided(ctx context.Context, limit int) (n int, _ error) {
+func (s *messageStore) CountUndecided(ctx context.Context, limit int) (n int, _ error) {
 	err := s.Read.GetContext(ctx, &n, countUndecidedSQL, limit)
 	return n, s.Failure("count undecided messages", err)
 }
 
 // Decide implements [people.Messages].
-func (s *Store) Decide(ctx context.Context, id int64, d people.Decision, by string) (people.Undecided, people.State, error) {
+func (s *messageStore) Decide(ctx context.Context, id int64, d people.Decision, by string) (people.Undecided, people.State, error) {
 	w := &decision{s: s, id: id, decision: d, by: by}
-	err := s.change(ctx, w)
+	err := change(ctx, s.DB, w)
 	return w.message, w.state, err
 }
 
-// decision is the work of [Store.Decide].
+// decision is the work of [messageStore.Decide].
 type decision struct {
-	s        *Store
+	s        *messageStore
 	id       int64
 	decision people.Decision
 	by       string
@@ -217,7 +224,7 @@ func (w *decision) Write(t *commit.Tx, r *commit.Request) error {
 		return nil
 	}
 	if w.decision == people.DecidedRefused {
-		recording := &record{s: w.s, list: []people.Consent{{
+		recording := &record{s: w.s.consents, list: []people.Consent{{
 			ID: r.IDs[0], Key: "message-decided:" + strconv.FormatInt(w.id, 10), Address: w.message.Address, Purpose: people.AllPurposes, Status: people.Refused,
 			Source: people.FromOperator, At: w.message.At, Words: w.message.Text, By: w.by,
 		}}}
@@ -240,27 +247,7 @@ func (w *decision) Write(t *commit.Tx, r *commit.Request) error {
 }
 
 // PurgeUndecided implements [people.Messages].
-func (s *Store) PurgeUndecided(ctx context.Context, before time.Time, limit int) (int, error) {
-	n, err := s.purge(ctx, oldestUndecidedSQL, "DELETE FROM undecided_messages WHERE said_at <= ?", before, limit)
+func (s *messageStore) PurgeUndecided(ctx context.Context, before time.Time, limit int) (int, error) {
+	n, err := purge(ctx, s.DB, oldestUndecidedSQL, "DELETE FROM undecided_messages WHERE said_at <= ?", before, limit)
 	return n, s.Failure("purge undecided messages", err)
-}
-
-// purge deletes the oldest rows from before an instant, about limit at most, and returns how
-// many. oldest finds the latest instant of those.
-func (s *Store) purge(ctx context.Context, oldest, remove string, before time.Time, limit int) (int, error) {
-	var n int64
-	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
-		var last int64
-		err := tx.GetContext(ctx, &last, oldest, columns.Micros(before), limit)
-		if err != nil || last == 0 {
-			return err
-		}
-		r, err := tx.ExecContext(ctx, remove, last)
-		if err != nil {
-			return err
-		}
-		n, err = r.RowsAffected()
-		return err
-	})
-	return int(n), err
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"weir"
@@ -27,14 +28,33 @@ type spentKey struct {
 	currency string
 }
 
+// priceStore keeps the prices, and what was spent.
+type priceStore struct {
+	*commit.DB
+	limits *limitStore
+	prices atomic.Pointer[map[string]*people.Tariff]
+	// Of the batch; used on the writer's goroutine only.
+	priced map[string]*people.Tariff // nil: deleted
+	spent  map[spentKey]people.Money
+}
+
+func newPriceStore(db *commit.DB, l *limitStore) *priceStore {
+	s := &priceStore{DB: db, limits: l}
+	s.prices.Store(&map[string]*people.Tariff{})
+	return s
+}
+
+// begin begins a batch.
+func (s *priceStore) begin() { s.priced, s.spent = nil, nil }
+
 // tariffs returns the prices as this batch leaves them, by channel.
-func (g *Gate) tariffs() map[string]*people.Tariff {
-	now := *g.store.prices.Load()
-	if len(g.priced) == 0 {
+func (s *priceStore) tariffs() map[string]*people.Tariff {
+	now := *s.prices.Load()
+	if len(s.priced) == 0 {
 		return now
 	}
 	now = maps.Clone(now)
-	for channel, to := range g.priced {
+	for channel, to := range s.priced {
 		if now[channel] = to; to == nil {
 			delete(now, channel)
 		}
@@ -42,33 +62,34 @@ func (g *Gate) tariffs() map[string]*people.Tariff {
 	return now
 }
 
-func (g *Gate) pricesCommitted() {
-	if len(g.priced) > 0 {
-		now := g.tariffs()
-		g.store.prices.Store(&now)
+// committed keeps the changes of a batch.
+func (s *priceStore) committed() {
+	if len(s.priced) > 0 {
+		now := s.tariffs()
+		s.prices.Store(&now)
 	}
 }
 
 // spend counts money for a contact, on the day of its claim.
-func (g *Gate) spend(t *commit.Tx, c *weir.Contact, currency string, amount people.Money, claimedAt time.Time) {
+func (s *priceStore) spend(t *commit.Tx, c *weir.Contact, currency string, amount people.Money, claimedAt time.Time) {
 	if amount == 0 {
 		return
 	}
-	if g.spent == nil {
-		g.spent = map[spentKey]people.Money{}
+	if s.spent == nil {
+		s.spent = map[spentKey]people.Money{}
 	}
-	g.spent[spentKey{c.Channel, t.Channel(c.Channel).Name, c.Survey, people.DayOf(claimedAt), currency}] += amount
+	s.spent[spentKey{c.Channel, t.Channel(c.Channel).Name, c.Survey, people.DayOf(claimedAt), currency}] += amount
 }
 
 // settle replaces what was reserved for a contact that ends by what it has cost, and returns
 // its receipt. Without a price, which was deleted meanwhile, that is what was reserved. If
 // nothing went out, [Gate.Returned] takes back what was reserved.
-func (g *Gate) settle(t *commit.Tx, end *weir.Transition, out bool) weir.Receipt {
+func (s *priceStore) settle(t *commit.Tx, end *weir.Transition, out bool) weir.Receipt {
 	c := &end.Contact
 	var cost people.Money
 	receipt, reserved, currency := people.Settle(c.Receipt, func(reserved people.Money, currency string) people.Money {
 		cost = reserved
-		tariff := g.tariffs()[t.Channel(c.Channel).Name]
+		tariff := s.tariffs()[t.Channel(c.Channel).Name]
 		switch {
 		case !out:
 			cost = 0
@@ -78,22 +99,22 @@ func (g *Gate) settle(t *commit.Tx, end *weir.Transition, out bool) weir.Receipt
 		return cost
 	})
 	if out && currency != "" {
-		g.spend(t, c, currency, cost-reserved, c.ClaimedAt)
+		s.spend(t, c, currency, cost-reserved, c.ClaimedAt)
 	}
 	return receipt
 }
 
-// writeSpent adds what the batch has spent.
-func (g *Gate) writeSpent(t *commit.Tx) {
+// write adds what the batch has spent.
+func (s *priceStore) write(t *commit.Tx) {
 	const width = 5
-	keys := slices.SortedFunc(maps.Keys(g.spent), func(a, b spentKey) int {
+	keys := slices.SortedFunc(maps.Keys(s.spent), func(a, b spentKey) int {
 		return cmp.Or(cmp.Compare(a.channel, b.channel), cmp.Compare(a.survey, b.survey), cmp.Compare(a.currency, b.currency), cmp.Compare(a.day, b.day))
 	})
 	d := t.Dialect()
 	for part := range slices.Chunk(keys, columns.KeysPerList) {
 		args := make([]any, 0, width*len(part))
 		for _, k := range part {
-			args = append(args, int64(k.channel), k.survey, k.currency, k.day, int64(g.spent[k]))
+			args = append(args, int64(k.channel), k.survey, k.currency, k.day, int64(s.spent[k]))
 		}
 		t.Add("INSERT INTO spent (channel_id, survey, currency, day, amount) VALUES "+columns.RowsOf(len(part), width)+
 			d.Merge("channel_id", "survey", "currency", "day")+"amount = amount + "+d.Fresh("amount"), args...)
@@ -126,8 +147,8 @@ func readSpent(ctx context.Context, from selecter, u *people.Usage, channels []a
 	return nil
 }
 
-// readPrices reads the prices.
-func (s *Store) readPrices(ctx context.Context) error {
+// read reads the prices.
+func (s *priceStore) read(ctx context.Context) error {
 	var rows []struct {
 		Channel string `db:"channel"`
 		Rules   string `db:"rules"`
@@ -148,56 +169,53 @@ func (s *Store) readPrices(ctx context.Context) error {
 }
 
 // Prices implements [people.Prices].
-func (s *Store) Prices() map[string]*people.Tariff { return *s.prices.Load() }
+func (s *priceStore) Prices() map[string]*people.Tariff { return *s.prices.Load() }
 
 // PutPrice implements [people.Prices].
-func (s *Store) PutPrice(ctx context.Context, channel string, p *people.Price) error {
-	return s.change(ctx, &priceChange{s, channel, p})
+func (s *priceStore) PutPrice(ctx context.Context, channel string, p *people.Price) error {
+	return change(ctx, s.DB, &priceChange{s, channel, p})
 }
 
 // DeletePrice implements [people.Prices].
-func (s *Store) DeletePrice(ctx context.Context, channel string) error {
+func (s *priceStore) DeletePrice(ctx context.Context, channel string) error {
 	if s.Prices()[channel] == nil {
 		return weir.Errorf(weir.CodeNotFound, "channel %q has no price", channel)
 	}
-	return s.change(ctx, &priceChange{s, channel, nil})
+	return change(ctx, s.DB, &priceChange{s, channel, nil})
 }
 
-// priceChange is the work of [Store.PutPrice] and [Store.DeletePrice].
+// priceChange is the work of [priceStore.PutPrice] and [priceStore.DeletePrice].
 type priceChange struct {
-	s       *Store
+	s       *priceStore
 	channel string
 	to      *people.Price // nil: delete it
 }
 
 // Write implements [commit.Work].
 func (w *priceChange) Write(t *commit.Tx, r *commit.Request) error {
-	g := w.s.gate
 	currency := ""
 	if w.to != nil {
 		currency = w.to.Currency
 	}
-	now := maps.Clone(w.s.Limits())
-	maps.Copy(now, g.limited)
-	maps.DeleteFunc(now, func(_ string, l *people.Limit) bool { return l == nil })
+	now := w.s.limits.now()
 	if name := people.UsesPrice(now, w.channel, currency); name != "" {
 		r.Refuse(weir.Errorf(weir.CodeConflict, "the limit %s counts %s over channel %s: delete the limit first, or set it to another currency", name, now[name].Currency, w.channel))
 		return nil
 	}
-	if g.priced == nil {
-		g.priced = map[string]*people.Tariff{}
+	if w.s.priced == nil {
+		w.s.priced = map[string]*people.Tariff{}
 	}
 	if w.to == nil {
 		t.AddOnce("DELETE FROM prices WHERE channel = ?", w.channel)
-		g.priced[w.channel] = nil
+		w.s.priced[w.channel] = nil
 		return nil
 	}
-	g.priced[w.channel] = people.NewTariff(w.to)
+	w.s.priced[w.channel] = people.NewTariff(w.to)
 	return writeRules(t, "prices", "channel", w.channel, w.to, r.At, pricesStep)
 }
 
 // Spending implements [people.Prices].
-func (s *Store) Spending(ctx context.Context, from, to int, after *people.Spending, limit int) ([]people.Spending, error) {
+func (s *priceStore) Spending(ctx context.Context, from, to int, after *people.Spending, limit int) ([]people.Spending, error) {
 	var rows []struct {
 		Channel  int64  `db:"channel_id"`
 		Survey   string `db:"survey"`

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"weir"
@@ -78,8 +79,34 @@ const (
 	purposesStep = 24
 )
 
-// readPurposes reads the purposes.
-func (s *Store) readPurposes(ctx context.Context) error {
+// purposeStore keeps the purposes.
+type purposeStore struct {
+	*commit.DB
+	current atomic.Pointer[purposes]
+	changed map[string]*stored // by the batch; used on the writer's goroutine only
+}
+
+// begin begins a batch.
+func (s *purposeStore) begin() { s.changed = nil }
+
+// now returns the purposes as this batch leaves them.
+func (s *purposeStore) now() *purposes {
+	now := s.current.Load()
+	if len(s.changed) > 0 {
+		now = now.with(s.changed)
+	}
+	return now
+}
+
+// committed keeps the changes of a batch.
+func (s *purposeStore) committed() {
+	if len(s.changed) > 0 {
+		s.current.Store(s.current.Load().with(s.changed))
+	}
+}
+
+// read reads the purposes.
+func (s *purposeStore) read(ctx context.Context) error {
 	var rows []struct {
 		Name    string `db:"name"`
 		Rules   string `db:"rules"`
@@ -100,37 +127,37 @@ func (s *Store) readPurposes(ctx context.Context) error {
 		}
 		byName[r.Name] = &stored{compiled, r.Deleted}
 	}
-	s.purposes.Store(newPurposes(byName))
+	s.current.Store(newPurposes(byName))
 	return nil
 }
 
 // Purposes implements [people.Purposes].
-func (s *Store) Purposes() map[string]*people.Purpose { return s.purposes.Load().live }
+func (s *purposeStore) Purposes() map[string]*people.Purpose { return s.current.Load().live }
 
 // PutPurpose implements [people.Purposes].
-func (s *Store) PutPurpose(ctx context.Context, name string, p *people.Purpose) error {
-	return s.change(ctx, &purposeChange{s, name, &stored{Purpose: p}})
+func (s *purposeStore) PutPurpose(ctx context.Context, name string, p *people.Purpose) error {
+	return change(ctx, s.DB, &purposeChange{s, name, &stored{Purpose: p}})
 }
 
 // DeletePurpose implements [people.Purposes].
-func (s *Store) DeletePurpose(ctx context.Context, name string) error {
+func (s *purposeStore) DeletePurpose(ctx context.Context, name string) error {
 	known := s.Purposes()[name]
 	if known == nil {
 		return weir.Errorf(weir.CodeNotFound, "there is no purpose %q", name)
 	}
-	return s.change(ctx, &purposeChange{s, name, &stored{known, true}})
+	return change(ctx, s.DB, &purposeChange{s, name, &stored{known, true}})
 }
 
-// purposeChange is the work of [Store.PutPurpose] and [Store.DeletePurpose].
+// purposeChange is the work of [purposeStore.PutPurpose] and [purposeStore.DeletePurpose].
 type purposeChange struct {
-	s    *Store
+	s    *purposeStore
 	name string
 	to   *stored
 }
 
 // Write implements [commit.Work].
 func (w *purposeChange) Write(t *commit.Tx, r *commit.Request) error {
-	if live := w.s.gate.now().live; !w.to.deleted && live[w.name] == nil && len(live) >= people.MaxPurposes {
+	if live := w.s.now().live; !w.to.deleted && live[w.name] == nil && len(live) >= people.MaxPurposes {
 		r.Refuse(weir.Errorf(weir.CodeConflict, "there are %d purposes, the most that are possible", len(live)))
 		return nil
 	}
@@ -146,9 +173,9 @@ func (w *purposeChange) Write(t *commit.Tx, r *commit.Request) error {
 	t.AddOnce("INSERT INTO purposes (name, rules, deleted, changed_at) VALUES "+columns.Marks(4)+d.Merge("name")+strings.Join(set, ", "),
 		w.name, string(rules), columns.Number(w.to.deleted), columns.Micros(r.At))
 	t.Add(oldestSQL, purposesStep, purposesStep)
-	if w.s.gate.changed == nil {
-		w.s.gate.changed = map[string]*stored{}
+	if w.s.changed == nil {
+		w.s.changed = map[string]*stored{}
 	}
-	w.s.gate.changed[w.name] = w.to
+	w.s.changed[w.name] = w.to
 	return nil
 }

@@ -24,32 +24,41 @@ type skipKey struct {
 // skips counts suppressed and delayed contacts.
 type skips struct{ suppressed, delayed int64 }
 
-// Skipped implements contacts.Gate.
-func (g *Gate) Skipped(c *weir.Contact, at time.Time) {
-	if g.skipped == nil {
-		g.skipped = map[skipKey]skips{}
+// skipStore counts contacts that rules have suppressed or delayed.
+type skipStore struct {
+	*commit.DB
+	skipped map[skipKey]skips // by the batch; used on the writer's goroutine only
+}
+
+// begin begins a batch.
+func (s *skipStore) begin() { s.skipped = nil }
+
+// count counts a contact.
+func (s *skipStore) count(c *weir.Contact, at time.Time) {
+	if s.skipped == nil {
+		s.skipped = map[skipKey]skips{}
 	}
 	k := skipKey{c.Channel, c.Survey, c.Receipt.Rule, people.DayOf(at)}
-	n := g.skipped[k]
+	n := s.skipped[k]
 	if c.State == weir.Done {
 		n.suppressed++
 	} else {
 		n.delayed++
 	}
-	g.skipped[k] = n
+	s.skipped[k] = n
 }
 
-// writeSkipped adds what the batch has skipped.
-func (g *Gate) writeSkipped(t *commit.Tx) {
+// write adds what the batch has skipped.
+func (s *skipStore) write(t *commit.Tx) {
 	const width = 6
-	keys := slices.SortedFunc(maps.Keys(g.skipped), func(a, b skipKey) int {
+	keys := slices.SortedFunc(maps.Keys(s.skipped), func(a, b skipKey) int {
 		return cmp.Or(cmp.Compare(a.channel, b.channel), cmp.Compare(a.survey, b.survey), cmp.Compare(a.rule, b.rule), cmp.Compare(a.day, b.day))
 	})
 	d := t.Dialect()
 	for part := range slices.Chunk(keys, columns.KeysPerList) {
 		args := make([]any, 0, width*len(part))
 		for _, k := range part {
-			n := g.skipped[k]
+			n := s.skipped[k]
 			args = append(args, int64(k.channel), k.survey, k.rule, k.day, n.suppressed, n.delayed)
 		}
 		t.Add("INSERT INTO skipped (channel_id, survey, rule_name, day, suppressed, waited) VALUES "+columns.RowsOf(len(part), width)+
@@ -58,7 +67,7 @@ func (g *Gate) writeSkipped(t *commit.Tx) {
 }
 
 // Skipped implements [people.SkipCounter].
-func (s *Store) Skipped(ctx context.Context, f people.SkippedFilter, limit int) ([]people.Skipped, error) {
+func (s *skipStore) Skipped(ctx context.Context, f people.SkippedFilter, limit int) ([]people.Skipped, error) {
 	text, args := "SELECT channel_id, survey, rule_name, SUM(suppressed) AS suppressed, SUM(waited) AS waited FROM skipped WHERE day >= ? AND day <= ?", []any{f.From, f.To}
 	if f.Channel != 0 {
 		text, args = text+" AND channel_id = ?", append(args, int64(f.Channel))

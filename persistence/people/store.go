@@ -19,12 +19,7 @@ package people
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-	"slices"
-	"sync/atomic"
+	"encoding/json"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -42,38 +37,40 @@ var (
 	_ commit.Part   = (*Gate)(nil)
 )
 
-// Store keeps consents, purposes and when people were contacted.
+// Store keeps consents, purposes and when people were contacted. Each part has its own file.
 type Store struct {
-	*commit.DB
-	keys     []people.Key // the first is that of new states; used after [Store.OpenPeople] only
-	zones    people.Zones
-	purposes atomic.Pointer[purposes]
-	limits   atomic.Pointer[map[string]*people.Limit]
-	used     atomic.Pointer[map[string]people.LimitUse]
-	prices   atomic.Pointer[map[string]*people.Tariff]
-	gate     *Gate
-	// Queue takes the answers to messages.
-	Queue Queue
+	*keyring
+	*consentStore
+	*purposeStore
+	*limitStore
+	*priceStore
+	*skipStore
+	*historyStore
+	*messageStore
+	gate *Gate
 }
 
 // New returns the consents and purposes in a database.
 func New(db *commit.DB) *Store {
-	s := &Store{DB: db}
-	s.gate = &Gate{store: s, limits: limits{channels: map[string][]weir.ChannelID{}}, InFlight: func(weir.ChannelID) int { return 0 }}
-	s.limits.Store(&map[string]*people.Limit{})
-	s.used.Store(&map[string]people.LimitUse{})
-	s.prices.Store(&map[string]*people.Tariff{})
-	s.purposes.Store(newPurposes(nil))
+	keys := &keyring{db: db}
+	consents, purposes, limits := &consentStore{DB: db, keyring: keys}, &purposeStore{DB: db}, newLimitStore(db)
+	purposes.current.Store(newPurposes(nil))
+	s := &Store{
+		keyring: keys, consentStore: consents, purposeStore: purposes, limitStore: limits, priceStore: newPriceStore(db, limits), skipStore: &skipStore{DB: db},
+		historyStore: &historyStore{DB: db, keyring: keys, purposes: purposes},
+		messageStore: &messageStore{DB: db, keyring: keys, consents: consents, purposes: purposes},
+	}
+	s.gate = &Gate{keyring: keys, consents: consents, purposes: purposes, limits: limits, prices: s.priceStore, skips: s.skipStore}
 	return s
 }
 
 // Gate returns what judges the claims of all batches, and has a part in each.
 func (s *Store) Gate() *Gate { return s.gate }
 
-// keyRow is a row of people_keys.
-type keyRow struct {
-	ID     string `db:"id"`
-	Secret string `db:"secret"` // hexadecimal; empty: the key is configured
+// Connect gives the store of contacts: inFlight returns how many contacts of a channel are in
+// flight, as they were committed last, and queue takes the answers to messages.
+func (s *Store) Connect(inFlight func(weir.ChannelID) int, queue Queue) {
+	s.inFlight, s.queue = inFlight, queue
 }
 
 // OpenPeople reads the purposes, prices and limits, and makes the keys of addresses known: the configured ones, of which the first is
@@ -81,72 +78,21 @@ type keyRow struct {
 // the owner of the database, before anything is claimed. An error says that a key is
 // missing, without which those who refused would be contacted again.
 func (s *Store) OpenPeople(ctx context.Context, configured [][]byte) error {
-	if err := s.openKeys(ctx, configured); err != nil {
+	if err := s.keyring.open(ctx, configured); err != nil {
 		return err
 	}
-	if err := s.readPurposes(ctx); err != nil {
+	if err := s.purposeStore.read(ctx); err != nil {
 		return err
 	}
-	if err := s.readPrices(ctx); err != nil {
+	if err := s.priceStore.read(ctx); err != nil {
 		return err
 	}
-	return s.readLimits(ctx)
-}
-
-func (s *Store) openKeys(ctx context.Context, configured [][]byte) error {
-	var rows []keyRow
-	if err := s.Read.SelectContext(ctx, &rows, "SELECT id, secret FROM people_keys ORDER BY created_at, id"); err != nil {
-		return s.Failure("read the keys of people", err)
-	}
-	keys := make([]people.Key, 0, len(configured)+len(rows))
-	for _, secret := range configured {
-		digest := sha256.Sum256(secret) // a text of any length
-		keys = append(keys, people.NewKey(digest[:]))
-	}
-	for _, r := range rows {
-		if slices.ContainsFunc(keys, func(k people.Key) bool { return k.ID() == r.ID }) {
-			continue
-		}
-		secret, err := hex.DecodeString(r.Secret)
-		if err != nil || len(secret) == 0 {
-			var n int64
-			if err := s.Read.GetContext(ctx, &n, "SELECT COUNT(*) FROM consents WHERE key_id = ?", r.ID); err != nil {
-				return s.Failure("count what a key has hashed", err)
-			}
-			return fmt.Errorf("the key %s of people is missing: set WEIR_PEOPLE_KEY to it, as before, or add it behind the new one; "+
-				"without it %d recorded refusals and consents could not be found, and people who refused would be contacted", r.ID, n)
-		}
-		keys = append(keys, people.NewKey(secret))
-	}
-	if len(keys) == 0 {
-		secret := make([]byte, 32)
-		if _, err := rand.Read(secret); err != nil {
-			return err
-		}
-		keys = append(keys, people.NewKey(secret))
-		if err := s.addKey(ctx, keys[0].ID(), hex.EncodeToString(secret)); err != nil {
-			return err
-		}
-	} else if !slices.ContainsFunc(rows, func(r keyRow) bool { return r.ID == keys[0].ID() }) { // a new configured one
-		if err := s.addKey(ctx, keys[0].ID(), ""); err != nil {
-			return err
-		}
-	}
-	s.keys = keys
-	return nil
-}
-
-func (s *Store) addKey(ctx context.Context, id, secret string) error {
-	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
-		_, err := tx.ExecContext(ctx, "INSERT INTO people_keys (id, secret, created_at) VALUES "+columns.Marks(3), id, secret, columns.Micros(time.Now()))
-		return err
-	})
-	return s.Failure("keep a key of people", err)
+	return s.limitStore.read(ctx)
 }
 
 // change has the writer do a small work, and waits for it.
-func (s *Store) change(ctx context.Context, w commit.Work) error {
-	call, err := s.NewCall(ctx, &commit.Request{Work: w, Rows: 1, Bytes: 1000})
+func change(ctx context.Context, db *commit.DB, w commit.Work) error {
+	call, err := db.NewCall(ctx, &commit.Request{Work: w, Rows: 1, Bytes: 1000})
 	if err != nil {
 		return err
 	}
@@ -154,11 +100,35 @@ func (s *Store) change(ctx context.Context, w commit.Work) error {
 	return call.Wait()
 }
 
-// hashes returns the hashes of an address under every key.
-func (s *Store) hashes(address string) []people.Hash {
-	out := make([]people.Hash, len(s.keys))
-	for i, k := range s.keys {
-		out[i] = k.Hash(address)
+// purge deletes the oldest rows from before an instant, about limit at most, and returns how
+// many. oldest finds the latest instant of those.
+func purge(ctx context.Context, db *commit.DB, oldest, remove string, before time.Time, limit int) (int, error) {
+	var n int64
+	err := db.Transaction(ctx, func(tx *sqlx.Tx) error {
+		var last int64
+		err := tx.GetContext(ctx, &last, oldest, columns.Micros(before), limit)
+		if err != nil || last == 0 {
+			return err
+		}
+		r, err := tx.ExecContext(ctx, remove, last)
+		if err != nil {
+			return err
+		}
+		n, err = r.RowsAffected()
+		return err
+	})
+	return int(n), err
+}
+
+// writeRules sets the row of a limit or a price, and keeps programs away that do not know it.
+func writeRules(t *commit.Tx, table, key, name string, rules any, at time.Time, step int) error {
+	text, err := json.Marshal(rules)
+	if err != nil {
+		return err
 	}
-	return out
+	d := t.Dialect()
+	t.AddOnce("INSERT INTO "+table+" ("+key+", rules, changed_at) VALUES "+columns.Marks(3)+d.Merge(key)+
+		"rules = "+d.Fresh("rules")+", changed_at = "+d.Fresh("changed_at"), name, string(text), columns.Micros(at))
+	t.Add(oldestSQL, step, step)
+	return nil
 }

@@ -66,6 +66,7 @@ type Dashboard struct {
 	origins         *http.CrossOriginProtection
 	routes          map[string]http.Handler
 	nav             []navItem
+	names           *nameLogins
 }
 
 // fragment is the current state of a live region.

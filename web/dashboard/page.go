@@ -341,7 +341,7 @@ func (d *Dashboard) setFlash(v *visit, w http.ResponseWriter, f flash) {
 	if len(text) > maxFlash {
 		text = strings.ToValidUTF8(text[:maxFlash], "") + "…"
 	}
-	http.SetCookie(w, d.cookie(v.r, flashCookie, mark+url.QueryEscape(text), time.Minute))
+	http.SetCookie(w, v.cookie(flashCookie, mark+url.QueryEscape(text), time.Minute))
 }
 
 // takeFlash returns the flash and removes it, so that it is shown once.
@@ -350,7 +350,7 @@ func (d *Dashboard) takeFlash(v *visit, w http.ResponseWriter) *flash {
 	if err != nil || c.Value == "" {
 		return nil
 	}
-	http.SetCookie(w, d.cookie(v.r, flashCookie, "", -time.Second))
+	http.SetCookie(w, v.cookie(flashCookie, "", -time.Second))
 	text, err := url.QueryUnescape(c.Value[1:])
 	if err != nil || text == "" {
 		return nil

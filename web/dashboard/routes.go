@@ -25,6 +25,7 @@ func New(o Options) (*Dashboard, error) {
 		chartCache:      newCache[*charts](chartsLife), skippedCache: newCache[[]skippedRow](chartsLife), surveyCache: newCache[[]surveyCard](chartsLife),
 		origins: http.NewCrossOriginProtection(), routes: map[string]http.Handler{},
 	}
+	d.names = &nameLogins{o.Names, o.Sessions, o.GroupsWithScopes, o.Record, o.Logger}
 	var err error
 	if d.files, err = readFiles(); err != nil {
 		return nil, err
@@ -339,8 +340,8 @@ func (d *Dashboard) route() error {
 	}
 	d.routes["GET /login"] = d.withoutSession(d.loginPage)
 	d.routes["POST /login"] = d.withoutSession(d.login)
-	d.routes["GET "+namePath] = d.withoutSession(d.startLogin)
-	d.routes["GET "+namePath+"/callback"] = d.withoutSession(d.finishLogin)
+	d.routes["GET "+namePath] = d.withoutSession(d.names.start)
+	d.routes["GET "+namePath+"/callback"] = d.withoutSession(d.names.finish)
 	d.routes["POST /logout"] = d.withoutSession(d.logout)
 	d.routes["POST /theme"] = d.withoutSession(d.changeTheme)
 	d.routes["GET /assets/{file}"] = http.HandlerFunc(d.files.serve)

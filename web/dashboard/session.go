@@ -43,7 +43,7 @@ type loginForm struct {
 }
 
 func (d *Dashboard) loginForm(v *visit, next, wrong string) loginForm {
-	return loginForm{Next: next, Wrong: wrong, Name: d.nameLogin(v, next)}
+	return loginForm{Next: next, Wrong: wrong, Name: d.names.form(v, next)}
 }
 
 // login begins a session. The API checks the token and limits the attempts per
@@ -64,7 +64,7 @@ func (d *Dashboard) login(v *visit, w http.ResponseWriter) error {
 	}
 	switch status, p := statusOf(err); {
 	case err == nil:
-		http.SetCookie(w, d.cookie(v.r, sessionCookie, session, auth.SessionLife))
+		http.SetCookie(w, v.cookie(sessionCookie, session, auth.SessionLife))
 		d.redirect(w, next)
 		return nil
 	case status == http.StatusUnauthorized:
@@ -85,13 +85,13 @@ func (d *Dashboard) logout(v *visit, w http.ResponseWriter) error {
 	err := v.readIdentity()
 	if err == nil && v.session {
 		if err = d.Sessions.End(v.r.Context(), v.token); err == nil && v.Person() != "" {
-			d.record(v, openid.Person{ID: v.Who.Token}, "log-out", http.StatusOK, "")
+			d.names.record(v, openid.Person{ID: v.Who.Token}, "log-out", http.StatusOK, "")
 		}
 	}
 	if status, _ := statusOf(err); err != nil && status != http.StatusUnauthorized {
 		return err
 	}
-	http.SetCookie(w, d.cookie(v.r, sessionCookie, "", -time.Second))
+	http.SetCookie(w, v.cookie(sessionCookie, "", -time.Second))
 	d.redirect(w, "/login")
 	return nil
 }
@@ -104,7 +104,7 @@ func (d *Dashboard) changeTheme(v *visit, w http.ResponseWriter) error {
 	if theme == "" {
 		life = -time.Second
 	}
-	http.SetCookie(w, d.cookie(v.r, themeCookie, theme, life))
+	http.SetCookie(w, v.cookie(themeCookie, theme, life))
 	d.redirect(w, localPath(v.r.PostFormValue("back")))
 	return nil
 }
@@ -113,7 +113,7 @@ func (d *Dashboard) changeTheme(v *visit, w http.ResponseWriter) error {
 // which asked for a fragment, gets a 401 and loads its page again.
 func (d *Dashboard) toLogin(v *visit, w http.ResponseWriter) {
 	if _, err := v.r.Cookie(sessionCookie); err == nil {
-		http.SetCookie(w, d.cookie(v.r, sessionCookie, "", -time.Second))
+		http.SetCookie(w, v.cookie(sessionCookie, "", -time.Second))
 	}
 	if v.Fragment() {
 		w.WriteHeader(http.StatusUnauthorized)

@@ -83,10 +83,10 @@ const (
 
 // cookie returns a cookie that no request from another site carries and no script
 // can read.
-func (d *Dashboard) cookie(r *http.Request, name, value string, life time.Duration) *http.Cookie {
+func (v *visit) cookie(name, value string, life time.Duration) *http.Cookie {
 	return &http.Cookie{ //nolint:gosec // Secure where people use https
-		Name: name, Value: value, Path: cmp.Or(d.Prefix, "/"), HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		Secure: r.TLS != nil || strings.HasPrefix(strings.ToLower(d.PublicURL), "https:"), MaxAge: max(-1, int(life.Seconds())),
+		Name: name, Value: value, Path: cmp.Or(v.d.Prefix, "/"), HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: v.r.TLS != nil || strings.HasPrefix(strings.ToLower(v.d.PublicURL), "https:"), MaxAge: max(-1, int(life.Seconds())),
 	}
 }
 

@@ -35,16 +35,22 @@ type LimitList struct {
 
 const limitPath = "/v1/limits/{name}"
 
-// limitRoutes returns the routes of limits.
-func (r *routes) limitRoutes() []*route.Route {
+// limitRoutes serves limits.
+type limitRoutes struct {
+	limits   people.Limits
+	prices   people.Prices
+	channels ChannelReader
+}
+
+func (r *limitRoutes) table() []*route.Route {
 	view := route.TypeOf[LimitView]()
 	return []*route.Route{
 		{
-			Method: "GET", Path: "/v1/limits", ID: "list-limits", Tag: "limits", Summary: "List limits", Handle: r.listLimits,
+			Method: "GET", Path: "/v1/limits", ID: "list-limits", Tag: "limits", Summary: "List limits", Handle: r.list,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "all of them", Body: route.TypeOf[LimitList]()}},
 		},
 		{
-			Method: "GET", Path: limitPath, ID: "get-limit", Tag: "limits", Summary: "Get a limit", Handle: r.getLimit,
+			Method: "GET", Path: limitPath, ID: "get-limit", Tag: "limits", Summary: "Get a limit", Handle: r.get,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the limit", Body: view}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
@@ -52,20 +58,20 @@ func (r *routes) limitRoutes() []*route.Route {
 			Method: "PUT", Path: limitPath, ID: "put-limit", Tag: "limits", Summary: "Set a limit that channels share",
 			Description: "It bounds what its channels do together, such as the numbers of one account at a provider. It is looked at in the transaction that claims a contact: it is never exceeded, also not after a crash. " +
 				"A channel may have several limits; a contact is claimed if all of them have room.",
-			Body: route.TypeOf[people.Limit](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.putLimit,
+			Body: route.TypeOf[people.Limit](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.put,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "set", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}},
 			Codes:   []weir.Code{weir.CodeConflict},
 		},
 		{
-			Method: "DELETE", Path: limitPath, ID: "delete-limit", Tag: "limits", Summary: "Delete a limit", Handle: r.deleteLimit,
+			Method: "DELETE", Path: limitPath, ID: "delete-limit", Tag: "limits", Summary: "Delete a limit", Handle: r.remove,
 			Answers: []route.Answer{{Status: http.StatusNoContent, Description: "deleted"}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
 	}
 }
 
-func (r *routes) limitView(name string, l *people.Limit) LimitView {
-	use := r.Store.LimitUse()[name]
+func (r *limitRoutes) view(name string, l *people.Limit) LimitView {
+	use := r.limits.LimitUse()[name]
 	v := LimitView{Name: name, Limit: *l, InFlightNow: use.InFlight, NewPeople: use.People}
 	if l.CountsMoney() {
 		v.MoneyToday, v.MoneyMonth, v.MoneySpent = use.Today.String(), use.Month.String(), use.Spent.String()
@@ -73,25 +79,25 @@ func (r *routes) limitView(name string, l *people.Limit) LimitView {
 	return v
 }
 
-func (r *routes) listLimits(_ *route.Call) (route.Reply, error) {
-	known := r.Store.Limits()
+func (r *limitRoutes) list(_ *route.Call) (route.Reply, error) {
+	known := r.limits.Limits()
 	out := LimitList{Limits: make([]LimitView, 0, len(known))}
 	for _, name := range slices.Sorted(maps.Keys(known)) {
-		out.Limits = append(out.Limits, r.limitView(name, known[name]))
+		out.Limits = append(out.Limits, r.view(name, known[name]))
 	}
 	return route.Reply{Status: http.StatusOK, Body: out}, nil
 }
 
-func (r *routes) getLimit(c *route.Call) (route.Reply, error) {
+func (r *limitRoutes) get(c *route.Call) (route.Reply, error) {
 	name := c.Request.PathValue("name")
-	l := r.Store.Limits()[name]
+	l := r.limits.Limits()[name]
 	if l == nil {
 		return route.Reply{}, weir.Errorf(weir.CodeNotFound, "there is no limit %q", name)
 	}
-	return route.Reply{Status: http.StatusOK, Body: r.limitView(name, l)}, nil
+	return route.Reply{Status: http.StatusOK, Body: r.view(name, l)}, nil
 }
 
-func (r *routes) putLimit(c *route.Call) (route.Reply, error) {
+func (r *limitRoutes) put(c *route.Call) (route.Reply, error) {
 	name := c.Request.PathValue("name")
 	if !people.ValidPurposeName(name) {
 		c.Errors.Add("/name", "format", "must be 1 to 63 characters of a-z, 0-9, underscore and hyphen, begin with a letter or digit, and not be %s", people.AllPurposes)
@@ -116,11 +122,11 @@ func (r *routes) putLimit(c *route.Call) (route.Reply, error) {
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
-	before := r.Store.Limits()[name]
-	if err := r.Store.PutLimit(c, name, &given); err != nil {
+	before := r.limits.Limits()[name]
+	if err := r.limits.PutLimit(c, name, &given); err != nil {
 		return route.Reply{}, err
 	}
-	out := route.Reply{Status: http.StatusOK, Body: r.limitView(name, &given), Changes: []operators.FieldChange{{Field: "limit", After: limitText(&given)}}}
+	out := route.Reply{Status: http.StatusOK, Body: r.view(name, &given), Changes: []operators.FieldChange{{Field: "limit", After: limitText(&given)}}}
 	if before == nil {
 		out.Status = http.StatusCreated
 	} else {
@@ -136,10 +142,10 @@ func limitPointers() []string {
 
 // unfitChannels returns the mistakes about channels that do not exist, or have no price in the
 // limit's currency.
-func (r *routes) unfitChannels(c *route.Call, l *people.Limit) (m []weir.FieldError, err error) {
-	prices := r.Store.Prices()
+func (r *limitRoutes) unfitChannels(c *route.Call, l *people.Limit) (m []weir.FieldError, err error) {
+	prices := r.prices.Prices()
 	for i, channel := range l.Channels[:min(len(l.Channels), people.MaxLimitChannels)] {
-		_, err := r.Channels.Channel(c, channel)
+		_, err := r.channels.Channel(c, channel)
 		at := "/channels/" + strconv.Itoa(i)
 		switch price := prices[channel]; {
 		case weir.CodeOf(err) == weir.CodeNotFound:
@@ -179,8 +185,8 @@ func limitText(l *people.Limit) string {
 	return text
 }
 
-func (r *routes) deleteLimit(c *route.Call) (route.Reply, error) {
-	if err := r.Store.DeleteLimit(c, c.Request.PathValue("name")); err != nil {
+func (r *limitRoutes) remove(c *route.Call) (route.Reply, error) {
+	if err := r.limits.DeleteLimit(c, c.Request.PathValue("name")); err != nil {
 		return route.Reply{}, err
 	}
 	return route.Reply{Status: http.StatusNoContent}, nil

@@ -72,9 +72,19 @@ type PersonRespondentView struct {
 	FinishedAt  *time.Time          `json:"finished_at,omitempty" doc:"when its status became final"`
 }
 
-// personRoute returns the route that shows everything about a person.
-func (r *routes) personRoute() *route.Route {
-	return &route.Route{
+// personRoutes serves everything about a person.
+type personRoutes struct {
+	consents    people.Consents
+	history     people.History
+	purposes    people.Purposes
+	finder      *api.Finder
+	respondents RespondentFinder // nil: there are none
+	now         func() time.Time
+	zones       *people.Zones
+}
+
+func (r *personRoutes) table() []*route.Route {
+	return []*route.Route{{
 		Method: "POST", Path: "/v1/people:find", ID: "find-person", Tag: "people", Summary: "Find everything about a person",
 		Description: "What a person has said about being contacted, whether the rules allow a contact now, the contacts to the person and the messages from the person over all channels, and the surveys. " +
 			"The person is named by an address, by a contact or by a respondent, in the body, so that no address, log or history keeps it. The search is in the audit log, with the address masked.",
@@ -82,11 +92,11 @@ func (r *routes) personRoute() *route.Route {
 		Also:    []operators.Scope{operators.ScopePIIRead},
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "the person, and one page of contacts and messages", Body: route.TypeOf[PersonView]()}},
 		Codes:   []weir.Code{weir.CodeNotFound},
-	}
+	}}
 }
 
 // find shows everything about a person.
-func (r *routes) find(c *route.Call) (route.Reply, error) {
+func (r *personRoutes) find(c *route.Call) (route.Reply, error) {
 	to, err := r.addressed(c)
 	if err != nil {
 		return route.Reply{}, err
@@ -106,7 +116,7 @@ func (r *routes) find(c *route.Call) (route.Reply, error) {
 	}
 	out := PersonView{To: to}
 	canonical := people.Canonical(to)
-	states, list, err := r.Store.Consents(c, canonical, limit+1)
+	states, list, err := r.consents.Consents(c, canonical, limit+1)
 	if err != nil {
 		return route.Reply{}, err
 	}
@@ -117,17 +127,17 @@ func (r *routes) find(c *route.Call) (route.Reply, error) {
 	if out.Verdicts, err = r.verdicts(c, canonical, states); err != nil {
 		return route.Reply{}, err
 	}
-	if out.Respondents, out.MoreRespondents, err = r.respondents(c, canonical); err != nil {
+	if out.Respondents, out.MoreRespondents, err = r.surveys(c, canonical); err != nil {
 		return route.Reply{}, err
 	}
-	if out.Conversation, err = r.Finder.Page(c, r.Finder.Spellings(to), before, limit); err != nil {
+	if out.Conversation, err = r.finder.Page(c, r.finder.Spellings(to), before, limit); err != nil {
 		return route.Reply{}, err
 	}
 	return route.Reply{Status: http.StatusOK, Body: out, Changes: []operators.FieldChange{{Field: "to", After: auth.MaskNumber(to)}}}, nil
 }
 
 // addressed returns the address of the person that a request names in one of three ways.
-func (r *routes) addressed(c *route.Call) (string, error) {
+func (r *personRoutes) addressed(c *route.Call) (string, error) {
 	to, contact, respondent := strings.TrimSpace(text(c.Body, "to")), text(c.Body, "contact"), text(c.Body, "respondent")
 	named := 0
 	for _, s := range []string{text(c.Body, "to"), contact, respondent} {
@@ -149,13 +159,13 @@ func (r *routes) addressed(c *route.Call) (string, error) {
 		if err != nil {
 			return "", weir.Errorf(weir.CodeNotFound, "there is no such contact")
 		}
-		return r.Finder.AddressOf(c, ref)
+		return r.finder.AddressOf(c, ref)
 	case respondent != "":
 		id, err := surveys.ParseRespondentID(respondent)
-		if err != nil || r.Respondents == nil {
+		if err != nil || r.respondents == nil {
 			return "", weir.Errorf(weir.CodeNotFound, "there is no such respondent")
 		}
-		list, err := r.Respondents.RespondentsByID(c, []surveys.RespondentID{id})
+		list, err := r.respondents.RespondentsByID(c, []surveys.RespondentID{id})
 		if err == nil && len(list) == 0 {
 			err = weir.Errorf(weir.CodeNotFound, "there is no respondent %s", id)
 		}
@@ -168,13 +178,13 @@ func (r *routes) addressed(c *route.Call) (string, error) {
 }
 
 // verdicts returns what the rules of each purpose say about a person now.
-func (r *routes) verdicts(c *route.Call, canonical string, states []people.State) ([]VerdictView, error) {
-	now := r.Now()
-	before, err := r.Store.Contacted(c, canonical, now)
+func (r *personRoutes) verdicts(c *route.Call, canonical string, states []people.State) ([]VerdictView, error) {
+	now := r.now()
+	before, err := r.history.Contacted(c, canonical, now)
 	if err != nil {
 		return nil, err
 	}
-	known := r.Store.Purposes()
+	known := r.purposes.Purposes()
 	names := []string{people.DefaultPurpose}
 	for name := range known {
 		if name != people.DefaultPurpose {
@@ -194,15 +204,15 @@ func (r *routes) verdicts(c *route.Call, canonical string, states []people.State
 	return out, nil
 }
 
-// respondents returns the person as a respondent of surveys.
-func (r *routes) respondents(c *route.Call, canonical string) (views []PersonRespondentView, more bool, err error) {
+// surveys returns the person as a respondent of surveys.
+func (r *personRoutes) surveys(c *route.Call, canonical string) (views []PersonRespondentView, more bool, err error) {
 	views = []PersonRespondentView{}
-	if r.Respondents == nil {
+	if r.respondents == nil {
 		return views, false, nil
 	}
 	var list []surveys.Respondent
 	for _, number := range people.Numbers(canonical) {
-		some, err := r.Respondents.ByPhone(c, number, maxRespondents+1)
+		some, err := r.respondents.ByPhone(c, number, maxRespondents+1)
 		if err != nil {
 			return nil, false, err
 		}
@@ -214,7 +224,7 @@ func (r *routes) respondents(c *route.Call, canonical string) (views []PersonRes
 	}
 	for i := range list {
 		is := &list[i]
-		s, err := r.Respondents.SurveyByID(c, is.Survey)
+		s, err := r.respondents.SurveyByID(c, is.Survey)
 		if weir.CodeOf(err) == weir.CodeNotFound || err == nil && s.Deleting {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"weir"
 	"weir/operators"
@@ -44,16 +45,22 @@ type SpendingList struct {
 
 const pricePath = "/v1/prices/{channel}"
 
-// priceRoutes returns the routes of prices.
-func (r *routes) priceRoutes() []*route.Route {
+// priceRoutes serves prices, and what was spent.
+type priceRoutes struct {
+	prices   people.Prices
+	channels ChannelReader
+	now      func() time.Time
+}
+
+func (r *priceRoutes) table() []*route.Route {
 	view := route.TypeOf[PriceView]()
 	return []*route.Route{
 		{
-			Method: "GET", Path: "/v1/prices", ID: "list-prices", Tag: "limits", Summary: "List prices", Handle: r.listPrices,
+			Method: "GET", Path: "/v1/prices", ID: "list-prices", Tag: "limits", Summary: "List prices", Handle: r.list,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "all of them", Body: route.TypeOf[PriceList]()}},
 		},
 		{
-			Method: "GET", Path: pricePath, ID: "get-price", Tag: "limits", Summary: "Get the price of a channel", Handle: r.getPrice,
+			Method: "GET", Path: pricePath, ID: "get-price", Tag: "limits", Summary: "Get the price of a channel", Handle: r.get,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the price", Body: view}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
@@ -61,12 +68,12 @@ func (r *routes) priceRoutes() []*route.Route {
 			Method: "PUT", Path: pricePath, ID: "put-price", Tag: "limits", Summary: "Set what contacts over a channel cost",
 			Description: "From then on each claim reserves what it is expected to cost, and its end corrects that: by the provider's own price if it reports one, by the seconds of a call otherwise. " +
 				"What was spent counts for limits of money, which are never exceeded by what is reserved.",
-			Body: route.TypeOf[people.Price](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.putPrice,
+			Body: route.TypeOf[people.Price](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.put,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "set", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}},
 			Codes:   []weir.Code{weir.CodeConflict, weir.CodeNotFound},
 		},
 		{
-			Method: "DELETE", Path: pricePath, ID: "delete-price", Tag: "limits", Summary: "Delete the price of a channel", Handle: r.deletePrice,
+			Method: "DELETE", Path: pricePath, ID: "delete-price", Tag: "limits", Summary: "Delete the price of a channel", Handle: r.remove,
 			Answers: []route.Answer{{Status: http.StatusNoContent, Description: "deleted"}},
 			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
 		},
@@ -76,14 +83,14 @@ func (r *routes) priceRoutes() []*route.Route {
 			Query: append([]httpjson.Parameter{
 				{Name: "days", Kind: "integer", Minimum: 1, Maximum: 1000, Default: int64(30), Description: "how many days, today the last"},
 			}, route.Paging(1000, 1000)...),
-			Handle:  r.listSpending,
+			Handle:  r.spending,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[SpendingList]()}},
 		},
 	}
 }
 
-func (r *routes) listPrices(_ *route.Call) (route.Reply, error) {
-	known := r.Store.Prices()
+func (r *priceRoutes) list(_ *route.Call) (route.Reply, error) {
+	known := r.prices.Prices()
 	out := PriceList{Prices: make([]PriceView, 0, len(known))}
 	for _, channel := range slices.Sorted(maps.Keys(known)) {
 		view := PriceView{channel, *known[channel].Price}
@@ -93,18 +100,18 @@ func (r *routes) listPrices(_ *route.Call) (route.Reply, error) {
 	return route.Reply{Status: http.StatusOK, Body: out}, nil
 }
 
-func (r *routes) getPrice(c *route.Call) (route.Reply, error) {
+func (r *priceRoutes) get(c *route.Call) (route.Reply, error) {
 	channel := c.Request.PathValue("channel")
-	known := r.Store.Prices()[channel]
+	known := r.prices.Prices()[channel]
 	if known == nil {
 		return route.Reply{}, weir.Errorf(weir.CodeNotFound, "channel %q has no price", channel)
 	}
 	return route.Reply{Status: http.StatusOK, Body: PriceView{channel, *known.Price}}, nil
 }
 
-func (r *routes) putPrice(c *route.Call) (route.Reply, error) {
+func (r *priceRoutes) put(c *route.Call) (route.Reply, error) {
 	channel := c.Request.PathValue("channel")
-	if _, err := r.Channels.Channel(c, channel); err != nil {
+	if _, err := r.channels.Channel(c, channel); err != nil {
 		return route.Reply{}, err
 	}
 	var given people.Price
@@ -121,8 +128,8 @@ func (r *routes) putPrice(c *route.Call) (route.Reply, error) {
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
-	before := r.Store.Prices()[channel]
-	if err := r.Store.PutPrice(c, channel, &given); err != nil {
+	before := r.prices.Prices()[channel]
+	if err := r.prices.PutPrice(c, channel, &given); err != nil {
 		return route.Reply{}, err
 	}
 	out := route.Reply{Status: http.StatusOK, Body: PriceView{channel, given}, Changes: []operators.FieldChange{{Field: "price", After: priceText(&given)}}}
@@ -148,14 +155,14 @@ func priceText(p *people.Price) string {
 	return strings.Join(parts, ", ")
 }
 
-func (r *routes) deletePrice(c *route.Call) (route.Reply, error) {
-	if err := r.Store.DeletePrice(c, c.Request.PathValue("channel")); err != nil {
+func (r *priceRoutes) remove(c *route.Call) (route.Reply, error) {
+	if err := r.prices.DeletePrice(c, c.Request.PathValue("channel")); err != nil {
 		return route.Reply{}, err
 	}
 	return route.Reply{Status: http.StatusNoContent}, nil
 }
 
-func (r *routes) listSpending(c *route.Call) (route.Reply, error) {
+func (r *priceRoutes) spending(c *route.Call) (route.Reply, error) {
 	after, ok := readPlace(c.Query.Text("cursor"))
 	if !ok {
 		c.Errors.Add("/cursor", "format", "must be the next_cursor of a page before")
@@ -163,13 +170,13 @@ func (r *routes) listSpending(c *route.Call) (route.Reply, error) {
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
-	today, limit := people.DayOf(r.Now()), c.Query.Int("limit")
-	list, err := r.Store.Spending(c, today-c.Query.Int("days")+1, today, after, limit)
+	today, limit := people.DayOf(r.now()), c.Query.Int("limit")
+	list, err := r.prices.Spending(c, today-c.Query.Int("days")+1, today, after, limit)
 	if err != nil {
 		return route.Reply{}, err
 	}
 	out := SpendingList{Spending: make([]SpendingView, 0, len(list))}
-	names := channelNames{r: r, known: map[weir.ChannelID]string{}}
+	names := channelNames{r.channels, map[weir.ChannelID]string{}}
 	for _, x := range list {
 		name, err := names.of(c, x.Channel)
 		if err != nil {

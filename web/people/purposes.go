@@ -30,8 +30,13 @@ type PurposeList struct {
 
 const purposePath = "/v1/purposes/{name}"
 
-// purposeRoutes returns the routes of purposes.
-func (r *routes) purposeRoutes() []*route.Route {
+// purposeRoutes serves purposes.
+type purposeRoutes struct {
+	purposes people.Purposes
+	surveys  SurveyLister // nil: there are none
+}
+
+func (r *purposeRoutes) table() []*route.Route {
 	view := route.TypeOf[PurposeView]()
 	return []*route.Route{
 		{
@@ -60,8 +65,8 @@ func (r *routes) purposeRoutes() []*route.Route {
 	}
 }
 
-func (r *routes) list(_ *route.Call) (route.Reply, error) {
-	known := r.Store.Purposes()
+func (r *purposeRoutes) list(_ *route.Call) (route.Reply, error) {
+	known := r.purposes.Purposes()
 	out := PurposeList{Purposes: make([]PurposeView, 0, len(known))}
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		out.Purposes = append(out.Purposes, PurposeView{name, *known[name]})
@@ -69,7 +74,7 @@ func (r *routes) list(_ *route.Call) (route.Reply, error) {
 	return route.Reply{Status: http.StatusOK, Body: out}, nil
 }
 
-func (r *routes) get(c *route.Call) (route.Reply, error) {
+func (r *purposeRoutes) get(c *route.Call) (route.Reply, error) {
 	name, p, err := r.named(c)
 	if err != nil {
 		return route.Reply{}, err
@@ -78,16 +83,16 @@ func (r *routes) get(c *route.Call) (route.Reply, error) {
 }
 
 // named returns the purpose that the path names.
-func (r *routes) named(c *route.Call) (string, *people.Purpose, error) {
+func (r *purposeRoutes) named(c *route.Call) (string, *people.Purpose, error) {
 	name := c.Request.PathValue("name")
-	p := r.Store.Purposes()[name]
+	p := r.purposes.Purposes()[name]
 	if p == nil {
 		return name, nil, weir.Errorf(weir.CodeNotFound, "there is no purpose %q", name)
 	}
 	return name, p, nil
 }
 
-func (r *routes) put(c *route.Call) (route.Reply, error) {
+func (r *purposeRoutes) put(c *route.Call) (route.Reply, error) {
 	name := c.Request.PathValue("name")
 	if !people.ValidPurposeName(name) {
 		c.Errors.Add("/name", "format", "must be 1 to 63 characters of a-z, 0-9, underscore and hyphen, begin with a letter or digit, and not be %s", people.AllPurposes)
@@ -103,8 +108,8 @@ func (r *routes) put(c *route.Call) (route.Reply, error) {
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
-	before := r.Store.Purposes()[name]
-	if err := r.Store.PutPurpose(c, name, compiled); err != nil {
+	before := r.purposes.Purposes()[name]
+	if err := r.purposes.PutPurpose(c, name, compiled); err != nil {
 		return route.Reply{}, err
 	}
 	out := route.Reply{Status: http.StatusOK, Body: PurposeView{name, *compiled}, Changes: []operators.FieldChange{{Field: "rules", After: rulesText(compiled)}}}
@@ -155,7 +160,7 @@ func rulesText(p *people.Purpose) string {
 	return strings.Join(parts, "; ")
 }
 
-func (r *routes) remove(c *route.Call) (route.Reply, error) {
+func (r *purposeRoutes) remove(c *route.Call) (route.Reply, error) {
 	name, _, err := r.named(c)
 	if err != nil {
 		return route.Reply{}, err
@@ -167,7 +172,7 @@ func (r *routes) remove(c *route.Call) (route.Reply, error) {
 	if len(users) > 0 {
 		return route.Reply{}, weir.Errorf(weir.CodeConflict, "purpose %s is in use by the surveys %s", name, strings.Join(users, ", "))
 	}
-	if err := r.Store.DeletePurpose(c, name); err != nil {
+	if err := r.purposes.DeletePurpose(c, name); err != nil {
 		return route.Reply{}, err
 	}
 	return route.Reply{Status: http.StatusNoContent}, nil
@@ -177,13 +182,13 @@ func (r *routes) remove(c *route.Call) (route.Reply, error) {
 const maxUsers = 5
 
 // users lists surveys that are not done and have the purpose.
-func (r *routes) users(c *route.Call, purpose string) (names []string, err error) {
-	if r.Surveys == nil {
+func (r *purposeRoutes) users(c *route.Call, purpose string) (names []string, err error) {
+	if r.surveys == nil {
 		return nil, nil
 	}
 	states := slices.DeleteFunc(slices.Clone(surveys.States()), func(s surveys.State) bool { return s == surveys.Done })
 	for after := ""; len(names) < maxUsers; {
-		page, err := r.Surveys.Surveys(c, states, after, 100)
+		page, err := r.surveys.Surveys(c, states, after, 100)
 		if err != nil || len(page) == 0 {
 			return names, err
 		}

@@ -2,6 +2,7 @@ package people
 
 import (
 	"net/http"
+	"time"
 
 	"weir"
 	"weir/people"
@@ -26,7 +27,14 @@ type SkippedList struct {
 // maxSkipped bounds the list: surveys can be as many as clients name.
 const maxSkipped = 10_000
 
-func (r *routes) skippedRoutes() []*route.Route {
+// skippedRoutes serves how often rules have kept contacts from being dispatched.
+type skippedRoutes struct {
+	skipped  people.SkipCounter
+	channels ChannelReader
+	now      func() time.Time
+}
+
+func (r *skippedRoutes) table() []*route.Route {
 	return []*route.Route{{
 		Method: "GET", Path: "/v1/skipped", ID: "list-skipped", Tag: "people", Summary: "Count what rules have kept from being dispatched",
 		Description: "For each channel, survey and rule for the sake of the person, or limit that channels share: how many contacts were suppressed, and how often one was delayed. Claims that only wait for a shared limit of their channel are not counted.",
@@ -34,30 +42,30 @@ func (r *routes) skippedRoutes() []*route.Route {
 			{Name: "days", Kind: "integer", Minimum: 1, Maximum: 1000, Default: int64(30), Description: "how many days, today the last"},
 			{Name: "channel", Kind: "string", Description: "of this channel alone"}, {Name: "survey", Kind: "string", Description: "of this survey alone"},
 		},
-		Handle:  r.listSkipped,
+		Handle:  r.list,
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "up to 10,000 sums", Body: route.TypeOf[SkippedList]()}},
 		Codes:   []weir.Code{weir.CodeNotFound},
 	}}
 }
 
-func (r *routes) listSkipped(c *route.Call) (route.Reply, error) {
+func (r *skippedRoutes) list(c *route.Call) (route.Reply, error) {
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
-	today := people.DayOf(r.Now())
+	today := people.DayOf(r.now())
 	f := people.SkippedFilter{From: today - c.Query.Int("days") + 1, To: today, Survey: c.Query.Text("survey")}
 	if name := c.Query.Text("channel"); name != "" {
-		channel, err := r.Channels.Channel(c, name)
+		channel, err := r.channels.Channel(c, name)
 		if err != nil {
 			return route.Reply{}, err
 		}
 		f.Channel = channel.ID
 	}
-	list, err := r.Store.Skipped(c, f, maxSkipped)
+	list, err := r.skipped.Skipped(c, f, maxSkipped)
 	if err != nil {
 		return route.Reply{}, err
 	}
-	names := channelNames{r: r, known: map[weir.ChannelID]string{}}
+	names := channelNames{r.channels, map[weir.ChannelID]string{}}
 	out := SkippedList{Skipped: make([]SkippedView, 0, len(list))}
 	for _, x := range list {
 		name, err := names.of(c, x.Channel)
@@ -71,8 +79,8 @@ func (r *routes) listSkipped(c *route.Call) (route.Reply, error) {
 
 // channelNames finds the names of channels, each once.
 type channelNames struct {
-	r     *routes
-	known map[weir.ChannelID]string
+	channels ChannelReader
+	known    map[weir.ChannelID]string
 }
 
 // of returns the name of a channel; empty: it is gone.
@@ -80,7 +88,7 @@ func (n *channelNames) of(c *route.Call, id weir.ChannelID) (string, error) {
 	if name, ok := n.known[id]; ok {
 		return name, nil
 	}
-	channel, err := n.r.Channels.ChannelByID(c, id)
+	channel, err := n.channels.ChannelByID(c, id)
 	if err != nil && weir.CodeOf(err) != weir.CodeNotFound {
 		return "", err
 	}

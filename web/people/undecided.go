@@ -47,14 +47,16 @@ type DecisionView struct {
 // maxWaiting bounds how many messages are counted.
 const maxWaiting = 1000
 
-// undecidedRoutes returns the routes of messages that may be refusals.
-func (r *routes) undecidedRoutes() []*route.Route {
+// undecidedRoutes serves messages that may be refusals.
+type undecidedRoutes struct{ messages people.Messages }
+
+func (r *undecidedRoutes) table() []*route.Route {
 	return []*route.Route{
 		{
 			Method: "GET", Path: "/v1/consents:undecided", ID: "list-undecided", Tag: "people", Summary: "List messages that may be refusals",
 			Description: "Messages that contain a stop word or a usual phrase and other words besides. A person decides about each: until then nothing is recorded, and the sender may be contacted. " +
 				"They are deleted after the retention of contacts. Without pii:read addresses are masked, and the message is left out.",
-			Query: route.Paging(100, 1000), Handle: r.undecided,
+			Query: route.Paging(100, 1000), Handle: r.list,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[UndecidedList]()}},
 		},
 		{
@@ -68,18 +70,18 @@ func (r *routes) undecidedRoutes() []*route.Route {
 	}
 }
 
-func (r *routes) undecided(c *route.Call) (route.Reply, error) {
+func (r *undecidedRoutes) list(c *route.Call) (route.Reply, error) {
 	after := cursorOf(c)
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
 	limit := c.Query.Int("limit")
-	list, err := r.Store.Undecided(c, after, limit)
+	list, err := r.messages.Undecided(c, after, limit)
 	if err != nil {
 		return route.Reply{}, err
 	}
 	out := UndecidedList{Messages: make([]UndecidedView, len(list))}
-	if out.Waiting, err = r.Store.CountUndecided(c, maxWaiting); err != nil {
+	if out.Waiting, err = r.messages.CountUndecided(c, maxWaiting); err != nil {
 		return route.Reply{}, err
 	}
 	for i := range list {
@@ -101,7 +103,7 @@ func plainAddress(address string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(address, "tel:"), "other:")
 }
 
-func (r *routes) decide(c *route.Call) (route.Reply, error) {
+func (r *undecidedRoutes) decide(c *route.Call) (route.Reply, error) {
 	id, err := strconv.ParseInt(text(c.Body, "id"), 10, 64)
 	if err != nil && len(c.Errors) == 0 {
 		c.Errors.Add("/id", "format", "must be the id of a message in the list")
@@ -110,7 +112,7 @@ func (r *routes) decide(c *route.Call) (route.Reply, error) {
 		return route.Reply{}, err
 	}
 	decision := people.Decision(text(c.Body, "decision"))
-	m, state, err := r.Store.Decide(c, id, decision, c.Principal.ID())
+	m, state, err := r.messages.Decide(c, id, decision, c.Principal.ID())
 	if err != nil {
 		return route.Reply{}, err
 	}

@@ -1,4 +1,4 @@
-package web_test
+package auth_test
 
 import (
 	"context"
@@ -13,6 +13,17 @@ import (
 	"weir/persistence/storetest"
 	"weir/web/auth"
 )
+
+const apiCanary = "CANARY-api-token"
+
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// clock stands still.
+type clock struct{ now time.Time }
+
+func (c *clock) Now() time.Time { return c.now }
+
+func (c *clock) advance(d time.Duration) { c.now = c.now.Add(d) }
 
 // keeper is a gate over a store, with a clock.
 type keeper struct {

@@ -1,0 +1,267 @@
+package people
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/operators"
+	"weir/people"
+	"weir/web/auth"
+	"weir/web/httpjson"
+	"weir/web/route"
+)
+
+// ConsentBody is a consent, as in a request that records it.
+type ConsentBody struct {
+	Key     string     `json:"key,omitempty" minLength:"1" maxLength:"200" doc:"makes the request safe to repeat: a consent of the same address whose key is known is not recorded again"`
+	To      string     `json:"to" minLength:"1" maxLength:"255" doc:"phone number with its country code, or another address"`
+	Purpose string     `json:"purpose,omitempty" maxLength:"63" default:"all" doc:"for which purpose it counts; all: for every" example:"all"`
+	Status  string     `json:"status" enum:"refused,given" doc:"refused: the person does not want to be contacted; given: the person wants to be, or takes a refusal back"`
+	Source  string     `json:"source,omitempty" enum:"api,import" default:"api" doc:"where it comes from"`
+	At      *time.Time `json:"at,omitempty" doc:"when it was said; absent: now. One that is older than what is known is recorded and changes nothing"`
+	Words   string     `json:"words,omitempty" maxLength:"500" doc:"what was said, as a proof"`
+}
+
+// ConsentsBody is 1 to 1000 consents.
+type ConsentsBody struct {
+	Consents []ConsentBody `json:"consents" minItems:"1" maxItems:"1000" nullable:"false" doc:"1 to 1000 consents"`
+}
+
+// StateView is what counts of an address.
+type StateView struct {
+	Purpose string    `json:"purpose" doc:"all: of every purpose" example:"all"`
+	Status  string    `json:"status" enum:"refused,given" doc:"whether the person may be contacted"`
+	Source  string    `json:"source" enum:"word,provider,application,operator,api,import" doc:"word: a message of the person; provider: an opt-out that a provider reports; application: reported by a program that holds conversations; operator: read by an operator in a message of the person"`
+	At      time.Time `json:"at" doc:"when it was said"`
+	Version string    `json:"version" doc:"id of the consent that made it"`
+}
+
+// StateList lists states, in the order of the request.
+type StateList struct {
+	States []StateView `json:"states" nullable:"false" doc:"a state for each consent"`
+	// Unlike what waits, they may reach the person.
+	InFlight int `json:"in_flight,omitempty" doc:"contacts to people who refused that are in flight already: the providers are asked to cancel them, and some may reach the person all the same; absent: none"`
+}
+
+// ConsentSearchBody names an address.
+type ConsentSearchBody struct {
+	To    string `json:"to" minLength:"1" maxLength:"255" doc:"phone number with its country code, or another address"`
+	Limit int    `json:"limit,omitempty" minimum:"1" maximum:"1000" default:"100" doc:"most consents of the history"`
+}
+
+// ConsentEraseBody names an address.
+type ConsentEraseBody struct {
+	To string `json:"to" minLength:"1" maxLength:"255" doc:"phone number with its country code, or another address"`
+}
+
+// ErasedView is the result of an erasure.
+type ErasedView struct {
+	Erased int `json:"erased" doc:"consents from which the address was removed; 0: there were none, or it was done before"`
+}
+
+// ListedConsent is a consent in a list of everybody's.
+type ListedConsent struct {
+	To string `json:"to,omitempty" doc:"phone number, or another address; absent: it was erased"`
+	ConsentView
+}
+
+// ConsentList is a page of consents.
+type ConsentList struct {
+	Consents   []ListedConsent `json:"consents" nullable:"false" doc:"in the order in which they were recorded"`
+	NextCursor string          `json:"next_cursor,omitempty" doc:"absent on the last page"`
+}
+
+// ConsentView is an entry of the history of an address.
+type ConsentView struct {
+	ID      string    `json:"id" doc:"grows with time"`
+	Key     string    `json:"key,omitempty" doc:"idempotency key for this address; absent: none"`
+	Purpose string    `json:"purpose" doc:"all: of every purpose" example:"all"`
+	Status  string    `json:"status" enum:"refused,given" doc:"what was said"`
+	Source  string    `json:"source" enum:"word,provider,application,operator,api,import" doc:"where it comes from"`
+	At      time.Time `json:"at" doc:"when it was said"`
+	Words   string    `json:"words,omitempty" doc:"what was said"`
+	By      string    `json:"by,omitempty" doc:"who recorded it: the id of a token, or the name of a channel"`
+}
+
+// PersonConsents is what is known of an address.
+type PersonConsents struct {
+	Refused  bool          `json:"refused" doc:"contacts to the address end as suppressed"`
+	States   []StateView   `json:"states" nullable:"false" doc:"what counts, for each purpose"`
+	Consents []ConsentView `json:"consents" nullable:"false" doc:"the history, newest first"`
+}
+
+// consentRoutes serves what people said.
+type consentRoutes struct {
+	consents people.Consents
+	purposes people.Purposes
+	broker   Broker
+	now      func() time.Time
+}
+
+func (r *consentRoutes) table() []*route.Route {
+	return []*route.Route{
+		{
+			Method: "POST", Path: "/v1/consents", ID: "post-consents", Tag: "people", Summary: "Record refusals and consents",
+			Description: "1 to 1000, all or none. They are durable before the response, and a contact whose claim begins after it is not dispatched to an address that has refused: it ends as suppressed, also if it waited already. What is in flight is called off where the provider can. " +
+				"A refusal that a person sent as a message, or that a provider reports, can be taken back only by the person. The state is kept by a keyed hash of the address.",
+			Body: route.TypeOf[ConsentsBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBatchBody, Handle: r.record,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "what counts of each address now, in the order of the request", Body: route.TypeOf[StateList]()}},
+		},
+		{
+			Method: "GET", Path: "/v1/consents", ID: "list-consents", Tag: "people", Summary: "List the consents of everybody",
+			Description: "In the order in which they were recorded, as for an export. Without pii:read addresses are masked, and what was said is left out. An erased one has no address.",
+			Query:       route.Paging(1000, 1000), Handle: r.everything,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[ConsentList]()}},
+		},
+		{
+			Method: "POST", Path: "/v1/consents:erase", ID: "erase-consents", Tag: "people", Summary: "Erase a person's consents",
+			Description: "The address, what was said and the keys are removed from the history. The state stays, by a keyed hash: the person is not contacted, also if the address is imported again, and nobody can read it back. " +
+				"Contacts and respondents keep the address until they are deleted.",
+			Body: route.TypeOf[ConsentEraseBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.erase, Repeatable: true,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "erased", Body: route.TypeOf[ErasedView]()}},
+		},
+		{
+			Method: "POST", Path: "/v1/consents:search", ID: "search-consents", Tag: "people", Summary: "Find what a person has said",
+			Description: "The address is in the body so that no address, log or history keeps it. The search is in the audit log, with the address masked.",
+			Body:        route.TypeOf[ConsentSearchBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.search, Repeatable: true,
+			Also:    []operators.Scope{operators.ScopePIIRead}, // otherwise it could be found out by trial who has refused
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "what counts, and the history", Body: route.TypeOf[PersonConsents]()}},
+		},
+	}
+}
+
+// callOff calls off what is in flight to people who refused.
+func (r *consentRoutes) callOff(ctx context.Context, list []people.Consent, states []people.State) int {
+	return r.broker.CallOff(ctx, people.Withdrawn(list, states, r.purposes.Purposes()))
+}
+
+// record records consents.
+func (r *consentRoutes) record(c *route.Call) (route.Reply, error) {
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
+	}
+	given, _ := c.Body["consents"].([]any)
+	list := make([]people.Consent, 0, len(given))
+	refused := 0
+	for i, g := range given {
+		body, _ := g.(map[string]any)
+		one := people.Consent{
+			Key: text(body, "key"), Address: people.Canonical(text(body, "to")), Purpose: people.AllPurposes, Status: people.Status(text(body, "status")),
+			Source: people.FromAPI, Words: text(body, "words"), By: c.Principal.ID(),
+		}
+		if one.Key != "" {
+			one.Key = "client:" + one.Key
+		}
+		if source := text(body, "source"); source != "" {
+			one.Source = people.Source(source)
+		}
+		if at := text(body, "at"); at != "" {
+			one.At, _ = time.Parse(time.RFC3339, at) // the schema has checked it
+		}
+		if purpose := text(body, "purpose"); purpose != "" && purpose != people.AllPurposes {
+			one.Purpose = purpose
+			c.Errors.Append(people.CheckPurpose("/consents/"+strconv.Itoa(i)+"/purpose", purpose, r.purposes.Purposes())...)
+		}
+		if one.At.After(r.now()) {
+			c.Errors.Add("/consents/"+strconv.Itoa(i)+"/at", "range", "must not be in the future")
+		}
+		if one.Status == people.Refused {
+			refused++
+		}
+		list = append(list, one)
+	}
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
+	}
+	states, err := r.consents.RecordConsents(c, list)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	changes := []operators.FieldChange{{Field: "refused", After: strconv.Itoa(refused)}, {Field: "given", After: strconv.Itoa(len(list) - refused)}}
+	if len(list) == 1 {
+		only, _ := given[0].(map[string]any)
+		changes = append(changes, operators.FieldChange{Field: "to", After: auth.MaskNumber(text(only, "to"))})
+	}
+	return route.Reply{Status: http.StatusOK, Body: StateList{stateViews(states), r.callOff(c, list, states)}, Changes: changes}, nil
+}
+
+// search finds what is known of an address.
+func (r *consentRoutes) search(c *route.Call) (route.Reply, error) {
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
+	}
+	to, limit := text(c.Body, "to"), 100
+	if n, ok := c.Body["limit"].(float64); ok {
+		limit = int(n)
+	}
+	states, list, err := r.consents.Consents(c, people.Canonical(to), limit)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	return route.Reply{Status: http.StatusOK, Body: personConsents(states, list), Changes: []operators.FieldChange{{Field: "to", After: auth.MaskNumber(to)}}}, nil
+}
+
+func personConsents(states []people.State, list []people.Consent) PersonConsents {
+	out := PersonConsents{States: stateViews(states), Consents: make([]ConsentView, len(list))}
+	out.Refused, _ = people.Decide(states, people.AllPurposes)
+	for i := range list {
+		out.Consents[i] = consentView(&list[i])
+	}
+	return out
+}
+
+func consentView(x *people.Consent) ConsentView {
+	return ConsentView{
+		ID: strconv.FormatInt(x.ID, 10), Key: strings.TrimPrefix(x.Key, "client:"), Purpose: x.Purpose, Status: string(x.Status), Source: string(x.Source),
+		At: x.At, Words: x.Words, By: x.By,
+	}
+}
+
+// everything lists the consents of everybody.
+func (r *consentRoutes) everything(c *route.Call) (route.Reply, error) {
+	after := cursorOf(c)
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
+	}
+	limit := c.Query.Int("limit")
+	list, err := r.consents.AllConsents(c, after, limit)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	out := ConsentList{Consents: make([]ListedConsent, len(list))}
+	for i := range list {
+		one := ListedConsent{plainAddress(list[i].Address), consentView(&list[i])}
+		if !c.PII() {
+			one.To, one.Words, one.Key = auth.MaskNumber(one.To), "", ""
+		}
+		out.Consents[i] = one
+	}
+	if len(list) == limit {
+		out.NextCursor = strconv.FormatInt(list[limit-1].ID, 10)
+	}
+	return route.Reply{Status: http.StatusOK, Body: out}, nil
+}
+
+// erase erases the consents of a person.
+func (r *consentRoutes) erase(c *route.Call) (route.Reply, error) {
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
+	}
+	to := text(c.Body, "to")
+	n, err := r.consents.Erase(c, people.Canonical(to))
+	if err != nil {
+		return route.Reply{}, err
+	}
+	return route.Reply{Status: http.StatusOK, Body: ErasedView{n}, Changes: []operators.FieldChange{{Field: "to", After: auth.MaskNumber(to)}, {Field: "erased", After: strconv.Itoa(n)}}}, nil
+}
+
+func stateViews(states []people.State) []StateView {
+	out := make([]StateView, len(states))
+	for i, s := range states {
+		out[i] = StateView{Purpose: s.Purpose, Status: string(s.Status), Source: string(s.Source), At: s.At, Version: strconv.FormatInt(s.Version, 10)}
+	}
+	return out
+}
