@@ -257,8 +257,14 @@ func (p *Purpose) Window() time.Duration {
 // Allows reports whether neither quiet hours nor a holiday is against an instant, in any of
 // the zones.
 func (p *Purpose) Allows(at time.Time, zones []*time.Location) bool {
+	return p.Opens(at, zones).Equal(at)
+}
+
+// Opens returns the first instant, from at on, that neither quiet hours nor a holiday is
+// against in any of the zones; after 30 days without one, the end of those.
+func (p *Purpose) Opens(at time.Time, zones []*time.Location) time.Time {
 	open, _ := p.allowed(at, zones)
-	return open.Equal(at)
+	return open
 }
 
 // exempt reports whether a rule does not hold.

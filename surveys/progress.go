@@ -95,7 +95,7 @@ type Progress struct {
 	OptedOut      bool      // ended by asking not to be contacted any more, by a stop word or through the application
 	EarlyExpiries int       // times in a row that a contact expired before its window closed
 	FailedSteps   int       // times in a row that a step failed
-	DelayedUntil  time.Time // not to be started before: a step failed, or its channel had no room
+	DelayedUntil  time.Time // not to be started before: a step failed, its channel had no room, or the hours of the person are closed
 	Totals        Totals
 }
 

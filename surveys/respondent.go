@@ -391,7 +391,7 @@ func (pl *Plan) NotEnqueued(p Progress, o Outreach) Progress {
 func (pl *Plan) Why(p Progress, now time.Time) operators.Why {
 	switch {
 	case p.Status == Pending && p.DelayedUntil.After(now):
-		return operators.Why{Code: operators.WhyDelayed, Text: fmt.Sprintf("delayed until %s: its contact could not be built, or its channel had no room", operators.WhyAt(p.DelayedUntil))}
+		return operators.Why{Code: operators.WhyDelayed, Text: fmt.Sprintf("delayed until %s: outside the person's hours, its channel had no room, or its contact could not be built", operators.WhyAt(p.DelayedUntil))}
 	case p.Status != Active || p.Due(now) || p.DueAt.IsZero():
 		return operators.Why{}
 	case p.FailedSteps > 0:

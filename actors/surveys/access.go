@@ -13,6 +13,7 @@ import (
 	"weir/channels"
 	"weir/internal/failpoint"
 	"weir/operators"
+	"weir/people"
 	"weir/surveys"
 	"weir/surveys/pacing"
 )
@@ -24,6 +25,7 @@ type access struct {
 	plans    *planCache
 	findings *findings
 	brakes   *brakes
+	zones    *people.Zones
 }
 
 // compile returns the compiled definition of a survey, or what is wrong with it.

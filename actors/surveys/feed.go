@@ -273,7 +273,7 @@ func (f *feeder) startCandidates(ctx context.Context, sv *surveyState, room func
 		freeRoom = max(freeRoom, room(f.view.channelIDs[sv.plan.Channels[arm.Modes[0]]]))
 	}
 	limit := startPage
-	if len(sv.plan.Arms) == 1 {
+	if len(sv.plan.Arms) == 1 && !sv.closedHours {
 		limit = min(limit, freeRoom+1, t.decision.Start) // one more than there is room for shows that the survey wants more
 	}
 	if t.decision.Start <= 0 || freeRoom <= 0 {
@@ -298,7 +298,15 @@ func (f *feeder) startCandidates(ctx context.Context, sv *surveyState, room func
 		return nil, err
 	}
 	var changes []change
+	hours := f.io.hoursOf(sv.plan)
+	sv.closedHours = false
 	for _, who := range page {
+		if opens := hours.opens(&who, f.now); opens.After(f.now) {
+			p := who.Progress
+			p.DelayedUntil, sv.closedHours = opens, true
+			changes = append(changes, st.buildChange(who, p, surveys.Effects{}))
+			continue
+		}
 		arm := surveys.ChooseArm(sv.plan.Arms, armHash(sv.survey.ID, who.ID))
 		p, e, err := st.try(who.Progress, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
 			return sv.plan.Start(p, f.now, arm)
@@ -312,6 +320,9 @@ func (f *feeder) startCandidates(ctx context.Context, sv *surveyState, room func
 		}
 		ch, _ := st.channelFor(e.Enqueue.Mode)
 		out = append(out, candidate{respondent: who, progress: p, effects: e, channel: ch.ID})
+	}
+	if sv.closedHours && len(page) == limit {
+		f.agenda.wakeAt(f.now.Add(blockedPause)) // hundreds of thousands more may be outside their hours
 	}
 	if len(page) == startPage {
 		f.agenda.moreWork = f.agenda.moreWork || len(changes) > 0

@@ -19,12 +19,17 @@ const (
 	leastHours = time.Hour
 )
 
-// hours finds respondents whom the windows of a survey and the rules of its purpose leave too
-// little time: otherwise it would turn out in the night that a survey cannot end.
+// hours are the hours in which the purpose of a survey allows that its respondents are
+// contacted.
+//
+// A respondent is not started outside them: it would wait as a contact, and hold a place of
+// those that are in progress, while others could be contacted. At the launch, respondents
+// whom these hours and the windows of the survey leave too little time are found: otherwise
+// it would turn out in the night that the survey cannot end.
 type hours struct {
 	plan    *surveys.Plan
 	purpose *people.Purpose // nil: there are no rules
-	zones   people.Zones
+	zones   *people.Zones
 	sets    map[string]*zoneSet
 }
 
@@ -34,26 +39,39 @@ type zoneSet struct {
 	respondents int
 }
 
-func (o *Options) hoursOf(plan *surveys.Plan) *hours {
-	h := &hours{plan: plan, sets: map[string]*zoneSet{}}
-	if o.People == nil {
+func (a *access) hoursOf(plan *surveys.Plan) *hours {
+	h := &hours{plan: plan, zones: a.zones, sets: map[string]*zoneSet{}}
+	if a.People == nil {
 		return h
 	}
 	name := plan.Purpose
 	if name == "" {
 		name = people.DefaultPurpose
 	}
-	if p := o.People.Purposes()[name]; p != nil && (p.QuietHours != nil || len(p.Holidays) > 0) {
+	if p := a.People.Purposes()[name]; p != nil && (p.QuietHours != nil || len(p.Holidays) > 0) {
 		h.purpose = p
 	}
 	return h
 }
 
+// opens returns the first instant, from now on, at which a respondent may be contacted.
+func (h *hours) opens(r *surveys.Respondent, now time.Time) time.Time {
+	if h.purpose == nil {
+		return now
+	}
+	return h.purpose.Opens(now, h.zonesOf(r))
+}
+
+func (h *hours) zonesOf(r *surveys.Respondent) []*time.Location {
+	return h.zones.Of(r.Attributes[respondents.FieldTimeZone], people.Canonical(r.Phone), h.purpose.Zone())
+}
+
+// add adds a respondent to those that check looks at.
 func (h *hours) add(r *surveys.Respondent) {
 	if h.purpose == nil {
 		return
 	}
-	zones := h.zones.Of(r.Attributes[respondents.FieldTimeZone], people.Canonical(r.Phone), h.purpose.Zone())
+	zones := h.zonesOf(r)
 	key := fmt.Sprint(len(zones), zones[0], zones[len(zones)-1])
 	if h.sets[key] == nil {
 		h.sets[key] = &zoneSet{zones: zones}

@@ -29,6 +29,7 @@ type surveyState struct {
 	limit           pacing.MinuteLimit
 	limitLoaded     bool      // limit includes what earlier processes began
 	firstDelayed    time.Time // earliest instant at which a delayed respondent can be started; zero: none is known
+	closedHours     bool      // the latest page had respondents outside their hours
 	skippedUntil    time.Time // the survey is not processed before
 	failures        int
 	sweepCursor     surveys.RespondentID // cursor of the sweep over active respondents; sweepDone: the sweep is complete

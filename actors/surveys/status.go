@@ -201,7 +201,7 @@ func (s *status) whyRunning(ctx context.Context, survey *surveys.Survey, plan *s
 			return operators.Why{}, err
 		}
 		if len(page) == 0 {
-			decision.Start, decision.Why = 0, operators.Why{Code: operators.WhyDelayed, Text: "every pending respondent is delayed, or its quota is full"}
+			decision.Start, decision.Why = 0, operators.Why{Code: operators.WhyDelayed, Text: "every pending respondent is delayed, outside their contact hours, or their quota is full"}
 		}
 	}
 	modes, next, err := s.dueModes(ctx, survey, plan, decision, now)

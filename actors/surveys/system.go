@@ -8,6 +8,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"weir/actors/supervise"
+	"weir/people"
 )
 
 const actorName = "survey-broker"
@@ -28,7 +29,7 @@ type System struct {
 // answers requests of the API at once.
 func Start(o Options) (*System, error) {
 	o = o.withDefaults()
-	io := &access{Options: o, plans: newPlanCache(), findings: &findings{}, brakes: newBrakes()}
+	io := &access{Options: o, plans: newPlanCache(), findings: &findings{}, brakes: newBrakes(), zones: &people.Zones{}}
 	ctx, cancel := context.WithCancel(context.Background())
 	box, tasks := &mailbox{system: o.System, ctx: ctx}, &sync.WaitGroup{}
 	s := &System{

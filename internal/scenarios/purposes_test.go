@@ -206,9 +206,7 @@ func TestPurposes_LargeSurveyEndsAsEarlyAsThePersonsHoursAllow(t *testing.T) {
 	onSurveysFrom(t, monday(0, 0), func(w *world) {
 		w.channel("calls", 100, fields{"type": "labcall"})
 		w.purpose("research", fields{"quiet_hours": fields{"from": "20:00", "to": "09:00"}, "time_zone": "UTC"})
-		if a := w.call("PUT", "/v1/surveys/s", byIVR("", fields{"purpose": "research"})); a.Status != http.StatusCreated {
-			t.Fatalf("%d %s", a.Status, a.Text)
-		}
+		w.want(http.StatusCreated, "PUT", "/v1/surveys/s", byIVR("", fields{"purpose": "research", "batch_size": respondents / 10}))
 		zoneOf := map[string]string{}
 		people := make([]fields, respondents)
 		for i := range people {
