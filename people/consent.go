@@ -141,6 +141,7 @@ type Store interface {
 	Purposes
 	Limits
 	Prices
+	Budgets
 	SkipCounter
 	Messages
 	// RecordConsents appends consents, all or none, and updates the states. It returns the state

@@ -162,7 +162,8 @@ func On(database dialect.Database, o Options) *Store {
 	s.queueStore = contacts.New(db, s.channelStore, s.eventLog, o.Metrics.dead, outbox, s.peopleStore.Gate())
 	s.peopleStore.Gate().InFlight = s.queueStore.InFlightNow
 	s.peopleStore.Queue = s.queueStore.Queue
-	s.surveyStore = surveys.New(db, s.queueStore.Queue, outbox)
+	s.surveyStore = surveys.New(db, s.queueStore.Queue, outbox, s.peopleStore.Gate())
+	s.peopleStore.Budgets = s.surveyStore.Budgets
 	s.channelStore.DefaultCapacity = o.DefaultCapacity
 	db.SetParts(s.queueStore.Part(), outbox, s.peopleStore.Gate(), s.eventLog.Part())
 	db.Self.Schema = s.NewestStep()

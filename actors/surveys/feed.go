@@ -298,7 +298,14 @@ func (f *feeder) startCandidates(ctx context.Context, sv *surveyState, room func
 		return nil, err
 	}
 	var changes []change
+	affordable := f.affordable(sv, st)
 	for _, who := range page {
+		if ok, put := affordable(&who); !ok {
+			if put != nil {
+				changes = append(changes, *put)
+			}
+			continue
+		}
 		arm := surveys.ChooseArm(sv.plan.Arms, armHash(sv.survey.ID, who.ID))
 		p, e, err := st.try(who.Progress, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
 			return sv.plan.Start(p, f.now, arm)

@@ -33,6 +33,8 @@ type batch struct {
 	changed  map[string]*stored        // purposes
 	limited  map[string]*people.Limit  // limits; nil: deleted
 	priced   map[string]*people.Tariff // prices; nil: deleted
+	budgeted map[string]*budget        // budgets of surveys; nil: removed
+	unpaid   map[string]people.Money   // the cheapest claim that a survey's budget has refused
 	spent    map[spentKey]people.Money
 	skipped  map[skipKey]skips
 	claimed  map[weir.AttemptRef]entry
@@ -63,6 +65,9 @@ func (g *Gate) Begin() {
 	for _, l := range g.limits.list {
 		l.usage.Begin()
 	}
+	for _, b := range g.limits.budgets {
+		b.usage.Begin()
+	}
 }
 
 // Committed implements [commit.Part].
@@ -87,7 +92,7 @@ func (g *Gate) Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, er
 	now := g.now()
 	shared, err := g.judgedBy(t)
 	tariffs := g.tariffs()
-	if err != nil || !g.refused && !now.ruled && len(shared.list) == 0 && len(tariffs) == 0 {
+	if err != nil || !g.refused && !now.ruled && len(shared.list)+len(shared.budgets) == 0 && len(tariffs) == 0 {
 		return nil, err
 	}
 	if len(g.store.keys) == 0 {
@@ -114,7 +119,7 @@ func (g *Gate) Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, er
 			claim.Cost, claim.Currency = tariff.Reserved(c, addresses[i]), tariff.Currency
 		}
 		verdicts[i] = people.Judge(&claim, t.Now)
-		if verdicts[i].Rule == "" && len(shared.list) > 0 {
+		if verdicts[i].Rule == "" && len(shared.list)+len(shared.budgets) > 0 {
 			if held := g.takeRoom(t, shared, c, &claim, g.store.keys[0].History(addresses[i])); held.Rule != "" {
 				verdicts[i] = held
 			}

@@ -28,6 +28,7 @@ type limit struct {
 type limits struct {
 	list     []*limit                    // by name
 	channels map[string][]weir.ChannelID // of members that are known
+	budgets  map[string]*budget          // by survey
 }
 
 // newPeople reports whether one counts the new people of a channel.
@@ -43,6 +44,9 @@ func (l *limits) of(channel, survey string) (list []*limit) {
 		if x.usage.Concerns(channel, survey) {
 			list = append(list, x)
 		}
+	}
+	if b := l.budgets[survey]; b != nil && survey != "" {
+		list = append(list, &b.limit)
 	}
 	return list
 }
@@ -155,8 +159,8 @@ func writeRules(t *commit.Tx, table, key, name string, rules any, at time.Time, 
 // judgedBy returns the limits by which this batch is judged, with what is stored of them.
 func (g *Gate) judgedBy(t *commit.Tx) (*limits, error) {
 	now := &g.limits
-	if len(g.limited) > 0 {
-		changed := limits{list: g.limits.list, channels: g.limits.channels}
+	if len(g.limited)+len(g.budgeted) > 0 {
+		changed := limits{list: g.limits.list, channels: g.limits.channels, budgets: g.budgets()}
 		for name, to := range g.limited {
 			changed.set(name, to)
 		}
@@ -239,6 +243,9 @@ func (g *Gate) takeRoom(t *commit.Tx, now *limits, c *weir.Contact, claim *peopl
 			}
 		}
 		if h, ok := l.usage.Room(l.name, &want, inFlight, t.Now); !ok {
+			if h.Rule == people.RuleBudget && want.Currency == l.usage.Currency {
+				g.notPaid(c.Survey, want.Cost)
+			}
 			return people.Verdict{Receipt: weir.Receipt{Rule: string(h.Rule)}, Reason: h.Reason, Due: h.Until, Channel: h.Channel}
 		}
 	}
@@ -279,6 +286,7 @@ func (g *Gate) limitsCommitted() {
 		}
 		g.store.limits.Store(&all)
 	}
+	g.budgetsCommitted()
 	if len(g.limits.list) == 0 {
 		return
 	}

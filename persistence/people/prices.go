@@ -184,6 +184,10 @@ func (w *priceChange) Write(t *commit.Tx, r *commit.Request) error {
 		r.Refuse(weir.Errorf(weir.CodeConflict, "the limit %s counts %s over channel %s: delete the limit first, or set it to another currency", name, now[name].Currency, w.channel))
 		return nil
 	}
+	if survey, counted := g.usesPrice(w.channel, currency); survey != "" {
+		r.Refuse(weir.Errorf(weir.CodeConflict, "the budget of survey %s counts %s over channel %s: its price may change, but not go or be in another currency, until the survey is over", survey, counted, w.channel))
+		return nil
+	}
 	if g.priced == nil {
 		g.priced = map[string]*people.Tariff{}
 	}

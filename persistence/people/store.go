@@ -24,6 +24,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -51,7 +52,10 @@ type Store struct {
 	limits   atomic.Pointer[map[string]*people.Limit]
 	used     atomic.Pointer[map[string]people.LimitUse]
 	prices   atomic.Pointer[map[string]*people.Tariff]
+	budgets  sync.Map // people.BudgetUse, by survey
 	gate     *Gate
+	// Budgets reads the budgets of surveys; nil: there are none.
+	Budgets Budgets
 	// Queue takes the answers to messages.
 	Queue Queue
 }
@@ -59,7 +63,7 @@ type Store struct {
 // New returns the consents and purposes in a database.
 func New(db *commit.DB) *Store {
 	s := &Store{DB: db}
-	s.gate = &Gate{store: s, limits: limits{channels: map[string][]weir.ChannelID{}}, InFlight: func(weir.ChannelID) int { return 0 }}
+	s.gate = &Gate{store: s, limits: limits{channels: map[string][]weir.ChannelID{}, budgets: map[string]*budget{}}, InFlight: func(weir.ChannelID) int { return 0 }}
 	s.limits.Store(&map[string]*people.Limit{})
 	s.used.Store(&map[string]people.LimitUse{})
 	s.prices.Store(&map[string]*people.Tariff{})
@@ -88,6 +92,9 @@ func (s *Store) OpenPeople(ctx context.Context, configured [][]byte) error {
 		return err
 	}
 	if err := s.readPrices(ctx); err != nil {
+		return err
+	}
+	if err := s.readBudgets(ctx); err != nil {
 		return err
 	}
 	return s.readLimits(ctx)

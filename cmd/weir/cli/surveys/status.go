@@ -277,6 +277,7 @@ func stateText(state, cause string, locked bool) string {
 	why := map[string]string{
 		"exhausted": "finished: everyone was contacted", "reached": "finished: the target is reached",
 		"window_over": "finished: the last window has closed", "stopped": "stopped by a user",
+		"budget_spent": "finished: its budget is spent",
 	}[cause]
 	if why == "" {
 		return state
