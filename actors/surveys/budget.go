@@ -16,14 +16,25 @@ import (
 type budgetState struct {
 	check   surveys.BudgetCheck
 	use     people.BudgetUse // as of the beginning of the check
-	running bool             // the check goes on in the next round
-	pending bool             // it has come to the pending respondents
+	people  int              // pending and active respondents then
+	running bool             // the check goes on in the next round; nobody is started meanwhile
+	pass    budgetPass
 	cursor  surveys.RespondentID
 
 	known   bool // a check has found that the survey goes on, or nothing was refused since
 	unpaid  int  // active respondents whose contacts cannot be paid for
 	payable bool // some pending respondents can be contacted, others cannot
 }
+
+// budgetPass is what a check looks at. The active respondents come first, because while any is
+// in flight the others do not matter, and again at the end: they may have answered meanwhile.
+type budgetPass int
+
+const (
+	activeFirst budgetPass = iota
+	pendingOnes
+	activeAgain
+)
 
 // budgetPage is how many active respondents one round looks at: of those whose contacts wait
 // these are read, too.
@@ -67,15 +78,15 @@ func (st *stepper) needOf(r *surveys.Respondent, cost surveys.Cost) (need survey
 // budgetSpent reports whether a running survey has to end because what is left of its budget
 // pays for no contact. It looks at the respondents once a claim was refused, a page in each
 // round. What is in flight may give money back, so the survey goes on until it is done.
-func (l *lifecycle) budgetSpent(ctx context.Context, sv *surveyState) (spent bool, _ error) {
+func (l *lifecycle) budgetSpent(ctx context.Context, sv *surveyState, t surveys.Tally) (spent bool, _ error) {
 	b := &sv.budget
 	use, ok := l.io.budgetOf(&sv.survey)
 	if !ok || b.known && use.Refused == 0 {
 		*b = budgetState{known: ok}
 		return false, nil
 	}
-	if !b.running || b.use != use {
-		b.use, b.running, b.pending, b.cursor = use, true, false, 0
+	if people := t.Pending + t.Active; !b.running || b.use != use || people > b.people {
+		b.use, b.people, b.running, b.pass, b.cursor = use, people, true, activeFirst, 0
 		b.check = surveys.BudgetCheck{Left: use.Left()}
 	}
 	st, err := l.view.stepper(ctx, sv)
@@ -99,7 +110,7 @@ func (l *lifecycle) budgetSpent(ctx context.Context, sv *surveyState) (spent boo
 func (l *lifecycle) checkBudget(ctx context.Context, sv *surveyState, st *stepper) (done bool, _ error) {
 	b := &sv.budget
 	filter := surveys.Filter{Survey: sv.survey.ID, Statuses: []surveys.Status{surveys.Active}, After: b.cursor, Limit: budgetPage}
-	if b.pending {
+	if b.pass == pendingOnes {
 		filter.Statuses, filter.Limit = []surveys.Status{surveys.Pending}, openPage
 	}
 	page, next, err := call2(ctx, func(ctx context.Context) ([]surveys.Respondent, surveys.RespondentID, error) {
@@ -120,9 +131,13 @@ func (l *lifecycle) checkBudget(ctx context.Context, sv *surveyState, st *steppe
 			return true, nil
 		}
 	}
-	done = next == 0 && b.pending
-	b.cursor, b.pending = next, b.pending || next == 0
-	return done, nil
+	if b.cursor = next; next != 0 {
+		return false, nil
+	}
+	if b.pass++; b.pass == activeAgain {
+		b.check.Unpaid = 0 // they are counted again
+	}
+	return b.pass > activeAgain, nil
 }
 
 // needOfWaiting returns what a contact costs that waits for money. One that waits for something

@@ -276,7 +276,7 @@ func (f *feeder) startCandidates(ctx context.Context, sv *surveyState, room func
 	if len(sv.plan.Arms) == 1 {
 		limit = min(limit, freeRoom+1, t.decision.Start) // one more than there is room for shows that the survey wants more
 	}
-	if t.decision.Start <= 0 || freeRoom <= 0 {
+	if t.decision.Start <= 0 || freeRoom <= 0 || sv.budget.running {
 		return nil, nil
 	}
 	page, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {

@@ -61,7 +61,7 @@ func (l *lifecycle) advance(ctx context.Context, sv *surveyState) (open bool, er
 	var spent bool
 	if sv.survey.State == surveys.Running {
 		braked = l.io.brakes.verdict(&sv.survey, l.now)
-		if spent, err = l.budgetSpent(ctx, sv); err != nil {
+		if spent, err = l.budgetSpent(ctx, sv, t.Tally); err != nil {
 			return false, err
 		}
 	}

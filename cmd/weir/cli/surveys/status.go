@@ -118,6 +118,9 @@ func (v *statusView) head(s *client.SurveyView, st *client.StatsView) {
 	if s.Braked.Text != "" {
 		v.line("braked", fmt.Sprintf("%s, after %s; weir survey resume %s goes on", v.at(s.Braked.At), terminal.Plural(s.Braked.Touched, "contact", "contacts"), terminal.Visible(s.Survey)))
 	}
+	if b := st.Budget; b.Money != "" {
+		v.line("budget", fmt.Sprintf("%s of %s %s spent, %s left", b.Spent, b.Money, b.Currency, b.Left))
+	}
 	v.line("launched", v.at(s.LaunchedAt))
 	v.line("ended", v.at(s.EndedAt))
 	v.line("window", v.window(st))
