@@ -22,6 +22,7 @@ type Gate struct {
 	refused bool // there may be refusals
 	looked  bool // refused was read
 	limits  limits
+	names   dayNames
 	// InFlight returns how many contacts of a channel are in flight, as they were committed
 	// last.
 	InFlight func(weir.ChannelID) int

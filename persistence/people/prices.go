@@ -57,7 +57,8 @@ func (g *Gate) spend(t *commit.Tx, c *weir.Contact, currency string, amount peop
 	if g.spent == nil {
 		g.spent = map[spentKey]people.Money{}
 	}
-	g.spent[spentKey{c.Channel, t.Channel(c.Channel).Name, c.Survey, people.DayOf(claimedAt), currency}] += amount
+	day := people.DayOf(claimedAt)
+	g.spent[spentKey{c.Channel, t.Channel(c.Channel).Name, g.countedAs(c.Survey, day), day, currency}] += amount
 }
 
 // settle replaces what was reserved for a contact that ends by what it has cost, and returns

@@ -29,7 +29,8 @@ func (g *Gate) Skipped(c *weir.Contact, at time.Time) {
 	if g.skipped == nil {
 		g.skipped = map[skipKey]skips{}
 	}
-	k := skipKey{c.Channel, c.Survey, c.Receipt.Rule, people.DayOf(at)}
+	day := people.DayOf(at)
+	k := skipKey{c.Channel, g.countedAs(c.Survey, day), c.Receipt.Rule, day}
 	n := g.skipped[k]
 	if c.State == weir.Done {
 		n.suppressed++

@@ -63,7 +63,7 @@ type Store struct {
 // New returns the consents and purposes in a database.
 func New(db *commit.DB) *Store {
 	s := &Store{DB: db}
-	s.gate = &Gate{store: s, limits: limits{channels: map[string][]weir.ChannelID{}, budgets: map[string]*budget{}}, InFlight: func(weir.ChannelID) int { return 0 }}
+	s.gate = &Gate{store: s, names: dayNames{}, limits: limits{channels: map[string][]weir.ChannelID{}, budgets: map[string]*budget{}}, InFlight: func(weir.ChannelID) int { return 0 }}
 	s.limits.Store(&map[string]*people.Limit{})
 	s.used.Store(&map[string]people.LimitUse{})
 	s.prices.Store(&map[string]*people.Tariff{})
@@ -95,6 +95,9 @@ func (s *Store) OpenPeople(ctx context.Context, configured [][]byte) error {
 		return err
 	}
 	if err := s.readBudgets(ctx); err != nil {
+		return err
+	}
+	if err := s.readNames(ctx, time.Now()); err != nil {
 		return err
 	}
 	return s.readLimits(ctx)
