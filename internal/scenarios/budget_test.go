@@ -158,3 +158,39 @@ func TestBudget_ALaunchNeedsPricesInItsCurrency(t *testing.T) {
 		w.sent(6)
 	})
 }
+
+// Scenario 344: respondents whose numbers cost more than is left keep nobody from being contacted
+// who can be paid for.
+func TestBudget_PaysForCheaperNumbersFirstWhenLittleIsLeft(t *testing.T) {
+	onSurveysFrom(t, monday(9, 0), func(w *world) {
+		w.channel("texts", 5)
+		w.want(http.StatusCreated, "PUT", "/v1/prices/texts", fields{"currency": "USD", "per_attempt": "0.5", "prefixes": []fields{{"prefix": "+44", "per_attempt": "0.1"}}})
+		ids := w.createSurvey("s", bySMS("", fields{"batch_size": 2, "budget": fields{"money": "1.2", "currency": "USD"}}), 0, 7)
+		cheap := w.addRespondents("s", fields{"phone": "+447700900001"}, fields{"phone": "+447700900002"})
+		w.surveyCommand("s", "launch")
+		w.sent(2)
+		w.reportDisposition("s", ids[0], fields{"disposition": "completed"})
+		w.reportDisposition("s", ids[1], fields{"disposition": "completed"})
+		for _, key := range w.lab.sentKeys() {
+			w.report(key, "all", "completed")
+		}
+		w.pass(10 * time.Minute)
+		w.sent(4)
+		if got := w.spentOf("s"); got != "1.20" {
+			t.Errorf("spent: %s", got)
+		}
+		if got := w.surveyState("s"); got != "running" {
+			t.Errorf("while the cheaper ones may answer it is %s", got)
+		}
+		w.reportDisposition("s", cheap[0], fields{"disposition": "completed"})
+		w.reportDisposition("s", cheap[1], fields{"disposition": "completed"})
+		for _, key := range w.lab.sentKeys()[2:] {
+			w.report(key, "all", "completed")
+		}
+		w.pass(2 * time.Minute)
+		if got := w.surveyState("s"); got != "done budget_spent" {
+			t.Errorf("at the end it is %s", got)
+		}
+		w.expectNoFaults()
+	})
+}
