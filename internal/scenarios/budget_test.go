@@ -71,11 +71,15 @@ func TestBudget_ASurveyEndsWhenItIsSpent(t *testing.T) {
 		if len(causes) != 1 || causes[0] != "budget_spent" {
 			t.Errorf("the events of its end: %v", causes)
 		}
-		// What comes late for the survey costs nothing either.
+		// What comes late for the survey costs nothing either, until its name is free.
+		w.restart()
 		late := w.accept("texts", sms("late", fields{"survey": "s"}))
 		if got := w.done(late["late"]); got != "suppressed" {
 			t.Errorf("a late contact is %s", got)
 		}
+		w.want(http.StatusNoContent, "DELETE", "/v1/surveys/s", nil)
+		w.accept("texts", sms("of no survey", fields{"survey": "s"}))
+		w.sent(3)
 		w.expectNoFaults()
 	})
 }

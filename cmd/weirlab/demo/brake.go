@@ -146,9 +146,9 @@ func brakingOf(contacts []client.ContactView, braked client.Braked, sent, capaci
 			}
 		}
 	}
-	after := sent - int(braked.Touched)
+	after := sent - braked.Touched
 	b.text = fmt.Sprintf("The channel %s %s, after %s. %s, in flight at that moment, went on; of the other %d people of the list the provider has no message.",
-		texts, braked.Text, plural(int(braked.Touched), "contact", "contacts"), plural(max(0, after), "contact", "contacts"), waiting)
+		texts, braked.Text, plural(braked.Touched, "contact", "contacts"), plural(max(0, after), "contact", "contacts"), waiting)
 	if late > 0 {
 		b.faults = append(b.faults, plural(late, "contact was", "contacts were")+" begun after the brake had paused "+texts)
 	}
