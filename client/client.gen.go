@@ -317,6 +317,75 @@ type Bucket struct {
 	Where map[string]Match `json:"where"`
 }
 
+// Budget What a survey may spend in all.
+type Budget struct {
+	// Currency of the amount, ISO 4217; each channel of the survey needs a price in it; three capital letters
+	//
+	// Examples: USD
+	Currency string `json:"currency"`
+
+	// Money most that its contacts may cost in all; an amount, such as 12.50
+	//
+	// Examples: 2500
+	Money string `json:"money"`
+}
+
+// BudgetForecastView What the budget of a draft pays for.
+type BudgetForecastView struct {
+	// Attempts about how many attempts the rest of the budget pays for, at that price; absent: not known
+	//
+	// Examples: 333333
+	Attempts int `json:"attempts,omitempty,omitzero"`
+
+	// Currency ISO 4217 code
+	//
+	// Examples: USD
+	Currency string `json:"currency"`
+
+	// Left the rest
+	//
+	// Examples: 1259.25
+	Left string `json:"left"`
+
+	// Money the budget
+	//
+	// Examples: 2500.00
+	Money string `json:"money"`
+
+	// PerAttempt what the first attempt reserves, on average; absent: not known
+	//
+	// Examples: 0.0075
+	PerAttempt string `json:"per_attempt,omitempty,omitzero"`
+
+	// Spent what the contacts have cost that ended, and what those in flight reserve
+	//
+	// Examples: 1240.75
+	Spent string `json:"spent"`
+}
+
+// BudgetView How much of a survey's budget is used.
+type BudgetView struct {
+	// Currency ISO 4217 code
+	//
+	// Examples: USD
+	Currency string `json:"currency"`
+
+	// Left the rest
+	//
+	// Examples: 1259.25
+	Left string `json:"left"`
+
+	// Money the budget
+	//
+	// Examples: 2500.00
+	Money string `json:"money"`
+
+	// Spent what the contacts have cost that ended, and what those in flight reserve
+	//
+	// Examples: 1240.75
+	Spent string `json:"spent"`
+}
+
 // Call What a call does: exactly one of the fields.
 type Call struct {
 	// CallFlowID a call flow that is stored at the provider
@@ -1509,6 +1578,9 @@ type IncomingView struct {
 
 // LaunchCheckView What a launch of a survey would find.
 type LaunchCheckView struct {
+	// Budget absent: it has none
+	Budget BudgetForecastView `json:"budget,omitempty,omitzero"`
+
 	// Errors what a launch would be refused for, with the first 100 missing values; whether the channels work is only found out by the launch
 	Errors []FieldError `json:"errors"`
 
@@ -2614,6 +2686,9 @@ type StatsView struct {
 	// BrakeCount what the brake counts now; absent without a brake, or if nothing was counted yet
 	BrakeCount BrakeFigures `json:"brake_count,omitempty,omitzero"`
 
+	// Budget how much of its budget is used; absent: it has none, or was not launched
+	Budget BudgetView `json:"budget,omitempty,omitzero"`
+
 	// ByDisposition how many have each disposition
 	ByDisposition map[string]int `json:"by_disposition"`
 
@@ -2691,6 +2766,9 @@ type SurveyBody struct {
 
 	// Brake when the survey pauses itself; absent: never. It may change while the survey runs
 	Brake Brake `json:"brake,omitempty,omitzero"`
+
+	// Budget what its contacts may cost in all; the survey ends before it costs more; absent: no bound. It may change while the survey runs
+	Budget Budget `json:"budget,omitempty,omitzero"`
 
 	// CountPartial partial answers count as well
 	CountPartial bool `json:"count_partial,omitempty,omitzero"`
@@ -2827,6 +2905,9 @@ type SurveyPatch struct {
 	// Brake merged field by field; null: none. A change begins its count anew
 	Brake *Brake `json:"brake,omitempty"`
 
+	// Budget merged field by field; null: none. Of a survey that was launched it may become more, or less down to what is spent
+	Budget *Budget `json:"budget,omitempty"`
+
 	// CountPartial partial answers count as well
 	CountPartial *bool `json:"count_partial,omitempty"`
 
@@ -2936,6 +3017,9 @@ type SurveyView struct {
 
 	// Braked it is paused because it paused itself; absent: it did not
 	Braked Braked `json:"braked,omitempty,omitzero"`
+
+	// Budget what its contacts may cost in all; the survey ends before it costs more; absent: no bound. It may change while the survey runs
+	Budget Budget `json:"budget,omitempty,omitzero"`
 
 	// Cause why it is stopping or done
 	Cause string `json:"cause,omitempty,omitzero"`

@@ -57,6 +57,7 @@ const (
 	WhyBroken            WhyCode = "survey_broken"   // its definition cannot be run, or its rules failed
 	WhyWindow            WhyCode = "window"          // its schedule is closed
 	WhyTarget            WhyCode = "target_reached"  // the cutoff or every quota
+	WhyBudget            WhyCode = "budget_spent"    // what is left of the survey's budget pays for no contact
 	WhyBatch             WhyCode = "batch"           // the max number of respondents is active
 	WhyActive            WhyCode = "active"          // no respondent is left to start
 	WhyChannelGone       WhyCode = "channel_gone"
@@ -89,6 +90,8 @@ func (c WhyCode) Headline(idle, now time.Time) (text string, alarm bool) {
 		return "Scheduled", false
 	case WhyReport, WhyUnknown, WhyAnswer, WhyActive, WhyDispatching:
 		return "In progress", false
+	case WhyBudget:
+		return "Budget spent", false
 	case WhyTarget, WhyQuota:
 		return "Target reached", false
 	case WhyBatch: // its respondents may take hours to answer

@@ -143,6 +143,7 @@ type Store interface {
 	Purposes
 	Limits
 	Prices
+	Budgets
 	SkipCounter
 	Messages
 }

@@ -16,6 +16,7 @@ const (
 	RulePerSecond Rule = "limit_per_second" // too many dispatches in this second
 	RuleNewPeople Rule = "limit_new_people" // too many new people in 24 hours
 	RuleMoney     Rule = "limit_money"      // it would cost more than is left
+	RuleBudget    Rule = "budget_spent"     // it would cost more than is left of its survey's budget
 )
 
 // Limit bounds what some channels do together, such as the numbers of one account, or what
@@ -90,6 +91,7 @@ type Usage struct {
 	claimed, units int // by the batch
 	taken          []contacted
 	money          spending
+	budget         *SurveyBudget // nil: it is a limit
 }
 
 type contacted struct {

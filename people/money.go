@@ -204,6 +204,9 @@ func (u *Usage) MoneySpent(now time.Time) (today, month, all Money) {
 	return u.money.days[DayOf(now)], month, u.money.all
 }
 
+// SpentInAll returns what was spent in all.
+func (u *Usage) SpentInAll() Money { return u.money.all }
+
 // affords reports whether the limit has money for a claim.
 func (u *Usage) affords(name string, w *Want, now time.Time) (Hold, bool) {
 	s := &u.money
@@ -212,6 +215,9 @@ func (u *Usage) affords(name string, w *Want, now time.Time) (Hold, bool) {
 	}
 	channel := len(u.Surveys) == 0
 	hold := func(until time.Time, format string, args ...any) (Hold, bool) {
+		if u.budget != nil {
+			return u.beyondBudget(fmt.Sprintf(format, args...), now), false
+		}
 		soon := unpaidRetry
 		if channel {
 			soon = unpaidChannelRetry
@@ -244,6 +250,7 @@ func (u *Usage) affords(name string, w *Want, now time.Time) (Hold, bool) {
 const (
 	unpaidRetry        = 15 * time.Minute
 	unpaidChannelRetry = 10 * time.Second
+	unpaidBudgetRetry  = time.Minute // its survey may end as soon as nothing is in flight
 )
 
 // checkMoney adds the mistakes of a limit's money.

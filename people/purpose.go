@@ -33,7 +33,7 @@ const (
 
 // Rules returns every rule.
 func Rules() []Rule {
-	return []Rule{RuleConsent, RuleUnrecorded, RuleRepeat, RuleCap, RuleHours, RuleHoliday, RuleOnlyTo, RuleInFlight, RulePerSecond, RuleNewPeople, RuleMoney}
+	return []Rule{RuleConsent, RuleUnrecorded, RuleRepeat, RuleCap, RuleHours, RuleHoliday, RuleOnlyTo, RuleInFlight, RulePerSecond, RuleNewPeople, RuleMoney, RuleBudget}
 }
 
 // Purpose says what contacts are for, and which rules hold for them.

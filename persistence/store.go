@@ -160,8 +160,8 @@ func On(database dialect.Database, o Options) *Store {
 	s.peopleStore = people.New(db)
 	outbox := surveys.NewOutbox(db)
 	s.queueStore = contacts.New(db, s.channelStore, s.eventLog, o.Metrics.dead, outbox, s.peopleStore.Gate())
-	s.peopleStore.Connect(s.queueStore.InFlightNow, s.queueStore.Queue)
-	s.surveyStore = surveys.New(db, s.queueStore.Queue, outbox)
+	s.surveyStore = surveys.New(db, s.queueStore.Queue, outbox, s.peopleStore)
+	s.peopleStore.Connect(s.queueStore.InFlightNow, s.queueStore.Queue, s.surveyStore.Budgets)
 	s.channelStore.DefaultCapacity = o.DefaultCapacity
 	db.SetParts(s.queueStore.Part(), outbox, s.peopleStore.Gate(), s.eventLog.Part())
 	db.Self.Schema = s.NewestStep()

@@ -21,6 +21,7 @@ func (d Definition) Compile(def Defaults) (*Plan, []weir.FieldError) {
 	m.AddPart("/schedule", wrong)
 	m.AddPart("/quotas", d.Quotas.check())
 	m.AddPart("/brake", d.Brake.Check())
+	m.AddPart("/budget", d.Budget.Check())
 	pl := &Plan{
 		Schedule: schedule, Arms: checkArms(d.Arms, &m), CountPartial: d.CountPartial, Quotas: d.Quotas,
 		FallbackDelay: DefaultFallbackDelay, words: d.words(def.Words, &m), Purpose: d.Purpose, Labels: d.labels(&m),

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/people"
 	"weir/surveys/pacing"
 )
 
@@ -17,8 +18,24 @@ type LaunchCheck struct {
 	Missing  int               // respondents that lack a value used in the texts
 	Refusal  []weir.FieldError // what the launch would be refused for
 	Warnings []weir.FieldError
+	Budget   *BudgetForecast
 	First    []Respondent   // the first ones that lack nothing
 	Capacity map[string]int // slots of each channel that respondents can use
+}
+
+// BudgetForecast is what the budget of a draft pays for.
+type BudgetForecast struct {
+	people.BudgetUse              // by surveys of its name
+	Average          people.Money // what a first attempt reserves; 0: that is not known
+}
+
+// Attempts returns about how many attempts the rest of the budget pays for; ok is false if that
+// is not known.
+func (b *BudgetForecast) Attempts() (_ int64, ok bool) {
+	if b.Average <= 0 {
+		return 0, false
+	}
+	return int64(b.Left() / b.Average), true
 }
 
 // Forecast estimates when a survey that is launched ends at best.

@@ -44,6 +44,8 @@ const (
 	Reached    Cause = "reached"     // cutoff or quotas
 	WindowOver Cause = "window_over" // the last window of its schedule has closed
 	ByUser     Cause = "stopped"
+	// BudgetSpent: what is left of its budget pays for no further contact.
+	BudgetSpent Cause = "budget_spent"
 )
 
 // Application is the program that holds the conversation with respondents who

@@ -323,7 +323,8 @@ func (pl *Plan) ContactEnded(p Progress, now time.Time, end Ending) (Progress, E
 		switch {
 		case !latest:
 			return p, Effects{}
-		case end.Rule == people.RuleRepeat: // the next attempt may say something else
+		// The next attempt may say something else, or be paid for by what others have not cost.
+		case end.Rule == people.RuleRepeat || end.Rule == people.RuleBudget:
 			return pl.ApplyOutcome(p, now, end.Serial, weir.Canceled)
 		}
 		p.Contact = Idle

@@ -5,6 +5,7 @@ import (
 
 	"weir"
 	"weir/operators"
+	"weir/people"
 	"weir/surveys/calendar"
 )
 
@@ -21,6 +22,7 @@ type Stats struct {
 	Open    bool               // the schedule is open now
 	Next    calendar.Span      // the window that is open or opens next; zero: none
 	Brake   *weir.BrakeFigures // what its brake counts; nil: it has none
+	Budget  *people.BudgetUse  // nil: it has none, or was not launched
 	Using   []ChannelUse
 	Why     operators.Why // why no respondent is being contacted; zero if some are
 }

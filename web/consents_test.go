@@ -45,6 +45,10 @@ func (c *consents) PutPrice(_ context.Context, channel string, p *consent.Price)
 	return c.err
 }
 
+func (c *consents) BudgetUse(string) (consent.BudgetUse, bool) { return consent.BudgetUse{}, false }
+
+func (c *consents) SpentFor(context.Context, string, string) (consent.Money, error) { return 0, nil }
+
 func (c *consents) DeletePrice(_ context.Context, channel string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

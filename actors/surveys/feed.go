@@ -276,7 +276,7 @@ func (f *feeder) startCandidates(ctx context.Context, sv *surveyState, room func
 	if len(sv.plan.Arms) == 1 && !sv.closedHours {
 		limit = min(limit, freeRoom+1, t.decision.Start) // one more than there is room for shows that the survey wants more
 	}
-	if t.decision.Start <= 0 || freeRoom <= 0 {
+	if t.decision.Start <= 0 || freeRoom <= 0 || sv.budget.running {
 		return nil, nil
 	}
 	page, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
@@ -300,11 +300,18 @@ func (f *feeder) startCandidates(ctx context.Context, sv *surveyState, room func
 	var changes []change
 	hours := f.io.hoursOf(sv.plan)
 	sv.closedHours = false
+	affordable := f.affordable(sv, st)
 	for _, who := range page {
 		if opens := hours.opens(&who, f.now); opens.After(f.now) {
 			p := who.Progress
 			p.DelayedUntil, sv.closedHours = opens, true
 			changes = append(changes, st.buildChange(who, p, surveys.Effects{}))
+			continue
+		}
+		if ok, put := affordable(&who); !ok {
+			if put != nil {
+				changes = append(changes, *put)
+			}
 			continue
 		}
 		arm := surveys.ChooseArm(sv.plan.Arms, armHash(sv.survey.ID, who.ID))

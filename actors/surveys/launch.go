@@ -150,11 +150,15 @@ func (c *commands) checkLaunch(ctx context.Context, survey *surveys.Survey, now 
 	if plan == nil {
 		return nil, surveys.Invalid(wrong)
 	}
-	found, err := c.inspectRespondents(ctx, survey.ID, plan, now, math.MaxInt)
+	found, err := c.inspectRespondents(ctx, survey, plan, now, math.MaxInt)
 	if err != nil {
 		return nil, err
 	}
-	wrong = refusals(plan, &found, now)
+	_, unpaid, err := c.refusesBudget(ctx, survey)
+	if err != nil {
+		return nil, err
+	}
+	wrong = append(refusals(plan, &found, now), unpaid...)
 	if found.count == found.gaps.Respondents {
 		skip = false // none would be contacted
 	}
@@ -207,12 +211,19 @@ func (c *commands) CheckLaunch(ctx context.Context, survey surveys.Survey) (surv
 		return out, nil
 	}
 	now := time.Now()
-	found, err := c.inspectRespondents(ctx, survey.ID, plan, now, maxChecked)
+	found, err := c.inspectRespondents(ctx, &survey, plan, now, maxChecked)
 	if err != nil {
 		return out, err
 	}
+	use, unpaid, err := c.refusesBudget(ctx, &survey)
+	if err != nil {
+		return out, err
+	}
+	if survey.Definition.Budget != nil {
+		out.Budget = &surveys.BudgetForecast{BudgetUse: use, Average: found.cost.average()}
+	}
 	out.Checked, out.Partial, out.Missing, out.First = found.count, found.partial, found.gaps.Respondents, found.first
-	out.Refusal = refusals(plan, &found, now)
+	out.Refusal = append(refusals(plan, &found, now), unpaid...)
 	if e, ok := errors.AsType[*weir.Error](found.gaps.Err()); ok {
 		out.Refusal = append(out.Refusal, e.Fields...)
 	}
@@ -238,17 +249,18 @@ type launchSummary struct {
 	hours      []weir.FieldError    // people whom the schedule and the rules of the purpose leave no time for
 	first      []surveys.Respondent // that lack nothing
 	partial    bool                 // there are more respondents than limit
+	cost       *costSum
 }
 
 const respondentPage = 1000
 
 // inspectRespondents reads the respondents, page by page, until it has read limit.
-func (c *commands) inspectRespondents(ctx context.Context, survey int64, plan *surveys.Plan, now time.Time, limit int) (launchSummary, error) {
+func (c *commands) inspectRespondents(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, now time.Time, limit int) (launchSummary, error) {
 	hours := c.io.hoursOf(plan)
-	out := launchSummary{attributes: map[string]bool{}, gaps: surveys.MissingAttributes{Needs: plan.RequiredAttributes()}}
+	out := launchSummary{attributes: map[string]bool{}, cost: c.newCostSum(survey, plan, now), gaps: surveys.MissingAttributes{Needs: plan.RequiredAttributes()}}
 	for after := surveys.RespondentID(0); ; {
 		page, next, err := call2(ctx, func(ctx context.Context) ([]surveys.Respondent, surveys.RespondentID, error) {
-			return c.io.Store.Respondents(ctx, surveys.Filter{Survey: survey, After: after, Limit: respondentPage})
+			return c.io.Store.Respondents(ctx, surveys.Filter{Survey: survey.ID, After: after, Limit: respondentPage})
 		})
 		if err != nil {
 			return out, err
@@ -259,6 +271,7 @@ func (c *commands) inspectRespondents(ctx context.Context, survey int64, plan *s
 				out.first = append(out.first, page[i])
 			}
 			hours.add(&page[i])
+			out.cost.add(&page[i])
 			for name := range page[i].Attributes {
 				out.attributes[name] = true
 			}

@@ -51,14 +51,19 @@ func (l *lifecycle) advance(ctx context.Context, sv *surveyState) (open bool, er
 	}
 	t := tally{Tally: sums.Tally(len(sv.plan.Quotas))}
 	t.full = sv.plan.Quotas.FullBuckets(t.Buckets)
+	t.Secured += sv.budget.unpaid // they must not keep others from being started who can be paid for
 	if sv.survey.State == surveys.Stopping {
 		return false, l.cancelRespondents(ctx, sv, t)
 	}
 	t.decision = sv.plan.Decide(l.now, t.Tally)
 	l.tallies[sv.survey.ID] = t
 	var braked *weir.Braked
+	var spent bool
 	if sv.survey.State == surveys.Running {
 		braked = l.io.brakes.verdict(&sv.survey, l.now)
+		if spent, err = l.budgetSpent(ctx, sv, t.Tally); err != nil {
+			return false, err
+		}
 	}
 	switch {
 	case t.decision.Done && t.Pending > 0: // respondents that are no longer needed are canceled, too
@@ -69,6 +74,8 @@ func (l *lifecycle) advance(ctx context.Context, sv *surveyState) (open bool, er
 		return false, l.changeState(ctx, sv, surveys.Stop, surveys.WindowOver)
 	case braked != nil:
 		return false, l.brake(ctx, sv, braked)
+	case spent:
+		return false, l.changeState(ctx, sv, surveys.Stop, surveys.BudgetSpent)
 	case sv.survey.State == surveys.Paused:
 		l.wakeForWindows(sv)
 		if sv.sweepDone {

@@ -38,6 +38,7 @@ type surveyState struct {
 	entriesDropped  bool // it could not be run for a while: its outbox entries were dropped meanwhile
 	polled          bool // in this round
 	backlog         int  // backlog in this round, see backlogOf
+	budget          budgetState
 	rateLimited     bool // in this round it wanted more than the limit per minute allows
 }
 

@@ -67,6 +67,9 @@ func (s *status) Stats(ctx context.Context, survey surveys.Survey) (surveys.Stat
 		out.EndsAt, _ = plan.EndsAt(now, out.Tally, pace, latest)
 	}
 	out.Brake = s.io.brakes.figures(&survey)
+	if use, ok := s.io.budgetOf(&survey); ok {
+		out.Budget = &use
+	}
 	if out.Using, err = s.channelUses(ctx, plan); err != nil {
 		return out, err
 	}
@@ -190,6 +193,9 @@ func (s *status) whyRunning(ctx context.Context, survey *surveys.Survey, plan *s
 	window, open := plan.Schedule.Window(now)
 	if decision.Done || decision.Stop || !open || window.Open.After(now) {
 		return decision.Why, nil
+	}
+	if why := s.io.whySpent(survey); !why.IsZero() {
+		return why, nil
 	}
 	if decision.Start > 0 {
 		full := plan.Quotas.FullBuckets(t.Buckets)

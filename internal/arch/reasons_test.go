@@ -18,7 +18,7 @@ func TestReasons_EveryReasonIsShownByAScenario(t *testing.T) {
 		switch f.path {
 		case "operators/why.go", "router/why.go":
 			codes[f.folder] = reasons(f.syntax)
-		case "internal/scenarios/why_test.go", "internal/scenarios/brake_test.go", "internal/scenarios/purposes_test.go", "internal/scenarios/survey_why_test.go", "web/router/extensions_test.go":
+		case "internal/scenarios/why_test.go", "internal/scenarios/brake_test.go", "internal/scenarios/budget_test.go", "internal/scenarios/purposes_test.go", "internal/scenarios/survey_why_test.go", "web/router/extensions_test.go":
 			of := map[bool]string{true: "router", false: "operators"}[f.folder == "web/router"]
 			if shown[of] == nil {
 				shown[of] = map[string]bool{}

@@ -176,3 +176,86 @@ func (r *rig) checkMoney(o *outside) {
 		r.t.Errorf("%s was spent, want %s: %d went out, of %d nobody knows", got, want, out, lost)
 	}
 }
+
+// Bounds of TestBudget_EndsItsSurveyDespiteKills.
+const (
+	budgetPeople = 60
+	budgetPoints = 7
+)
+
+// TestBudget_EndsItsSurveyDespiteKills kills the program at the boundaries of claims, reports and
+// rounds while a survey spends its budget, and compares with what the provider counts: no more than
+// the budget pays for has gone out, all of it was spent, and the survey has ended because of that.
+func TestBudget_EndsItsSurveyDespiteKills(t *testing.T) {
+	t.Parallel()
+	for _, store := range []string{"sqlite", "mariadb"} {
+		t.Run(store, func(t *testing.T) {
+			t.Parallel()
+			from := seed(t)
+			chance := rand.New(rand.NewPCG(from, 17))
+			o := newSMS(t, capacity)
+			r := newRig(t, database(t, store), from, false, o)
+			r.api.insist(http.MethodPut, "/v1/prices/"+o.channel, map[string]any{"currency": "USD", "per_attempt": fmt.Sprint(pricePerText)}, http.StatusCreated, nil)
+			r.launchOnBudget(o)
+			for n := range budgetPoints * max(1, size().cell/4) {
+				r.broker.kill()
+				point := []string{"survey.before", "claim.before", "claim.committed", "survey.committed", "send.before", "ref.before", "report.before"}[n%budgetPoints]
+				r.broker.start(fmt.Sprintf("%s:%d", point, 1+chance.IntN(4)))
+				if err := r.broker.died(limitStrike); err != nil {
+					t.Log(err) // everything that may go has gone
+				}
+			}
+			r.broker.kill()
+			r.broker.start("")
+			r.broker.up()
+			r.checkBudget(o)
+			r.broker.terminate()
+		})
+	}
+}
+
+// launchOnBudget launches a survey whose budget pays for a quarter of its respondents.
+func (r *rig) launchOnBudget(o *outside) {
+	r.t.Helper()
+	r.api.insist(http.MethodPut, "/v1/surveys/paid", map[string]any{
+		"schedule": map[string]any{"time_zone": "UTC", "weekdays": []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}, "windows": []map[string]any{{"from": "00:00", "to": "24:00"}}},
+		"modes":    map[string]any{"sms": map[string]any{"channel": o.channel}}, "arms": []map[string]any{{"modes": []string{"sms"}}}, "fallback_delay": "1s",
+		"questionnaires": map[string]any{"q": map[string]any{"sms": []map[string]any{{"messages": []string{"Hello {{respondent}}"}}}}},
+		"budget":         map[string]any{"money": fmt.Sprint(moneyPerDay), "currency": "USD"},
+	}, http.StatusCreated, nil)
+	var people []map[string]any
+	for i := range budgetPeople {
+		people = append(people, map[string]any{"phone": fmt.Sprintf("+1202%07d", 2_000_000+i)})
+	}
+	r.api.insist(http.MethodPost, "/v1/surveys/paid/respondents", map[string]any{"respondents": people}, http.StatusOK, nil)
+	r.api.insist(http.MethodPost, "/v1/surveys/paid:launch", map[string]any{}, http.StatusOK, nil)
+}
+
+// checkBudget waits until the survey is done, and compares what the provider has got with its
+// budget.
+func (r *rig) checkBudget(o *outside) {
+	r.t.Helper()
+	const most = moneyPerDay / pricePerText
+	var s struct{ State, Cause string }
+	if !polling.Until(2*time.Minute, 100*time.Millisecond, func() bool {
+		r.api.insist(http.MethodGet, "/v1/surveys/paid", nil, http.StatusOK, &s)
+		return s.State == "done"
+	}) || s.Cause != "budget_spent" {
+		r.t.Errorf("the survey is %s, %s", s.State, s.Cause)
+	}
+	var stats struct {
+		Budget   struct{ Spent string } `json:"budget"`
+		Statuses map[string]int         `json:"by_status"`
+	}
+	r.api.insist(http.MethodGet, "/v1/surveys/paid/stats", nil, http.StatusOK, &stats)
+	out, lost := len(o.tally.Keys(o.line)), r.count(o, "outcome=lost")
+	if out > most || out < most-lost {
+		r.t.Errorf("%d went out and %d were lost; the budget pays for %d", out, lost, most)
+	}
+	if want := fmt.Sprintf("%d.00", moneyPerDay); stats.Budget.Spent != want {
+		r.t.Errorf("%s was spent, want %s: %d went out, of %d nobody knows", stats.Budget.Spent, want, out, lost)
+	}
+	if n := stats.Statuses["canceled"]; n < budgetPeople-most || n+stats.Statuses["completed"]+stats.Statuses["failed"] != budgetPeople {
+		r.t.Errorf("the respondents ended as %v", stats.Statuses)
+	}
+}

@@ -23,6 +23,7 @@ func purposeTopics() []topic {
 		{"limits that channels share", testLimits},
 		{"money", testMoney},
 		{"budgets of surveys", testBudgets},
+		{"sums of days", testDailySums},
 		{"new people a day", testNewPeople},
 	}
 }

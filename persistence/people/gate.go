@@ -23,6 +23,7 @@ type Gate struct {
 	limits   *limitStore
 	prices   *priceStore
 	skips    *skipStore
+	budgets  *budgetStore
 	zones    people.Zones
 	batch
 }
@@ -58,6 +59,7 @@ func (g *Gate) Begin() {
 	g.prices.begin()
 	g.limits.begin()
 	g.skips.begin()
+	g.budgets.begin()
 }
 
 // Committed implements [commit.Part].
@@ -65,6 +67,7 @@ func (g *Gate) Committed() {
 	g.purposes.committed()
 	g.prices.committed()
 	g.limits.committed(g.prices.spent, g.uncontacted)
+	g.budgets.committed(g.prices.spent)
 }
 
 // Judge implements contacts.Gate. Without a rule and a refusal it costs nothing; otherwise
@@ -76,7 +79,7 @@ func (g *Gate) Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, er
 	now := g.purposes.now()
 	shared, err := g.limits.judgedBy(t)
 	tariffs := g.prices.tariffs()
-	if err != nil || !g.consents.refused && !now.ruled && len(shared.list) == 0 && len(tariffs) == 0 {
+	if err != nil || !g.consents.refused && !now.ruled && len(shared.list)+len(shared.budgets) == 0 && len(tariffs) == 0 {
 		return nil, err
 	}
 	if err := g.opened(); err != nil {
@@ -103,7 +106,7 @@ func (g *Gate) Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, er
 			claim.Cost, claim.Currency = tariff.Reserved(c, addresses[i]), tariff.Currency
 		}
 		verdicts[i] = people.Judge(&claim, t.Now)
-		if verdicts[i].Rule == "" && len(shared.list) > 0 {
+		if verdicts[i].Rule == "" && len(shared.list)+len(shared.budgets) > 0 {
 			if held := g.limits.takeRoom(t, shared, c, &claim, g.keys[0].History(addresses[i])); held.Rule != "" {
 				verdicts[i] = held
 			}

@@ -29,6 +29,7 @@ type limit struct {
 type limits struct {
 	list     []*limit                    // by name
 	channels map[string][]weir.ChannelID // of members that are known
+	budgets  map[string]*budget          // by survey, as the batch leaves them
 }
 
 // newPeople reports whether one counts the new people of a channel.
@@ -44,6 +45,9 @@ func (l *limits) of(channel, survey string) (list []*limit) {
 		if x.usage.Concerns(channel, survey) {
 			list = append(list, x)
 		}
+	}
+	if b := l.budgets[survey]; b != nil && survey != "" {
+		list = append(list, &b.limit)
 	}
 	return list
 }
@@ -73,13 +77,14 @@ type limitStore struct {
 	// inFlight returns how many contacts of a channel are in flight, as they were committed
 	// last.
 	inFlight func(weir.ChannelID) int
+	budgets  *budgetStore
 	// Used on the writer's goroutine only.
 	current limits
 	limited map[string]*people.Limit // by the batch; nil: deleted
 }
 
-func newLimitStore(db *commit.DB) *limitStore {
-	s := &limitStore{DB: db, current: limits{channels: map[string][]weir.ChannelID{}}, inFlight: func(weir.ChannelID) int { return 0 }}
+func newLimitStore(db *commit.DB, b *budgetStore) *limitStore {
+	s := &limitStore{DB: db, budgets: b, current: limits{channels: map[string][]weir.ChannelID{}}, inFlight: func(weir.ChannelID) int { return 0 }}
 	s.all.Store(&map[string]*people.Limit{})
 	s.used.Store(&map[string]people.LimitUse{})
 	return s
@@ -185,6 +190,7 @@ func (s *limitStore) judgedBy(t *commit.Tx) (*limits, error) {
 		}
 		now = &changed
 	}
+	now.budgets = s.budgets.now()
 	for _, l := range now.list {
 		if l.read {
 			continue
@@ -262,6 +268,9 @@ func (s *limitStore) takeRoom(t *commit.Tx, now *limits, c *weir.Contact, claim 
 			}
 		}
 		if h, ok := l.usage.Room(l.name, &want, inFlight, t.Now); !ok {
+			if h.Rule == people.RuleBudget && want.Currency == l.usage.Currency {
+				s.budgets.notPaid(c.Survey, want.Cost)
+			}
 			return people.Verdict{Receipt: weir.Receipt{Rule: string(h.Rule)}, Reason: h.Reason, Due: h.Until, Channel: h.Channel}
 		}
 	}

@@ -31,15 +31,17 @@ type spentKey struct {
 // priceStore keeps the prices, and what was spent.
 type priceStore struct {
 	*commit.DB
-	limits *limitStore
-	prices atomic.Pointer[map[string]*people.Tariff]
+	limits  *limitStore
+	budgets *budgetStore
+	names   *dailyStore
+	prices  atomic.Pointer[map[string]*people.Tariff]
 	// Of the batch; used on the writer's goroutine only.
 	priced map[string]*people.Tariff // nil: deleted
 	spent  map[spentKey]people.Money
 }
 
-func newPriceStore(db *commit.DB, l *limitStore) *priceStore {
-	s := &priceStore{DB: db, limits: l}
+func newPriceStore(db *commit.DB, l *limitStore, b *budgetStore, names *dailyStore) *priceStore {
+	s := &priceStore{DB: db, limits: l, budgets: b, names: names}
 	s.prices.Store(&map[string]*people.Tariff{})
 	return s
 }
@@ -78,7 +80,8 @@ func (s *priceStore) spend(t *commit.Tx, c *weir.Contact, currency string, amoun
 	if s.spent == nil {
 		s.spent = map[spentKey]people.Money{}
 	}
-	s.spent[spentKey{c.Channel, t.Channel(c.Channel).Name, c.Survey, people.DayOf(claimedAt), currency}] += amount
+	day := people.DayOf(claimedAt)
+	s.spent[spentKey{c.Channel, t.Channel(c.Channel).Name, s.names.countedAs(c.Survey, day), day, currency}] += amount
 }
 
 // settle replaces what was reserved for a contact that ends by what it has cost, and returns
@@ -200,6 +203,10 @@ func (w *priceChange) Write(t *commit.Tx, r *commit.Request) error {
 	now := w.s.limits.now()
 	if name := people.UsesPrice(now, w.channel, currency); name != "" {
 		r.Refuse(weir.Errorf(weir.CodeConflict, "the limit %s counts %s over channel %s: delete the limit first, or set it to another currency", name, now[name].Currency, w.channel))
+		return nil
+	}
+	if survey, counted := w.s.budgets.usesPrice(w.channel, currency); survey != "" {
+		r.Refuse(weir.Errorf(weir.CodeConflict, "the budget of survey %s counts %s over channel %s: its price may change, but not go or be in another currency, until the survey is over", survey, counted, w.channel))
 		return nil
 	}
 	if w.s.priced == nil {

@@ -27,6 +27,7 @@ type skips struct{ suppressed, delayed int64 }
 // skipStore counts contacts that rules have suppressed or delayed.
 type skipStore struct {
 	*commit.DB
+	names   *dailyStore
 	skipped map[skipKey]skips // by the batch; used on the writer's goroutine only
 }
 
@@ -38,7 +39,8 @@ func (s *skipStore) count(c *weir.Contact, at time.Time) {
 	if s.skipped == nil {
 		s.skipped = map[skipKey]skips{}
 	}
-	k := skipKey{c.Channel, c.Survey, c.Receipt.Rule, people.DayOf(at)}
+	day := people.DayOf(at)
+	k := skipKey{c.Channel, s.names.countedAs(c.Survey, day), c.Receipt.Rule, day}
 	n := s.skipped[k]
 	if c.State == weir.Done {
 		n.suppressed++

@@ -47,20 +47,26 @@ type Store struct {
 	*skipStore
 	*historyStore
 	*messageStore
+	*budgetStore
+	*dailyStore
 	gate *Gate
 }
 
 // New returns the consents and purposes in a database.
 func New(db *commit.DB) *Store {
 	keys := &keyring{db: db}
-	consents, purposes, limits := &consentStore{DB: db, keyring: keys}, &purposeStore{DB: db}, newLimitStore(db)
+	budgets := newBudgetStore(db)
+	consents, purposes, limits := &consentStore{DB: db, keyring: keys}, &purposeStore{DB: db}, newLimitStore(db, budgets)
+	names := &dailyStore{DB: db, limits: limits, budgets: budgets, names: dayNames{}}
 	purposes.current.Store(newPurposes(nil))
 	s := &Store{
-		keyring: keys, consentStore: consents, purposeStore: purposes, limitStore: limits, priceStore: newPriceStore(db, limits), skipStore: &skipStore{DB: db},
+		keyring: keys, consentStore: consents, purposeStore: purposes, limitStore: limits, priceStore: newPriceStore(db, limits, budgets, names), skipStore: &skipStore{DB: db, names: names},
+		budgetStore: budgets, dailyStore: names,
 		historyStore: &historyStore{DB: db, keyring: keys, purposes: purposes},
 		messageStore: &messageStore{DB: db, keyring: keys, consents: consents, purposes: purposes},
 	}
-	s.gate = &Gate{keyring: keys, consents: consents, purposes: purposes, limits: limits, prices: s.priceStore, skips: s.skipStore}
+	budgets.prices = s.priceStore
+	s.gate = &Gate{keyring: keys, consents: consents, purposes: purposes, limits: limits, prices: s.priceStore, skips: s.skipStore, budgets: budgets}
 	return s
 }
 
@@ -68,9 +74,10 @@ func New(db *commit.DB) *Store {
 func (s *Store) Gate() *Gate { return s.gate }
 
 // Connect gives the store of contacts: inFlight returns how many contacts of a channel are in
-// flight, as they were committed last, and queue takes the answers to messages.
-func (s *Store) Connect(inFlight func(weir.ChannelID) int, queue Queue) {
-	s.inFlight, s.queue = inFlight, queue
+// flight, as they were committed last, and queue takes the answers to messages. budgets reads
+// the budgets of surveys.
+func (s *Store) Connect(inFlight func(weir.ChannelID) int, queue Queue, budgets Budgets) {
+	s.inFlight, s.queue, s.load = inFlight, queue, budgets
 }
 
 // OpenPeople reads the purposes, prices and limits, and makes the keys of addresses known: the configured ones, of which the first is
@@ -85,6 +92,12 @@ func (s *Store) OpenPeople(ctx context.Context, configured [][]byte) error {
 		return err
 	}
 	if err := s.priceStore.read(ctx); err != nil {
+		return err
+	}
+	if err := s.budgetStore.read(ctx); err != nil {
+		return err
+	}
+	if err := s.dailyStore.read(ctx, time.Now()); err != nil {
 		return err
 	}
 	return s.limitStore.read(ctx)

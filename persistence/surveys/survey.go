@@ -226,6 +226,9 @@ func (w *surveyChange) Write(t *commit.Tx, r *commit.Request) error {
 			return nil
 		}
 	}
+	if refused, err := w.s.setBudget(t, r, &was, &w.survey); err != nil || refused {
+		return err
+	}
 	if _, err := t.Exec(changeSurvey, w.row.changes()...); err != nil {
 		return err
 	}
@@ -296,6 +299,8 @@ func (s *Definitions) Surveys(ctx context.Context, states []surveys.State, after
 
 // RemoveSurvey implements [surveys.Store].
 func (s *Definitions) RemoveSurvey(ctx context.Context, id int64) error {
+	var name string
+	var hadBudget bool
 	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
 		var row surveyRow
 		err := tx.GetContext(ctx, &row, "SELECT "+surveyColumns+" FROM surveys WHERE id = ?"+s.Dialect.ForUpdate, id)
@@ -304,6 +309,9 @@ func (s *Definitions) RemoveSurvey(ctx context.Context, id int64) error {
 		}
 		if err != nil || row.Deleting {
 			return err
+		}
+		if old, err := row.survey(); err == nil {
+			name, hadBudget = old.Name, old.Definition.Budget != nil
 		}
 		if row.State != string(surveys.Draft) && row.State != string(surveys.Done) {
 			return weir.Errorf(weir.CodeConflict, "the survey is %s; stop it first, and remove it when it is done", row.State)
@@ -315,6 +323,9 @@ func (s *Definitions) RemoveSurvey(ctx context.Context, id int64) error {
 			*row.Name, columns.Micros(time.Now()), id)
 		return err
 	})
+	if err == nil && hadBudget {
+		err = s.Await(ctx, &commit.Request{Work: &budgetRemoval{s, name}, Rows: 1, Bytes: 100})
+	}
 	return s.Failure("remove a survey", err)
 }
 
@@ -322,6 +333,7 @@ func (s *Definitions) RemoveSurvey(ctx context.Context, id int64) error {
 type Definitions struct {
 	*commit.DB
 	sweeper *Sweeper // counts respondents anew when quotas change
+	budgets Budgets
 }
 
 // Store is everything that keeps surveys and their respondents.
@@ -336,8 +348,8 @@ type Store struct {
 
 // New returns the store of surveys in a database; contacts go into the queue, and come back
 // through the outbox that observes it.
-func New(db *commit.DB, queue *contacts.Queue, outbox *Outbox) *Store {
+func New(db *commit.DB, queue *contacts.Queue, outbox *Outbox, budgets Budgets) *Store {
 	adds := newAdditions(db.Dialect)
 	sweeper := &Sweeper{db, &adds}
-	return &Store{&Definitions{db, sweeper}, &Reader{db}, &Importer{db, &adds, sweeper}, sweeper, &Rounds{db, &adds, queue}, outbox}
+	return &Store{&Definitions{db, sweeper, budgets}, &Reader{db}, &Importer{db, &adds, sweeper}, sweeper, &Rounds{db, &adds, queue}, outbox}
 }

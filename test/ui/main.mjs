@@ -9,6 +9,7 @@ import { fill, newSecrets, providers } from "./state.mjs";
 import { alarm } from "./checks/alarm.mjs";
 import { audit } from "./checks/audit.mjs";
 import { brake } from "./checks/brake.mjs";
+import { budget } from "./checks/budget.mjs";
 import { channels } from "./checks/channels.mjs";
 import { contacts } from "./checks/contacts.mjs";
 import { dead } from "./checks/dead.mjs";
@@ -30,7 +31,7 @@ import { survey } from "./checks/survey.mjs";
 import { surveyforms } from "./checks/surveyforms.mjs";
 import { webhooks } from "./checks/webhooks.mjs";
 
-const parts = { alarm, look, session, rights, channels, setup, contacts, dead, people, purposes, limits, money, brake, webhooks, survey, surveyforms, routing, live, keyboard, plain, audit, prefix, quiet };
+const parts = { alarm, look, session, rights, channels, setup, contacts, dead, people, purposes, limits, money, brake, budget, webhooks, survey, surveyforms, routing, live, keyboard, plain, audit, prefix, quiet };
 
 const limit = 10 * 60_000; // ends a run that hangs
 

@@ -40,7 +40,7 @@ type ContactView struct {
 	Canceling   bool              `json:"canceling,omitempty" doc:"cancellation was requested while it was in flight"`
 	Outcome     weir.Outcome      `json:"outcome,omitempty" enum:"completed,busy,no_answer,failed,expired,canceled,lost,dead_letter,suppressed"`
 	Reason      string            `json:"reason,omitempty"`
-	Rule        people.Rule       `json:"rule,omitempty" enum:"consent,no_consent,repeat_guard,cap,quiet_hours,holidays,only_to,limit_new_people,limit_money" doc:"the rule for the sake of the person by which it was suppressed, or waits"`
+	Rule        people.Rule       `json:"rule,omitempty" enum:"consent,no_consent,repeat_guard,cap,quiet_hours,holidays,only_to,limit_new_people,limit_money,budget_spent" doc:"the rule for the sake of the person by which it was suppressed, or waits"`
 	Why         string            `json:"why,omitempty" doc:"why it waits now, in one sentence for people; absent when it is done" example:"channel texts: 4 of 4 slots in use; 12 of higher priority ahead"`
 	WhyCode     operators.WhyCode `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"capacity"`
 	WhyInstants []time.Time       `json:"why_instants,omitempty" doc:"the instants in why, in the order of the sentence"`

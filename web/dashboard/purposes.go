@@ -101,6 +101,8 @@ func ruleText(r people.Rule) string {
 		return "only_to: the channel is limited to other addresses"
 	case people.RuleMoney:
 		return "money: what a limit allows is spent"
+	case people.RuleBudget:
+		return "money: the survey's budget is spent"
 	case people.RuleInFlight, people.RulePerSecond, people.RuleNewPeople:
 		return "shared limit of several channels"
 	}

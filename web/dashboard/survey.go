@@ -23,6 +23,7 @@ func causeText(c surveys.Cause) string {
 	texts := map[surveys.Cause]string{
 		surveys.Exhausted: "finished: everyone was contacted", surveys.Reached: "finished: the target is reached",
 		surveys.WindowOver: "finished: the last window has closed", surveys.ByUser: "stopped by a user",
+		surveys.BudgetSpent: "finished: its budget is spent",
 	}
 	return cmp.Or(texts[c], display.Words(c))
 }
@@ -350,6 +351,13 @@ func (c *launchCheck) facts(schedule *calendar.Schedule) (list []fact) {
 	}
 	if c.Partial {
 		list = append(list, fact{"Checked", "the first " + display.Number(c.Respondents) + "; the launch checks all"})
+	}
+	if b := c.Budget; b != nil {
+		text := b.Left + " of " + b.Money + " " + b.Currency + " are left"
+		if b.Attempts != nil {
+			text += ", which pays for about " + display.Plural(*b.Attempts, "attempt", "attempts") + " at " + b.PerAttempt + " " + b.Currency
+		}
+		list = append(list, fact{"Budget", text})
 	}
 	if f := c.Forecast; f != nil && schedule != nil {
 		text := "about " + schedule.FormatLocal(f.EndsAt)

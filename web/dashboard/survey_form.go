@@ -41,6 +41,7 @@ type surveyForm struct {
 	Windows                                          []windowRow
 	Modes                                            []*modeForm
 	Fallback, Cutoff, PerMinute, Region, Purpose     string
+	Budget, Currency                                 string
 	CountPartial                                     bool
 	Quotas                                           []quotaRow
 	QuotaMessage, AppURL, AppSecret                  string
@@ -177,6 +178,9 @@ func surveyFormOf(b *surveyapi.SurveyBody) *surveyForm {
 	if b.Application != nil {
 		f.AppURL = b.Application.URL
 	}
+	if b.Budget != nil {
+		f.Budget, f.Currency = b.Budget.Money, b.Budget.Currency
+	}
 	for _, w := range b.Schedule.Windows {
 		f.Windows = append(f.Windows, windowRow{f, len(f.Windows) + 1, w.From, w.To})
 	}
@@ -300,6 +304,7 @@ func (f *surveyForm) read(form url.Values) {
 	f.Weekdays = weekdays(form["weekdays"])
 	f.Fallback, f.Cutoff, f.PerMinute, f.Purpose, f.QuotaMessage = field("fallback_delay"), field("cutoff"), field("limit_per_minute"), field("purpose"), strings.TrimSpace(lines("quota_message"))
 	f.CountPartial, f.AppURL, f.AppSecret = field("count_partial") != "", field("app_url"), form.Get("app_secret")
+	f.Budget, f.Currency = field("budget_money"), field("budget_currency")
 	f.Windows, f.Quotas = nil, nil
 	for row := 1; row <= maxFormRows; row++ {
 		if w := (windowRow{Form: f, Row: row}); form.Has(w.Field("from")) {
@@ -346,7 +351,9 @@ func (f *surveyForm) lay(b surveyapi.SurveyBody) (map[string]any, error) {
 	if !f.Launched && !f.ManyArms {
 		f.layTexts(&b)
 	}
-	b.Application = f.application()
+	if b.Application, b.Budget = f.application(), nil; f.Budget != "" || f.Currency != "" {
+		b.Budget = &people.Budget{Money: f.Budget, Currency: f.Currency}
+	}
 	document, err := documentOf(b)
 	if err != nil {
 		return nil, err
@@ -596,6 +603,8 @@ func (f *surveyForm) fieldOf(at []string) (field, where string) {
 		return "name", ""
 	case "title", "cutoff", "quota_message", "fallback_delay", "purpose", "limit_per_minute", "region":
 		return at[0], ""
+	case "budget":
+		return "budget_" + cmp.Or(part(1), "money"), ""
 	case "application":
 		return map[string]string{"url": "app_url", "secret": "app_secret"}[part(1)], ""
 	case "schedule":

@@ -12,15 +12,16 @@ import (
 
 // LaunchCheckView is what a launch would find.
 type LaunchCheckView struct {
-	Survey      string            `json:"survey"`
-	Respondents int               `json:"respondents" doc:"how many were checked"`
-	Partial     bool              `json:"partial,omitempty" doc:"there are more than were checked; the launch checks all"`
-	Missing     int               `json:"missing" doc:"respondents that are missing a value used in the texts"`
-	Errors      []weir.FieldError `json:"errors" doc:"what a launch would be refused for, with the first 100 missing values; whether the channels work is only found out by the launch"`
-	Warnings    []weir.FieldError `json:"warnings"`
-	Modes       []ModeUseView     `json:"modes"`
-	Forecast    *ForecastView     `json:"forecast,omitempty" doc:"absent: there is no estimate"`
-	Samples     []SampleView      `json:"samples" doc:"the first contacts of up to two respondents, as they get them"`
+	Survey      string              `json:"survey"`
+	Respondents int                 `json:"respondents" doc:"how many were checked"`
+	Partial     bool                `json:"partial,omitempty" doc:"there are more than were checked; the launch checks all"`
+	Missing     int                 `json:"missing" doc:"respondents that are missing a value used in the texts"`
+	Errors      []weir.FieldError   `json:"errors" doc:"what a launch would be refused for, with the first 100 missing values; whether the channels work is only found out by the launch"`
+	Warnings    []weir.FieldError   `json:"warnings"`
+	Modes       []ModeUseView       `json:"modes"`
+	Forecast    *ForecastView       `json:"forecast,omitempty" doc:"absent: there is no estimate"`
+	Budget      *BudgetForecastView `json:"budget,omitempty" doc:"absent: it has none"`
+	Samples     []SampleView        `json:"samples" doc:"the first contacts of up to two respondents, as they get them"`
 }
 
 // ModeUseView is how many of the respondents a mode is for.
@@ -38,6 +39,13 @@ type ForecastView struct {
 	Bound       string    `json:"bound,omitempty" doc:"the channel that takes the longest; absent: the limit per minute" example:"calls"`
 	EndsAt      time.Time `json:"ends_at" doc:"at best: everybody answers the first attempt, a contact takes two minutes, and no other survey uses the channels"`
 	TooShort    bool      `json:"too_short,omitempty" doc:"the schedule ends before; ends_at is when"`
+}
+
+// BudgetForecastView is what the budget of a draft pays for.
+type BudgetForecastView struct {
+	BudgetView
+	PerAttempt string `json:"per_attempt,omitempty" doc:"what the first attempt reserves, on average; absent: not known" example:"0.0075"`
+	Attempts   *int64 `json:"attempts,omitempty" doc:"about how many attempts the rest of the budget pays for, at that price; absent: not known" example:"333333"`
 }
 
 // SampleView is the first contact of a mode with one respondent.
@@ -92,6 +100,12 @@ func (s launchCheckRoute) check(c *route.Call, v surveys.Survey) (route.Reply, e
 	}
 	if !forecast.Unknown && !found.Partial {
 		out.Forecast = &ForecastView{forecast.Contacts, int(forecast.Open.Round(time.Minute).Minutes()), forecast.Bound, forecast.EndsAt.UTC(), forecast.TooShort}
+	}
+	if b := found.Budget; b != nil {
+		out.Budget = &BudgetForecastView{BudgetView: budgetView(b.BudgetUse)}
+		if n, ok := b.Attempts(); ok {
+			out.Budget.PerAttempt, out.Budget.Attempts = b.Average.String(), &n
+		}
 	}
 	for i := range found.First {
 		out.Samples = append(out.Samples, s.samples(c, v, found.Plan, &found.First[i])...)

@@ -5,6 +5,7 @@ import (
 
 	"weir"
 	"weir/operators"
+	"weir/people"
 	"weir/surveys"
 	"weir/surveys/respondents"
 	"weir/web/httpjson"
@@ -42,6 +43,7 @@ type SurveyPatch struct {
 	AnswerWords        []string                                      `json:"answer_words,omitempty"`
 	Purpose            string                                        `json:"purpose,omitempty" nullable:"true" doc:"what its contacts are for"`
 	Brake              *weir.Brake                                   `json:"brake,omitempty" doc:"merged field by field; null: none. A change begins its count anew"`
+	Budget             *people.Budget                                `json:"budget,omitempty" doc:"merged field by field; null: none. Of a survey that was launched it may become more, or less down to what is spent"`
 	Labels             []string                                      `json:"labels,omitempty"`
 	Weight             int                                           `json:"weight,omitempty" nullable:"true"`
 	LimitPerMinute     int                                           `json:"limit_per_minute,omitempty" nullable:"true"`
@@ -61,7 +63,7 @@ type SurveySummary struct {
 	Survey     string        `json:"survey" doc:"its name in URLs"`
 	Title      string        `json:"title,omitempty"`
 	State      surveys.State `json:"state" enum:"draft,running,paused,stopping,done"`
-	Cause      surveys.Cause `json:"cause,omitempty" enum:"exhausted,reached,window_over,stopped" doc:"why it is stopping or done"`
+	Cause      surveys.Cause `json:"cause,omitempty" enum:"exhausted,reached,window_over,stopped,budget_spent" doc:"why it is stopping or done"`
 	Braked     *weir.Braked  `json:"braked,omitempty" doc:"it is paused because it paused itself; absent: it did not"`
 	Locked     bool          `json:"locked,omitempty" doc:"it cannot be paused, stopped, changed or deleted until it is unlocked; it ends by itself all the same"`
 	Version    int64         `json:"version" doc:"counts the changes"`
@@ -207,8 +209,17 @@ type StatsView struct {
 	WhyCode       operators.WhyCode           `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"channel_paused"`
 	WhyInstants   []time.Time                 `json:"why_instants,omitempty" doc:"the instants in why, in the order of the sentence"`
 	Brake         *weir.BrakeFigures          `json:"brake_count,omitempty" doc:"what the brake counts now; absent without a brake, or if nothing was counted yet"`
+	Budget        *BudgetView                 `json:"budget,omitempty" doc:"how much of its budget is used; absent: it has none, or was not launched"`
 	Window        *SpanView                   `json:"window,omitempty" doc:"the window that is open or opens next; absent: none"`
 	Channels      []ChannelUseView            `json:"channels"`
+}
+
+// BudgetView is how much of a survey's budget is used.
+type BudgetView struct {
+	Money    string `json:"money" doc:"the budget" example:"2500.00"`
+	Spent    string `json:"spent" doc:"what the contacts have cost that ended, and what those in flight reserve" example:"1240.75"`
+	Left     string `json:"left" doc:"the rest" example:"1259.25"`
+	Currency string `json:"currency" doc:"ISO 4217 code" example:"USD"`
 }
 
 // QuotaView is one bucket of the quotas, with its count.

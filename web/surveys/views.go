@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"weir"
+	"weir/people"
 	"weir/surveys"
 	"weir/surveys/calendar"
 	"weir/web/auth"
@@ -124,11 +125,19 @@ func statsView(s surveys.Survey, st surveys.Stats) StatsView {
 		v.Channels = append(v.Channels, ChannelUseView{u.Mode, u.Channel, u.Health, u.Reason, httpjson.Instant(u.Since)})
 	}
 	v.Brake = st.Brake
+	if b := st.Budget; b != nil {
+		view := budgetView(*b)
+		v.Budget = &view
+	}
 	v.Why, v.WhyCode, v.WhyInstants = st.Why.Text, st.Why.Code, st.Why.Instants()
 	if st.Next != (calendar.Span{}) {
 		v.Window = &SpanView{st.Next.Open.UTC(), st.Next.Close.UTC()}
 	}
 	return v
+}
+
+func budgetView(b people.BudgetUse) BudgetView {
+	return BudgetView{b.Most.String(), b.Spent.String(), b.Left().String(), b.Currency}
 }
 
 func maskRespondent(v *RespondentView) {

@@ -65,6 +65,9 @@ func storeJobs(c config.Config, store *persistence.Store) []job {
 			n, err := store.PurgeHistory(ctx, time.Now(), purgeBatch)
 			return n > 0, err
 		}},
+		{name: "purge sums of days", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
+			return store.PurgeDaily(ctx, time.Now(), purgeBatch)
+		}},
 		{name: "purge undecided messages", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
 			n, err := store.PurgeUndecided(ctx, time.Now().Add(-c.Retention.Duration()), purgeBatch)
 			return n > 0, err

@@ -155,6 +155,7 @@ func (s *demonstration) judgement(findings []finding, verdicts []verdict) error 
 		faults = append(faults, "interviews: "+s.unasked)
 	}
 	faults = append(faults, s.courtesy.faults...)
+	faults = append(faults, s.braking.faults...)
 	if n := s.pestered(); n > 0 {
 		faults = append(faults, plural(n, "contact", "contacts")+" reached people who had refused, by the providers' records")
 	}
@@ -195,6 +196,9 @@ func (s *demonstration) remarks(findings []finding) []string {
 	_, refused := s.refusals.people()
 	text = append(text, fmt.Sprintf("%s refused by STOP. After Weir had accepted that, the providers' records have %s to them.",
 		plural(refused, "person", "people"), plural(s.pestered(), "call or message", "calls and messages")))
+	if s.braking.text != "" {
+		text = append(text, s.braking.text)
+	}
 	if s.cluster != nil {
 		t := s.cluster.balancer.Tally()
 		text = append(text, fmt.Sprintf("The balancer passed on %s; %d of them were refused, and %d were cut because their process died.",

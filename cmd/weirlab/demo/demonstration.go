@@ -45,6 +45,7 @@ type demonstration struct {
 	settled      int  // contacts reconciled by processes that have ended
 	refusals     *refusals
 	courtesy     courtesy
+	braking      braking
 
 	// Of live traffic.
 	record   *record

@@ -31,6 +31,9 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := s.courteous(ctx); err != nil {
 		return err
 	}
+	if err := s.brake(ctx); err != nil {
+		return err
+	}
 	if err := s.interviews(ctx); err != nil {
 		return err
 	}

@@ -71,6 +71,7 @@ func TestDemo_PassesDespiteAKill(t *testing.T) {
 			`\n  sum +72 +48\n  in the file +72 +48\n`,
 			`\n  consent +contacts suppressed +\d+\n  cap +contacts wait, canceled at the end +17\n  consent +respondents of follow-up opted out +\d+\n`,
 			`refused by STOP\. After\s+Weir\s+had\s+accepted\s+that,\s+the\s+providers'\s+records\s+have\s+0\s+calls\s+and\s+messages\s+to\s+them`,
+			`The\s+channel\s+texts\s+paused\s+itself:\s+\d+\s+of\s+the\s+last\s+\d+\s+contacts\s+failed,\s+the\s+bound\s+is\s+30\s+%,\s+after\s+\d+\s+contacts\.`,
 			`PASS: no respondent lost, none contacted twice for one attempt, never over capacity, nobody after STOP; the broker was killed once`,
 		} {
 			if !regexp.MustCompile(want).Match(text) {

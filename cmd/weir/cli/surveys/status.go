@@ -118,6 +118,9 @@ func (v *statusView) head(s *client.SurveyView, st *client.StatsView) {
 	if s.Braked.Text != "" {
 		v.line("braked", fmt.Sprintf("%s, after %s; weir survey resume %s goes on", v.at(s.Braked.At), terminal.Plural(s.Braked.Touched, "contact", "contacts"), terminal.Visible(s.Survey)))
 	}
+	if b := st.Budget; b.Money != "" {
+		v.line("budget", fmt.Sprintf("%s of %s %s spent, %s left", b.Spent, b.Money, b.Currency, b.Left))
+	}
 	v.line("launched", v.at(s.LaunchedAt))
 	v.line("ended", v.at(s.EndedAt))
 	v.line("window", v.window(st))
@@ -277,6 +280,7 @@ func stateText(state, cause string, locked bool) string {
 	why := map[string]string{
 		"exhausted": "finished: everyone was contacted", "reached": "finished: the target is reached",
 		"window_over": "finished: the last window has closed", "stopped": "stopped by a user",
+		"budget_spent": "finished: its budget is spent",
 	}[cause]
 	if why == "" {
 		return state
