@@ -1017,7 +1017,9 @@ type CourseDayView struct {
 	Completed int `json:"completed"`
 
 	// Date in time_zone
-	Date openapi_types.Date `json:"date"`
+	//
+	// Examples: 2026-01-12
+	Date string `json:"date"`
 
 	// ExpectedStarted by the forecast
 	ExpectedStarted float64 `json:"expected_started"`
@@ -1035,8 +1037,10 @@ type CourseDayView struct {
 // CourseView How a survey goes, by day.
 type CourseView struct {
 	// Answered respondents who said something, be it a refusal
-	Answered int             `json:"answered"`
-	Arms     []ArmCourseView `json:"arms"`
+	Answered int `json:"answered"`
+
+	// Arms respondents of each arm, by what they came to
+	Arms []ArmCourseView `json:"arms"`
 
 	// Completed respondents who completed the interview
 	Completed int `json:"completed"`

@@ -86,13 +86,9 @@ func loadSurveyCalendar(v *visit) (*content, error) {
 }
 
 func readPlan(c *caller, now time.Time) (*surveyPlan, error) {
-	channels, _, err := readChannels(c)
+	capacity, err := capacities(c)
 	if err != nil {
 		return nil, err
-	}
-	capacity := map[string]int{}
-	for i := range channels {
-		capacity[channels[i].Channel] = channels[i].Capacity
 	}
 	list, more, err := readPlanned(c, now)
 	if err != nil {
@@ -117,6 +113,19 @@ func readPlan(c *caller, now time.Time) (*surveyPlan, error) {
 	return plan, nil
 }
 
+// capacities returns the slots of each channel; without the right to see channels, of none.
+func capacities(c *caller) (map[string]int, error) {
+	out := map[string]int{}
+	if !c.May(readers()...) {
+		return out, nil
+	}
+	list, _, err := readChannels(c)
+	for i := range list {
+		out[list[i].Channel] = list[i].Capacity
+	}
+	return out, err
+}
+
 // planDays returns the midnights that begin the first and the last day.
 func planDays(now time.Time) (first, last time.Time) {
 	today := now.UTC().Truncate(24 * time.Hour)
@@ -126,7 +135,7 @@ func planDays(now time.Time) (first, last time.Time) {
 // readPlanned lists the surveys that are not over, and those that have been for less than two weeks.
 func readPlanned(c *caller, now time.Time) (list []surveyapi.SurveySummary, more bool, err error) {
 	first, _ := planDays(now)
-	query := url.Values{"limit": {"500"}}
+	query := url.Values{"limit": {"100"}}
 	for {
 		var page surveyapi.SurveyList
 		if err := c.get("/v1/surveys", query, &page); err != nil {

@@ -21,7 +21,7 @@ type CourseView struct {
 	Completed   int              `json:"completed" doc:"respondents who completed the interview"`
 	Days        []CourseDayView  `json:"days" nullable:"false" doc:"oldest first"`
 	Modes       []ModeCourseView `json:"modes" nullable:"false" doc:"in which respondents came to it"`
-	Arms        []ArmCourseView  `json:"arms" nullable:"false"`
+	Arms        []ArmCourseView  `json:"arms" nullable:"false" doc:"respondents of each arm, by what they came to"`
 	WeeklyHours [][]int          `json:"weekly_hours" doc:"answers by weekday, from Monday, and hour"`
 	Forecast    *ForecastView    `json:"forecast,omitempty" doc:"of the launch, with the present respondents and capacities; of a draft: if it were launched now. Absent: there is no estimate"`
 	Rest        *ForecastView    `json:"rest,omitempty" doc:"of the respondents that are left, from now; absent: there is no estimate, or the survey is over"`
@@ -29,7 +29,7 @@ type CourseView struct {
 
 // CourseDayView is one day of a survey.
 type CourseDayView struct {
-	Date            string            `json:"date" format:"date" doc:"in time_zone"`
+	Date            string            `json:"date" doc:"in time_zone" example:"2026-01-12"`
 	Windows         []SpanView        `json:"windows" nullable:"false" doc:"of the schedule, on this day"`
 	Started         int               `json:"started"`
 	Answered        int               `json:"answered"`

@@ -197,6 +197,37 @@
     }).catch(function () { form.submit(); });
   });
 
+  // The week of a survey's form is painted by dragging, and with Shift and the arrow keys. Each box works
+  // without: a click that dragged nothing toggles its box as always.
+  var painting = null; // the box where it began, what it paints, whether the pointer left it
+  function hourBox(e) { return e.target.matches && e.target.matches(".paint input") ? e.target : null; }
+  document.addEventListener("pointerdown", function (e) {
+    var box = hourBox(e);
+    if (box && e.button === 0 && e.pointerType !== "touch") painting = { box: box, paint: !box.checked, left: false }; // a touch scrolls
+  });
+  document.addEventListener("pointerover", function (e) {
+    var box = hourBox(e);
+    if (!painting || !box || box === painting.box && !painting.left) return;
+    painting.left = true;
+    painting.box.checked = box.checked = painting.paint;
+  });
+  document.addEventListener("click", function (e) {
+    if (painting && painting.left && hourBox(e) === painting.box) e.preventDefault();
+    painting = null;
+  });
+  document.addEventListener("pointerup", function () { setTimeout(function () { painting = null; }); }); // after the click
+  document.addEventListener("keydown", function (e) {
+    var step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -24, ArrowDown: 24 }[e.key];
+    var box = hourBox(e);
+    if (!step || !box) return;
+    e.preventDefault();
+    var all = Array.prototype.slice.call(box.closest(".paint").querySelectorAll("input"));
+    var next = all[all.indexOf(box) + step];
+    if (!next) return;
+    if (e.shiftKey) next.checked = box.checked;
+    next.focus();
+  });
+
   // Live regions.
   var from = document.body.dataset.stream;
   var status = document.getElementById("connection");

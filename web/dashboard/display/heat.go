@@ -141,7 +141,7 @@ func (c DayChart) SVG() template.HTML {
 	for _, s := range c.Series() {
 		sums = append(sums, s.Name+" "+Number(s.Sum()))
 	}
-	b.open("chart days", chartWidth, chartHeight, c.Title+": in all "+strings.Join(sums, ", "), false)
+	b.open("chart bydays", chartWidth, chartHeight, c.Title+": in all "+strings.Join(sums, ", "), false)
 	top, n := c.values().maxValue(), len(c.Days)
 	for i := range yTicks + 1 {
 		y := chartBaseline - chartInnerHeight*float64(i)/yTicks
