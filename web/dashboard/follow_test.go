@@ -17,7 +17,7 @@ func TestSurvey_PageShowsDaysModesArmsAndHoursOfAnswers(t *testing.T) {
 	r := newRig(t, surveyScope)
 	r.survey("flu", 4)
 	b := r.login(surveyScope)
-	b.get("/surveys/flu").want(200).has("Respondents by day", "as expected by the forecast", "Days and hours in America/Mexico_City", "Answers by weekday and hour")
+	b.get("/surveys/flu").want(200).has("Respondents by day", "expected to start", "Days and hours in America/Mexico_City", "Answers by weekday and hour")
 	r.api("PATCH", "/v1/surveys/flu", `{"schedule":{"windows":[{"from":"00:00","to":"24:00"}]}}`, nil)
 	r.api("POST", "/v1/surveys/flu:launch", "", nil)
 	var list surveys.RespondentList

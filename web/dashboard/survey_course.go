@@ -25,10 +25,14 @@ type passedRow struct {
 }
 
 // AnsweredShare returns the share of the started respondents who answered.
-func (r passedRow) AnsweredShare() string { return display.Percent(float64(r.Answered), float64(r.Started)) }
+func (r passedRow) AnsweredShare() string {
+	return display.Percent(float64(r.Answered), float64(r.Started))
+}
 
 // CompletedShare returns the share of the started respondents who completed the interview.
-func (r passedRow) CompletedShare() string { return display.Percent(float64(r.Completed), float64(r.Started)) }
+func (r passedRow) CompletedShare() string {
+	return display.Percent(float64(r.Completed), float64(r.Started))
+}
 
 // readCourse returns nil if the course is not known: the definition is no longer valid.
 func readCourse(c *caller, known *cache[*courseData], name string) (*courseData, error) {
@@ -72,7 +76,7 @@ func weekdayNames() []string { return []string{"Mon", "Tue", "Wed", "Thu", "Fri"
 
 func dayChart(v *surveyapi.CourseView) display.DayChart {
 	started, completed := display.Series{Name: "started", Class: "c1"}, display.Series{Name: "completed", Class: "c3"}
-	expected := display.Series{Name: "started, as expected by the forecast", Class: "c2", Kind: display.Line}
+	expected := display.Series{Name: "expected to start", Class: "c2", Kind: display.Line}
 	c := display.DayChart{Title: "Respondents by day", Unit: "respondents"}
 	for i := range v.Days {
 		day := &v.Days[i]

@@ -30,6 +30,7 @@ type surveyPlan struct {
 	Rows    []*planRow
 	More    bool     // there are more surveys than are shown
 	Invalid []string // surveys whose definition is not valid
+	Unknown []string // drafts of which nothing is expected: they have no respondents, or a channel of theirs is gone
 }
 
 // planRow is a channel of the calendar.
@@ -37,9 +38,9 @@ type planRow struct {
 	Channel  string
 	Capacity int // 0: not known
 	Surveys  []*planBar
-	Picture  template.HTML
-	Over     []planDay // on which the loads are more than the channel can do
-	Table    []planDay // of which something is known
+	Marks    template.HTML // the days of Over
+	Over     []planDay     // on which the loads are more than the channel can do
+	Table    []planDay     // of which something is known
 }
 
 // planBar is a survey on a channel.
@@ -47,6 +48,7 @@ type planBar struct {
 	Survey string
 	State  surveys.State
 	Days   []planCell // one for each day of the calendar
+	Bar    template.HTML
 }
 
 // planCell is a survey on a channel on a day.
@@ -164,6 +166,10 @@ func (p *surveyPlan) arrange(list []plannedSurvey, capacity map[string]int, now 
 	}
 	rows := map[string]*planRow{}
 	for i := range list {
+		if list[i].State == surveys.Draft && list[i].Course.Rest == nil {
+			p.Unknown = append(p.Unknown, list[i].Survey)
+			continue
+		}
 		for _, channel := range channelsOf(&list[i].Course) {
 			if rows[channel] == nil {
 				rows[channel] = &planRow{Channel: channel, Capacity: capacity[channel]}
@@ -186,7 +192,7 @@ func (p *surveyPlan) arrange(list []plannedSurvey, capacity map[string]int, now 
 				r.Table = append(r.Table, d)
 			}
 		}
-		r.Picture = p.draw(r, now)
+		p.draw(r, now)
 	}
 	p.Heading = p.heading(now)
 }
@@ -202,18 +208,16 @@ func channelsOf(c *surveyapi.CourseView) (list []string) {
 
 // bar lays a survey on a channel out over the days; nil: it is on none of them.
 func (p *surveyPlan) bar(s *plannedSurvey, channel string, now time.Time) *planBar {
-	begin, end := now, time.Time{}
+	begin, end, last := now, time.Time{}, time.Time{} // end cuts windows; none opens after last
 	if s.LaunchedAt != nil {
 		begin = *s.LaunchedAt
 	}
 	switch {
 	case s.EndedAt != nil:
 		end = *s.EndedAt
-	case s.State == surveys.Stopping:
-		end = now
 	case s.Course.Rest != nil:
-		end = s.Course.Rest.EndsAt
-	case s.State != surveys.Draft:
+		last = s.Course.Rest.EndsAt
+	default:
 		end = now // nobody is left to start, or its channel is gone
 	}
 	days := map[string]*surveyapi.CourseDayView{}
@@ -224,7 +228,7 @@ func (p *surveyPlan) bar(s *plannedSurvey, channel string, now time.Time) *planB
 	for _, date := range p.Days {
 		var cell planCell
 		if day := days[date.Format(time.DateOnly)]; day != nil {
-			cell = cellOf(day, channel, begin, end)
+			cell = cellOf(day, channel, begin, end, last)
 		}
 		some = some || len(cell.Windows) > 0
 		bar.Days = append(bar.Days, cell)
@@ -235,13 +239,13 @@ func (p *surveyPlan) bar(s *plannedSurvey, channel string, now time.Time) *planB
 	return bar
 }
 
-func cellOf(day *surveyapi.CourseDayView, channel string, begin, end time.Time) (cell planCell) {
+func cellOf(day *surveyapi.CourseDayView, channel string, begin, end, last time.Time) (cell planCell) {
 	for _, w := range day.Windows {
 		span := calendar.Span{Open: calendar.LaterOf(w.OpensAt, begin), Close: w.ClosesAt}
 		if !end.IsZero() && span.Close.After(end) {
 			span.Close = end
 		}
-		if span.Close.After(span.Open) {
+		if span.Close.After(span.Open) && (last.IsZero() || span.Open.Before(last)) {
 			cell.Windows = append(cell.Windows, span)
 		}
 	}
@@ -281,23 +285,25 @@ func (r *planRow) day(i int, date, now time.Time) planDay {
 // place returns where an instant is, in days from the first.
 func (p *surveyPlan) place(at time.Time) float64 { return at.Sub(p.Days[0]).Hours() / 24 }
 
-func (p *surveyPlan) draw(r *planRow, now time.Time) template.HTML {
-	plan := display.Plan{Title: "Surveys on " + r.Channel, Days: len(p.Days), Now: p.place(now)}
+func (p *surveyPlan) draw(r *planRow, now time.Time) {
 	for _, s := range r.Surveys {
-		lane := display.PlanLane{Name: s.Survey, Class: stateClass(s.State)}
-		for i, cell := range s.Days {
-			bar := display.PlanBar{Day: i, Share: r.share(&cell, now)}
+		plan := display.Plan{Title: s.Survey + " on " + r.Channel, Days: len(p.Days), Now: p.place(now), Class: stateClass(s.State)}
+		for _, cell := range s.Days {
+			bar := display.PlanBar{Share: r.share(&cell, now)}
 			for _, w := range cell.Windows {
 				bar.From, bar.To = p.place(w.Open), p.place(w.Close)
-				lane.Bars = append(lane.Bars, bar)
+				plan.Bars = append(plan.Bars, bar)
 			}
 		}
-		plan.Lanes = append(plan.Lanes, lane)
+		s.Bar = plan.SVG()
 	}
+	marks := display.Plan{Title: "More than " + r.Channel + " can do", Days: len(p.Days), Now: p.place(now)}
 	for _, d := range r.Over {
-		plan.Marked = append(plan.Marked, int(p.place(d.Date)))
+		marks.Marked = append(marks.Marked, int(p.place(d.Date)))
 	}
-	return plan.SVG()
+	if len(r.Over) > 0 {
+		r.Marks = marks.SVG()
+	}
 }
 
 // share returns which share of the channel a survey is expected to take in its windows of a day.

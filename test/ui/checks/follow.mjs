@@ -14,7 +14,7 @@ export async function follow({ report, browser, weir, operator }) {
     await report.check(`${how}: a survey has its days, modes and hours, with a table behind each picture`, page, async () => {
       await page.goto(`${weir.url}/surveys/vaccines`);
       await shows(page, "#course", /Respondents by day/);
-      await shows(page, "#course", /as expected by the forecast/);
+      await shows(page, "#course", /expected to start/);
       await shows(page, "#by-mode tbody", /ivr/);
       for (const title of ["Respondents by day", "Answers by weekday and hour"]) {
         const figure = page.locator("#course figure", { hasText: title });
@@ -54,7 +54,7 @@ async function painted(page, weir, scripts, look) {
   await page.goto(`${weir.url}/surveys/_new`);
   await page.fill("#name", name);
   await page.fill("#time_zone", "UTC");
-  for (const box of await page.locator(".paint input:checked").all()) await box.uncheck();
+  for (const box = page.locator(".paint input:checked").first(); await box.count();) await box.uncheck();
   if (scripts) {
     const middle = async (id) => { const box = await page.locator(id).boundingBox(); return [box.x + box.width / 2, box.y + box.height / 2]; };
     await page.locator("#week-mon-09").scrollIntoViewIfNeeded();

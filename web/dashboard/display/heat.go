@@ -25,9 +25,10 @@ type HeatRow struct {
 
 const (
 	heatCell              = 18.0
-	heatLeft, heatTop     = 62.0, 16.0
+	heatLeft, heatTop     = 74.0, 16.0
 	heatLevels, heatHours = 5, 24
-	heatLabels            = 3 // every how many hours there is a label
+	heatLabels            = 3    // every how many hours there is a label
+	maxBar                = 30.0 // width of a bar of a day
 )
 
 // Empty reports whether all values are 0.
@@ -76,7 +77,7 @@ func (h Heat) full() float64 {
 	if h.Full > 0 {
 		return h.Full
 	}
-	return max(most, heatLevels) // so that the steps of counts are whole
+	return math.Ceil(max(most, 1)/heatLevels) * heatLevels // the steps of counts are whole
 }
 
 func heatClass(level int) string { return fmt.Sprintf("heat%d", level) }
@@ -149,22 +150,24 @@ func (c DayChart) SVG() template.HTML {
 		b.text("y", chartLeft-6, y+4, Number(top*float64(i)/yTicks))
 	}
 	wide := chartInnerWidth / float64(max(1, n))
-	bar := wide * .8 / float64(max(1, len(c.Bars)))
+	bar := min(maxBar, wide*.8/float64(max(1, len(c.Bars))))
 	every := max(1, (n+maxXTicks-1)/maxXTicks)
 	for i, day := range c.Days {
-		left := chartLeft + wide*float64(i)
+		middle := chartLeft + wide*(float64(i)+.5)
 		if i%every == 0 {
-			b.text("x", left+wide/2, chartHeight-6, day)
+			b.text("x", middle, chartHeight-6, day)
 		}
+		left := middle - bar*float64(len(c.Bars))/2
 		for k, s := range c.Bars {
 			height := chartInnerHeight * min(at(s.Values, i), top) / top
-			b.write(`<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`, s.Class, coord(left+wide*.1+bar*float64(k)), coord(chartBaseline-height), coord(max(bar-.5, .5)), coord(height))
+			b.write(`<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`, s.Class, coord(left+bar*float64(k)), coord(chartBaseline-height), coord(max(bar-.5, .5)), coord(height))
 		}
 	}
 	if c.Line != nil {
 		var points []string
 		for i := range n {
-			points = append(points, coord(chartLeft+wide*(float64(i)+.5))+","+coord(chartBaseline-chartInnerHeight*min(at(c.Line.Values, i), top)/top))
+			y := coord(chartBaseline - chartInnerHeight*min(at(c.Line.Values, i), top)/top)
+			points = append(points, coord(chartLeft+wide*float64(i))+","+y, coord(chartLeft+wide*float64(i+1))+","+y)
 		}
 		c.Line.draw(&b, "", points, nil)
 	}

@@ -1,31 +1,21 @@
 package display
 
-import (
-	"html/template"
-	"strings"
-)
+import "html/template"
 
-// Plan draws lanes over days: a bar for each time at which something may happen, filled as far as
+// Plan draws times over days: a bar for each time at which something may happen, filled as far as
 // it is expected to. Places are in days from the beginning.
 type Plan struct {
 	Title  string
 	Days   int
-	Lanes  []PlanLane
+	Class  string // of the color: c1 to c8
+	Bars   []PlanBar
 	Labels []PlanLabel
 	Marked []int   // days
 	Now    float64 // place of the present
 }
 
-// PlanLane is a lane of a [Plan].
-type PlanLane struct {
-	Name  string
-	Class string // of the color: c1 to c8
-	Bars  []PlanBar
-}
-
 // PlanBar is a time of a lane.
 type PlanBar struct {
-	Day      int
 	From, To float64
 	Share    float64 // that is filled, from 0 to 1
 }
@@ -37,55 +27,43 @@ type PlanLabel struct {
 }
 
 const (
-	planDay  = 18.0
-	planLane = 16.0
-	planTop  = 8.0 // for the marks
+	planDay    = 18.0
+	planHeight = 16.0
+	planLeast  = 2.0 // width of a bar
 )
 
 // SVG draws the plan.
 func (p Plan) SVG() template.HTML {
-	height := planTop + planLane*float64(len(p.Lanes))
-	if len(p.Labels) > 0 {
-		height += planLane
-	}
 	var b svg
-	b.open("plan", planDay*float64(p.Days), height, p.describe(), false)
+	b.open("plan", planDay*float64(p.Days), planHeight, p.describe(), false)
 	for i := 0; i <= p.Days; i += 7 {
-		b.line("grid", planDay*float64(i), 0, planDay*float64(i), height)
+		b.line("grid", planDay*float64(i), 0, planDay*float64(i), planHeight)
 	}
 	for _, l := range p.Labels {
-		b.text("", planDay*float64(l.Day)+2, height-5, l.Text)
-		b.line("grid", planDay*float64(l.Day), height-planLane, planDay*float64(l.Day), height)
+		b.text("", planDay*float64(l.Day)+3, planHeight-4, l.Text)
 	}
-	for i, lane := range p.Lanes {
-		top, full := planTop+planLane*float64(i)+1, planLane-2
-		for _, bar := range lane.Bars {
-			left, width := planDay*bar.From, max(1, planDay*(bar.To-bar.From))
-			b.write(`<rect class="room %s" x="%s" y="%s" width="%s" height="%s"/>`, lane.Class, coord(left), coord(top), coord(width), coord(full))
-			if bar.Share > 0 {
-				tall := max(2, full*min(1, bar.Share))
-				b.write(`<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`, lane.Class, coord(left), coord(top+full-tall), coord(width), coord(tall))
-			}
+	for _, bar := range p.Bars {
+		left, width := planDay*bar.From, max(planLeast, planDay*(bar.To-bar.From))
+		b.write(`<rect class="room %s" x="%s" y="1" width="%s" height="%s"/>`, p.Class, coord(left), coord(width), coord(planHeight-2))
+		if bar.Share > 0 {
+			tall := max(2, (planHeight-2)*min(1, bar.Share))
+			b.write(`<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`, p.Class, coord(left), coord(planHeight-1-tall), coord(width), coord(tall))
 		}
 	}
 	for _, day := range p.Marked {
-		b.write(`<rect class="bad" x="%s" y="1" width="%s" height="%s"/>`, coord(planDay*float64(day)+1), coord(planDay-2), coord(planTop-3))
+		b.write(`<rect class="bad" x="%s" y="4" width="%s" height="%s"/>`, coord(planDay*float64(day)+1), coord(planDay-2), coord(planHeight-8))
 	}
-	b.line("now", planDay*p.Now, 0, planDay*p.Now, height)
+	b.line("now", planDay*p.Now, 0, planDay*p.Now, planHeight)
 	return b.close()
 }
 
 func (p Plan) describe() string {
-	text := p.Title
-	var names []string
-	for _, l := range p.Lanes {
-		names = append(names, l.Name)
+	switch {
+	case len(p.Marked) > 0:
+		return p.Title + ": " + Plural(int64(len(p.Marked)), "day", "days")
+	case len(p.Bars) > 0:
+		return p.Title + ": " + Plural(int64(len(p.Bars)), "window", "windows")
+	default:
+		return p.Title
 	}
-	if len(names) > 0 {
-		text += ": " + strings.Join(names, ", ")
-	}
-	if len(p.Marked) > 0 {
-		text += "; more than the channel can do on " + Plural(int64(len(p.Marked)), "day", "days")
-	}
-	return text
 }
