@@ -81,7 +81,7 @@ type CourseQuery struct {
 	Launched    time.Time // zero: as if it were launched now
 	Over        bool      // it starts nobody any more
 	Respondents int
-	Pending     int
+	Tally       Tally
 	Capacity    map[string]int // slots of each channel that respondents can use
 	Activity    []Activity
 	Zone        *time.Location // of the days and hours; nil: the zone of the schedule
@@ -104,8 +104,8 @@ func (pl *Plan) Course(q CourseQuery) Course {
 	}
 	c := Course{Zone: q.Zone, Modes: map[Mode]Passed{}, Arms: make([]Passed, len(pl.Arms)), Launch: pl.Forecast(begun, q.Respondents, q.Capacity), Rest: Forecast{Unknown: true}}
 	if !q.Over {
-		started := q.Respondents - q.Pending
-		c.Rest = pl.Forecast(q.Now, min(q.Pending, max(0, pl.neededOf(q.Respondents)-started)), q.Capacity)
+		left, _ := pl.toStart(q.Tally)
+		c.Rest = pl.forecastOf(q.Now, left, q.Capacity)
 	}
 	c.makeDays(&q, begun)
 	for i := range c.Days {

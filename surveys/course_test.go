@@ -19,7 +19,7 @@ func march(day, hour, minute int) time.Time {
 func TestCourse_SpreadsTheForecastOverTheWindows(t *testing.T) {
 	t.Parallel()
 	c := forecastPlan(t, nil).Course(surveys.CourseQuery{
-		Now: march(3, 9, 50), Launched: march(2, 9, 40), Respondents: 900, Pending: 600, Capacity: map[string]int{"calls": 20, "texts": 1},
+		Now: march(3, 9, 50), Launched: march(2, 9, 40), Respondents: 900, Tally: surveys.Tally{Pending: 600}, Capacity: map[string]int{"calls": 20, "texts": 1},
 	})
 	var dates []string
 	var expected, load []float64
@@ -92,7 +92,7 @@ func TestCourse_HasABoundedNumberOfDays(t *testing.T) {
 	plan := forecastPlan(t, nil)
 	for name, q := range map[string]surveys.CourseQuery{
 		"a year":            {Now: march(3, 12, 0), Since: march(3, 0, 0).AddDate(-1, 0, 0)},
-		"a forecast":        {Now: march(3, 12, 0), Launched: march(3, 11, 0).AddDate(-1, 0, 0), Respondents: 1e6, Pending: 1e6, Capacity: map[string]int{"calls": 1}},
+		"a forecast":        {Now: march(3, 12, 0), Launched: march(3, 11, 0).AddDate(-1, 0, 0), Respondents: 1e6, Tally: surveys.Tally{Pending: 1e6}, Capacity: map[string]int{"calls": 1}},
 		"until the year 30": {Now: march(3, 12, 0), Until: march(3, 0, 0).AddDate(4, 0, 0)},
 	} {
 		if n := len(plan.Course(q).Days); n != surveys.MaxCourseDays {
@@ -106,10 +106,14 @@ func TestCourse_HasABoundedNumberOfDays(t *testing.T) {
 
 func TestCourse_ExpectsOnlyWhoIsStillNeeded(t *testing.T) {
 	t.Parallel()
-	plan := forecastPlan(t, func(d *surveys.Definition) { d.Cutoff = 100 })
-	q := surveys.CourseQuery{Now: march(3, 9, 0), Launched: march(2, 9, 0), Respondents: 900, Pending: 840, Capacity: map[string]int{"calls": 20, "texts": 1}}
-	if n := plan.Course(q).Rest.Contacts; n != 40 {
+	plan := forecastPlan(t, func(d *surveys.Definition) { rate := 1.0; d.Cutoff, d.InitialSuccessRate = 100, &rate })
+	q := surveys.CourseQuery{Now: march(3, 9, 0), Launched: march(2, 9, 0), Respondents: 900, Tally: surveys.Tally{Pending: 780, Active: 30, Final: 90, Completed: 45, Counted: 45}, Capacity: map[string]int{"calls": 20, "texts": 1}}
+	// 55 are missing. The expected rate is 1 at first and a half at the end: now .55 + .45/2.
+	if n := plan.Course(q).Rest.Contacts; n != 70-30 { // 30 are active
 		t.Errorf("%d are expected, want 40", n)
+	}
+	if q.Tally.Counted = 100; plan.Course(q).Rest.Contacts != 0 {
+		t.Error("a survey that has enough expects more")
 	}
 }
 

@@ -467,7 +467,7 @@ func (p *people) Course(_ context.Context, s surveys.Survey, q surveys.CourseQue
 	if plan == nil {
 		return nil, surveys.Course{}, surveys.Invalid(wrong)
 	}
-	q.Now, q.Launched, q.Respondents, q.Pending, q.Capacity = time.Now(), s.Launched, 2, 1, map[string]int{}
+	q.Now, q.Launched, q.Respondents, q.Tally, q.Capacity = time.Now(), s.Launched, 2, surveys.Tally{Pending: 1}, map[string]int{}
 	for _, mode := range s.Definition.Modes {
 		q.Capacity[mode.Channel] = 10
 	}

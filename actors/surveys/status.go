@@ -91,10 +91,9 @@ func (s *status) Course(ctx context.Context, survey surveys.Survey, q surveys.Co
 	}
 	q.Now, q.Launched, q.Capacity = time.Now(), survey.Launched, map[string]int{}
 	q.Over = survey.State == surveys.Stopping || survey.State == surveys.Done
-	for g, n := range sums.Respondents {
-		if q.Respondents += n; g.Status == surveys.Pending {
-			q.Pending += n
-		}
+	q.Tally = sums.Tally(len(plan.Quotas))
+	for _, n := range sums.Respondents {
+		q.Respondents += n
 	}
 	for _, name := range plan.Channels {
 		ch, err := s.io.Store.Channel(ctx, name)

@@ -4,8 +4,19 @@ import assert from "node:assert/strict";
 import { login } from "../browser.mjs";
 import { flash, heading, shows } from "../steps.mjs";
 import { look4 } from "./look.mjs";
+import { phone } from "../state.mjs";
+
+// crowds creates two drafts that together want more of a channel than it can do in a day.
+async function crowds(weir) {
+  const schedule = { time_zone: "Africa/Nairobi", weekdays: ["mon", "tue", "wed", "thu", "fri", "sat", "sun"], windows: [{ from: "09:00", to: "12:00" }, { from: "14:00", to: "18:00" }] };
+  for (const name of ["ebb", "tide"]) {
+    await weir.api("PUT", `/v1/surveys/${name}`, { schedule, modes: { sms: { channel: "spare" } }, arms: [{ modes: ["sms"] }], questionnaires: { main: { sms: [{ messages: ["Hello"] }] } } });
+    await weir.api("POST", `/v1/surveys/${name}/respondents`, { respondents: Array.from({ length: 900 }, (_, i) => ({ phone: phone(7000 + i) })) });
+  }
+}
 
 export async function follow({ report, browser, weir, operator }) {
+  await crowds(weir);
   for (const javaScriptEnabled of [true, false]) {
     const page = await browser.window({ javaScriptEnabled });
     const how = javaScriptEnabled ? "follow" : "follow, without scripts";
@@ -37,6 +48,8 @@ export async function follow({ report, browser, weir, operator }) {
       await page.click("#to-calendar");
       await heading(page, "Calendar of surveys");
       await shows(page, "#plan", /vaccines/);
+      await shows(page, "#plan", /More than spare can do within the windows: \w{3} \d/);
+      await shows(page, "#plan", /nothing is expected.*empty/);
       await page.locator("#plan summary").click();
       assert.ok(await page.locator("#plan section table tbody tr").count() > 5);
       await look("calendar of surveys");
