@@ -228,6 +228,67 @@
     next.focus();
   });
 
+  // The desk's sound for an offer. Browsers play none before the reader has done something on the site.
+  var audio = null;
+  var sound = document.getElementById("sound");
+  function offers() {
+    return Array.prototype.map.call(document.querySelectorAll("[id^=accept-]"), function (b) { return b.id; });
+  }
+  var offered = offers();
+
+  function playing() { return audio !== null && audio.state === "running"; }
+
+  function labelSound() {
+    sound.textContent = "Sound for offers: " + (playing() ? "on" : "off");
+    sound.setAttribute("aria-pressed", String(playing()));
+  }
+
+  function tone(pitch, after) {
+    var at = audio.currentTime + after;
+    var wave = audio.createOscillator();
+    var volume = audio.createGain();
+    wave.frequency.value = pitch;
+    volume.gain.setValueAtTime(0.0001, at);
+    volume.gain.exponentialRampToValueAtTime(0.2, at + 0.02);
+    volume.gain.exponentialRampToValueAtTime(0.0001, at + 0.25);
+    wave.connect(volume).connect(audio.destination);
+    wave.start(at);
+    wave.stop(at + 0.26);
+  }
+
+  function ring() {
+    tone(660, 0);
+    tone(880, 0.2);
+  }
+
+  function startSound(then) {
+    if (!audio) {
+      audio = new AudioContext();
+      audio.addEventListener("statechange", labelSound);
+    }
+    audio.resume().then(then || function () {}, function () {});
+  }
+
+  // announce rings if there is an offer that was not there before.
+  function announce() {
+    var now = offers();
+    var fresh = now.some(function (id) { return offered.indexOf(id) < 0; });
+    offered = now;
+    if (fresh && playing()) ring();
+  }
+
+  if (sound && window.AudioContext) {
+    sound.hidden = false;
+    try { if (localStorage.getItem("weir-sound") === "on") startSound(); } catch (e) { /* no storage: off */ }
+    sound.addEventListener("click", function () {
+      var on = !playing();
+      try { localStorage.setItem("weir-sound", on ? "on" : "off"); } catch (e) { /* it is off on the next page */ }
+      if (on) startSound(ring); // so that the reader knows it
+      else audio.suspend();
+    });
+    labelSound();
+  }
+
   // Live regions.
   var from = document.body.dataset.stream;
   var status = document.getElementById("connection");
@@ -260,6 +321,7 @@
     place.innerHTML = html;
     localize(place);
     showAll(place);
+    if (sound) announce();
     var titled = place.querySelector("[data-title]");
     if (titled) document.title = titled.dataset.title;
     checked.forEach(function (id) {
