@@ -63,6 +63,7 @@ func TestCourse_CountsActivityInTheZoneOfTheCourse(t *testing.T) {
 			{At: march(1, 0, 0), Mode: surveys.IVR, Passed: surveys.Passed{Started: 1}}, // before the first day
 			{At: march(2, 18, 0), Mode: surveys.IVR, Passed: surveys.Passed{Started: 2, Answered: 1}},
 			{At: march(2, 18, 15), Mode: surveys.SMS, Passed: surveys.Passed{Answered: 3, Completed: 2}}, // midnight of the third
+			{At: march(4, 0, 0), Mode: surveys.SMS, Passed: surveys.Passed{Answered: 1}},                 // after the last day
 			{At: march(2, 18, 30), Arm: 7, Passed: surveys.Passed{Completed: 1}},                         // of an arm that is no more
 		},
 	})
@@ -73,10 +74,10 @@ func TestCourse_CountsActivityInTheZoneOfTheCourse(t *testing.T) {
 	if diff := cmp.Diff([]surveys.Passed{{Started: 2, Answered: 1}, {Answered: 3, Completed: 3}}, days); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(map[surveys.Mode]surveys.Passed{surveys.IVR: {Started: 3, Answered: 1}, surveys.SMS: {Answered: 3, Completed: 2}}, c.Modes); diff != "" {
+	if diff := cmp.Diff(map[surveys.Mode]surveys.Passed{surveys.IVR: {Started: 3, Answered: 1}, surveys.SMS: {Answered: 4, Completed: 2}}, c.Modes); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]surveys.Passed{{Started: 3, Answered: 4, Completed: 2}}, c.Arms); diff != "" {
+	if diff := cmp.Diff([]surveys.Passed{{Started: 3, Answered: 5, Completed: 2}}, c.Arms); diff != "" {
 		t.Error(diff)
 	}
 	if c.Weekly[0][23] != 1 || c.Weekly[1][0] != 3 || c.Total.Started != 3 { // Monday the second, Tuesday the third

@@ -73,6 +73,7 @@ func testMoves(t *testing.T, d *surveyBench) {
 	d.ok(err)
 	slices.Sort(got.Stale)
 	same(t, "stale", got.Stale, []surveys.RespondentID{list[1].ID, list[2].ID})
+	d.activity(v.ID, map[surveys.Mode]surveys.Passed{surveys.SMS: {Started: 1, Answered: 1, Completed: 1}, "": {Started: 3}})
 	same(t, "the good one", d.read(good.Is.ID), []surveys.Respondent{good.Is})
 	same(t, "the stale one", d.read(list[1].ID), []surveys.Respondent{second.Is})
 	if lines, err = d.Log(d.ctx, v.ID, 0, 10); err != nil || len(lines) != 2 {

@@ -80,14 +80,16 @@ func (w *paintedWeek) rows() (rows []weekRow) {
 
 // windowsOf returns the windows of the painted hours of a day.
 func windowsOf(hours [24]bool) (list []calendar.WindowSpec) {
-	for hour := range hours {
-		switch clock := calendar.Clock(hour * 60); {
-		case !hours[hour]:
-		case hour > 0 && hours[hour-1]:
+	before := false
+	for hour, painted := range hours {
+		clock := calendar.Clock(hour * 60)
+		switch {
+		case painted && before:
 			list[len(list)-1].To = (clock + 60).String()
-		default:
+		case painted:
 			list = append(list, calendar.WindowSpec{From: clock.String(), To: (clock + 60).String()})
 		}
+		before = painted
 	}
 	return list
 }
