@@ -70,11 +70,11 @@ func (m *meter) read(channel weir.ChannelID, at time.Time, take func(*atomic.Int
 	return out
 }
 
-// changed reports whether a minute has counts, or gauges that differ from those
-// written last.
+// changed reports whether a minute has counts, something in flight, or gauges that differ
+// from those written last. What is in flight adds up to the use of an hour.
 func (m *meter) changed(is *operators.Minute) bool {
 	w := &m.written
-	return !is.Empty() || is.Gauged && (!w.Gauged || is.InFlight != w.InFlight || is.MaxInFlight != w.MaxInFlight ||
+	return !is.Empty() || is.Gauged && (!w.Gauged || is.InFlight > 0 || is.InFlight != w.InFlight || is.MaxInFlight != w.MaxInFlight ||
 		is.Queued != w.Queued || is.Capacity != w.Capacity)
 }
 

@@ -110,7 +110,7 @@ func TestMinutes_AreWrittenWhenTheyAreOver(t *testing.T) {
 	})
 }
 
-func TestMinutes_GaugesAreWrittenWhenTheyChange(t *testing.T) {
+func TestMinutes_GaugesAreWrittenWhileSomethingIsInFlightAndWhenTheyChange(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		minutes, store, _ := keeper(t)
@@ -118,10 +118,14 @@ func TestMinutes_GaugesAreWrittenWhenTheyChange(t *testing.T) {
 		m.gauge(2, 5, 10)
 		m.gauge(9, 4, 10)
 		m.gauge(3, 1, 10)
-		for range 4 { // max 9 in the first, 3 in the second, unchanged from then on
+		for range 4 { // max 9 in the first, 3 in the others
 			later(time.Minute)
 		}
-		m.gauge(3, 0, 20)
+		m.gauge(0, 1, 10)
+		for range 5 { // max 3 in the first, 0 in the second, unchanged from then on
+			later(time.Minute)
+		}
+		m.gauge(0, 0, 20)
 		later(time.Minute)
 		m.gauged.Store(false) // its broker ends
 		later(2 * time.Minute)
@@ -132,7 +136,7 @@ func TestMinutes_GaugesAreWrittenWhenTheyChange(t *testing.T) {
 			}
 			got = append(got, [4]int64{k.InFlight, k.MaxInFlight, k.Queued, k.Capacity})
 		}
-		if d := cmp.Diff([][4]int64{{3, 9, 1, 10}, {3, 3, 1, 10}, {3, 3, 0, 20}}, got); d != "" {
+		if d := cmp.Diff([][4]int64{{3, 9, 1, 10}, {3, 3, 1, 10}, {3, 3, 1, 10}, {0, 3, 1, 10}, {0, 0, 1, 10}, {0, 0, 0, 20}}, got); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
 		}
 	})

@@ -110,6 +110,24 @@ type Arm struct {
 	Ratio int `json:"ratio,omitempty,omitzero"`
 }
 
+// ArmCourseView How many respondents of an arm came to what.
+type ArmCourseView struct {
+	// Answered respondents who said something
+	Answered int `json:"answered"`
+
+	// Arm its place in arms
+	Arm int `json:"arm"`
+
+	// Completed respondents who completed the interview
+	Completed int `json:"completed"`
+
+	// Questionnaire name of the questionnaire
+	Questionnaire string `json:"questionnaire"`
+
+	// Started respondents who were contacted at all
+	Started int `json:"started"`
+}
+
 // AttemptView One attempt to dispatch a contact to the provider.
 type AttemptView struct {
 	// ClaimedAt when it was claimed, before the provider was called
@@ -549,6 +567,15 @@ type ChannelList struct {
 	NextCursor string `json:"next_cursor,omitempty,omitzero"`
 }
 
+// ChannelLoadView For how long a survey takes slots of a channel.
+type ChannelLoadView struct {
+	// Channel name of the channel
+	Channel string `json:"channel"`
+
+	// SlotMinutes minutes, added up over the slots
+	SlotMinutes float64 `json:"slot_minutes"`
+}
+
 // ChannelMinutes The steps of one channel, a number for each.
 type ChannelMinutes struct {
 	// Accepted contacts that were accepted
@@ -732,6 +759,9 @@ type ChannelView struct {
 
 	// Paused no contact is started; contacts in flight continue
 	Paused bool `json:"paused"`
+
+	// QueueEmptyAt an estimate of when the queue is empty, if contacts are dispatched as fast as over the last minutes and none is added; absent: nothing waits, or it is not yet known
+	QueueEmptyAt time.Time `json:"queue_empty_at,omitempty,omitzero"`
 
 	// Queued contacts that wait
 	Queued int `json:"queued"`
@@ -1045,6 +1075,70 @@ type Counts struct {
 
 	// SMS text messages
 	SMS int `json:"sms,omitempty,omitzero"`
+}
+
+// CourseDayView One day of a survey.
+type CourseDayView struct {
+	// Answered respondents who said something for the first time on it
+	Answered int `json:"answered"`
+
+	// Completed respondents who completed the interview on it
+	Completed int `json:"completed"`
+
+	// Date in time_zone
+	//
+	// Examples: 2026-01-12
+	Date string `json:"date"`
+
+	// ExpectedStarted by the forecast
+	ExpectedStarted float64 `json:"expected_started"`
+
+	// Load what the respondents that are left take on each channel, by the rest
+	Load []ChannelLoadView `json:"load"`
+
+	// Started respondents who were contacted for the first time on it
+	Started int `json:"started"`
+
+	// Windows of the schedule, on this day
+	Windows []SpanView `json:"windows"`
+}
+
+// CourseView How a survey goes, by day.
+type CourseView struct {
+	// Answered respondents who said something, be it a refusal
+	Answered int `json:"answered"`
+
+	// Arms respondents of each arm, by what they came to
+	Arms []ArmCourseView `json:"arms"`
+
+	// Completed respondents who completed the interview
+	Completed int `json:"completed"`
+
+	// Days oldest first
+	Days []CourseDayView `json:"days"`
+
+	// Forecast of the launch, with the present respondents and capacities; of a draft: if it were launched now. Absent: there is no estimate
+	Forecast ForecastView `json:"forecast,omitempty,omitzero"`
+
+	// Modes in which respondents came to it
+	Modes []ModeCourseView `json:"modes"`
+
+	// Rest of the respondents that are left, from now; absent: there is no estimate, or the survey is over
+	Rest ForecastView `json:"rest,omitempty,omitzero"`
+
+	// Started respondents who were contacted at all
+	Started int `json:"started"`
+
+	// Survey name of the survey
+	Survey string `json:"survey"`
+
+	// TimeZone of the days and hours
+	//
+	// Examples: America/Mexico_City
+	TimeZone string `json:"time_zone"`
+
+	// WeeklyHours answers by weekday, from Monday, and hour
+	WeeklyHours [][]int `json:"weekly_hours"`
 }
 
 // DeadBody Selects the dead letters of a request.
@@ -1480,6 +1574,21 @@ type Holiday struct {
 	Name string `json:"name,omitempty,omitzero"`
 }
 
+// HourView One hour of a channel.
+type HourView struct {
+	// At its beginning
+	At time.Time `json:"at"`
+
+	// Capacity the most of the hour
+	Capacity int `json:"capacity"`
+
+	// Sent dispatches accepted by the provider
+	Sent int `json:"sent"`
+
+	// Utilization share of the capacity that was in use, from 0 to 1, measured at the end of each minute
+	Utilization float64 `json:"utilization"`
+}
+
 // Hours Hours of a day; they may pass midnight.
 type Hours struct {
 	// From first minute; HH:MM
@@ -1491,6 +1600,21 @@ type Hours struct {
 	//
 	// Examples: 08:00
 	To string `json:"to"`
+}
+
+// HoursView How busy a channel was, hour by hour.
+type HoursView struct {
+	// Channel name of the channel
+	Channel string `json:"channel"`
+
+	// Hours oldest first; hours without activity are left out
+	Hours []HourView `json:"hours"`
+
+	// Since the beginning of the first hour
+	Since time.Time `json:"since"`
+
+	// Until the end of the last hour
+	Until time.Time `json:"until"`
 }
 
 // ImportProblem A problem with the progress of an import.
@@ -1841,6 +1965,24 @@ type MinutesView struct {
 
 	// Until the end of the last step, which may be in the future
 	Until time.Time `json:"until"`
+}
+
+// ModeCourseView How many respondents came to what in a mode.
+type ModeCourseView struct {
+	// Answered respondents who said something
+	Answered int `json:"answered"`
+
+	// Channel name of the channel
+	Channel string `json:"channel"`
+
+	// Completed respondents who completed the interview
+	Completed int `json:"completed"`
+
+	// Mode the mode
+	Mode string `json:"mode"`
+
+	// Started respondents who were contacted at all, by it
+	Started int `json:"started"`
 }
 
 // ModePatch Changes to how a survey uses a mode.
@@ -3528,6 +3670,15 @@ type PutChannelParams struct {
 	IfMatch string `json:"If-Match,omitempty,omitzero"`
 }
 
+// GetHoursParams defines parameters for GetHours.
+type GetHoursParams struct {
+	// Since an instant (RFC 3339); absent: four weeks before until
+	Since time.Time `form:"since,omitempty" json:"since,omitempty,omitzero"`
+
+	// Until an instant (RFC 3339); absent: now
+	Until time.Time `form:"until,omitempty" json:"until,omitempty,omitzero"`
+}
+
 // ListIncomingParams defines parameters for ListIncoming.
 type ListIncomingParams struct {
 	// After only messages with a greater id
@@ -3790,6 +3941,18 @@ type ListSurveysParams struct {
 type PatchSurveyParams struct {
 	// Version change it only if this is still its version
 	Version int `form:"version,omitempty" json:"version,omitempty,omitzero"`
+}
+
+// GetSurveyCourseParams defines parameters for GetSurveyCourse.
+type GetSurveyCourseParams struct {
+	// Since an instant (RFC 3339) of the first day; absent: that of the launch
+	Since time.Time `form:"since,omitempty" json:"since,omitempty,omitzero"`
+
+	// Until an instant (RFC 3339) of the last day; absent: now, or the end of the forecast if it is later, at most 46 days ahead
+	Until time.Time `form:"until,omitempty" json:"until,omitempty,omitzero"`
+
+	// TimeZone the IANA name of the zone of days and hours; absent: that of the schedule
+	TimeZone string `form:"time_zone,omitempty" json:"time_zone,omitempty,omitzero"`
 }
 
 // ListSurveyLogParams defines parameters for ListSurveyLog.
@@ -4118,6 +4281,19 @@ func (c *Client) GetChannelCallback(ctx context.Context, channel string) (*Callb
 func (c *Client) PostContacts(ctx context.Context, channel string, body ContactsBody) (*AcceptedList, error) {
 	r := Request{Method: "POST", Path: fmt.Sprintf("/v1/channels/%s/contacts", url.PathEscape(channel)), Body: body, Idempotent: idempotent(body)}
 	return call[AcceptedList](ctx, c, r)
+}
+
+// GetHours Get how busy a channel was, hour by hour.
+//
+// Added up from the minutes as they are stored. Hours are kept for 13 weeks.
+//
+// GET /v1/channels/{channel}/hours
+func (c *Client) GetHours(ctx context.Context, channel string, params GetHoursParams) (*HoursView, error) {
+	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/channels/%s/hours", url.PathEscape(channel))}
+	r.Query = url.Values{}
+	setQuery(r.Query, "since", params.Since)
+	setQuery(r.Query, "until", params.Until)
+	return call[HoursView](ctx, c, r)
 }
 
 // ListIncoming List incoming messages of a channel, oldest first.
@@ -4676,6 +4852,20 @@ func (c *Client) PatchSurvey(ctx context.Context, survey string, body SurveyPatc
 func (c *Client) PutSurvey(ctx context.Context, survey string, body SurveyBody) (*SurveyView, error) {
 	r := Request{Method: "PUT", Path: fmt.Sprintf("/v1/surveys/%s", url.PathEscape(survey)), Body: body, Idempotent: idempotent(body)}
 	return call[SurveyView](ctx, c, r)
+}
+
+// GetSurveyCourse Get how a survey goes, by day.
+//
+// Respondents who started, answered and completed on each day, in each mode and arm, beside what the forecast of the launch expected, and what the respondents that are left will take of the channels.
+//
+// GET /v1/surveys/{survey}/course
+func (c *Client) GetSurveyCourse(ctx context.Context, survey string, params GetSurveyCourseParams) (*CourseView, error) {
+	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/surveys/%s/course", url.PathEscape(survey))}
+	r.Query = url.Values{}
+	setQuery(r.Query, "since", params.Since)
+	setQuery(r.Query, "until", params.Until)
+	setQuery(r.Query, "time_zone", params.TimeZone)
+	return call[CourseView](ctx, c, r)
 }
 
 // GetLaunchCheck What a launch would find.

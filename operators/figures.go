@@ -30,6 +30,20 @@ type Figures struct {
 	Why            Why                // why no waiting contact starts, as far as this process knows
 }
 
+// maxEmptying is how far ahead the end of a queue is estimated.
+const maxEmptying = 30 * 24 * time.Hour
+
+// EmptyAt estimates when the queue is empty if contacts are dispatched as fast as over the last
+// minutes and none is added; zero: not known, because nothing waits, or nothing is dispatched.
+// Contacts larger than the capacity wait for ever, and are not counted.
+func (f *Figures) EmptyAt(now time.Time) time.Time {
+	waiting := float64(f.Queued - int64(f.Blocked))
+	if waiting <= 0 || f.SentPerMinute <= 0 || waiting/f.SentPerMinute > maxEmptying.Minutes() {
+		return time.Time{}
+	}
+	return now.Add(time.Duration(waiting / f.SentPerMinute * float64(time.Minute)))
+}
+
 // Breaker is the state of a channel's circuit breaker.
 type Breaker int
 

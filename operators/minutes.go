@@ -75,13 +75,33 @@ func (m *Minute) Add(o *Minute) {
 	m.Gauged, m.InFlight, m.Queued, m.Capacity = true, o.InFlight, o.Queued, o.Capacity
 }
 
-// MinuteStore stores the minutes of channels.
+// Hour is how busy a channel was in one hour.
+type Hour struct {
+	At       time.Time // start of the hour
+	Sent     int64     // dispatches that the provider accepted
+	Used     int64     // slots in flight at the end of each minute, added up
+	Capacity int64     // the most of the hour
+}
+
+// Utilization returns the share of the capacity that was in use, from 0 to 1.
+func (h Hour) Utilization() float64 {
+	if h.Capacity <= 0 {
+		return 0
+	}
+	return min(1, float64(h.Used)/float64(h.Capacity)/time.Hour.Minutes())
+}
+
+// HoursKept is how long the hours of channels are kept.
+const HoursKept = 13 * 7 * 24 * time.Hour
+
+// MinuteStore stores the minutes of channels, and what they add up to in an hour.
 type MinuteStore interface {
 	// AddMinutes adds the minutes of this process to the stored ones. With an
 	// error it returns the minutes that were not written; retry only these.
 	AddMinutes(ctx context.Context, list []Minute) (rest []Minute, err error)
 	// Minutes lists the minutes of a channel in [from, until), oldest first.
-	// Minutes in which nothing happened and nothing changed are absent. before is
+	// Minutes in which nothing happened, nothing changed and nothing was in flight are
+	// absent. before is
 	// the last minute earlier than from; nil: none.
 	Minutes(ctx context.Context, channel weir.ChannelID, from, until time.Time) (list []Minute, before *Minute, err error)
 	// Quarters lists quarters of an hour of many channels in [from, until), by
@@ -90,4 +110,10 @@ type MinuteStore interface {
 	// PurgeMinutes deletes minutes from before an instant, at most limit, and returns
 	// how many it deleted.
 	PurgeMinutes(ctx context.Context, before time.Time, limit int) (int, error)
+	// Hours lists the hours of a channel in [from, until), oldest first. Hours in which
+	// nothing happened are absent.
+	Hours(ctx context.Context, channel weir.ChannelID, from, until time.Time) ([]Hour, error)
+	// PurgeHours deletes hours from before an instant, at most limit, and returns how many
+	// it deleted.
+	PurgeHours(ctx context.Context, before time.Time, limit int) (int, error)
 }

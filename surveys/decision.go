@@ -154,15 +154,25 @@ func (pl *Plan) EndsAt(now time.Time, t Tally, pace Pace, latest []Progress) (_ 
 	return end, true
 }
 
+// toStart returns how many pending respondents are yet to be started, and how many of them may be
+// active at once.
+func (pl *Plan) toStart(t Tally) (n, free int) {
+	free = max(0, pl.BatchSize(t)-(t.Active-t.Secured))
+	switch {
+	case pl.Enough(t):
+		return 0, free
+	case pl.Target() > 0: // the batch is as large as is needed
+		return min(t.Pending, free), free
+	default:
+		return t.Pending, free
+	}
+}
+
 // lastStartEnds estimates when the last respondent ends who is yet to be started; now if
 // none is.
 func (pl *Plan) lastStartEnds(now time.Time, t Tally, pace Pace) (_ time.Time, ok bool) {
-	free := max(0, pl.BatchSize(t)-(t.Active-t.Secured))
-	toStart := t.Pending
-	if pl.Target() > 0 { // the batch is as large as is needed
-		toStart = min(t.Pending, free)
-	}
-	if toStart == 0 || pl.Enough(t) {
+	toStart, free := pl.toStart(t)
+	if toStart == 0 {
 		return now, true
 	}
 	minutes := float64(toStart) / min(pace.Started, float64(pl.LimitPerMinute))

@@ -61,7 +61,12 @@ type ModeUse struct {
 // respondents who complete is the one that the definition expects. It is thus a lower bound
 // for planning, not a promise.
 func (pl *Plan) Forecast(now time.Time, respondents int, capacity map[string]int) Forecast {
-	f := Forecast{Contacts: pl.neededOf(respondents)}
+	return pl.forecastOf(now, pl.neededOf(respondents), capacity)
+}
+
+// forecastOf is [Plan.Forecast] for a number of contacts.
+func (pl *Plan) forecastOf(now time.Time, contacts int, capacity map[string]int) Forecast {
+	f := Forecast{Contacts: contacts}
 	f.Modes = pl.modeUses(f.Contacts)
 	minutes := float64(f.Contacts) / float64(max(1, pl.LimitPerMinute))
 	slots := map[string]int{}

@@ -21,6 +21,7 @@ type Move struct {
 	Events  []events.Event
 	Taken   []int64 // outbox entries that the move handles
 	Attempt *Made   // an attempt whose outcome is now known, for the sums
+	Mode    Mode    // of the respondent's step, for the sums; empty: not known
 }
 
 // Made is an ended attempt of a mode.
@@ -30,7 +31,7 @@ type Made struct {
 }
 
 // Work is a set of writes of a survey broker, in one transaction. The store derives
-// the counts by status, disposition and bucket from the moves.
+// the counts by status, disposition and bucket from the moves, and [Activity].
 type Work struct {
 	Survey int64
 	Moves  []Move
@@ -169,6 +170,8 @@ type RespondentReader interface {
 	// Open returns respondents that are pending or active, to be canceled.
 	Open(ctx context.Context, survey int64, limit int) ([]Respondent, error)
 	Counts(ctx context.Context, survey int64) (Sums, error)
+	// Activity lists what respondents came to, in the order of time.
+	Activity(ctx context.Context, survey int64) ([]Activity, error)
 }
 
 // PacingReader reads what limits how many contacts are enqueued.

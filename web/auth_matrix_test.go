@@ -41,6 +41,7 @@ func rights() map[string]string {
 		"POST /v1/channels:test":              "channels:admin",
 		"GET /v1/channels/{channel}/callback": "channels:admin",
 		"GET /v1/channels/{channel}/minutes":  "contacts:read channels:admin",
+		"GET /v1/channels/{channel}/hours":    "contacts:read channels:admin",
 		"GET /v1/minutes":                     "contacts:read channels:admin",
 
 		"GET /v1/webhooks":                 "webhooks:admin",
@@ -94,6 +95,7 @@ func rights() map[string]string {
 		"GET /v1/surveys/{survey}":                               "contacts:read surveys:admin",
 		"GET /v1/surveys/{survey}/stats":                         "contacts:read surveys:admin",
 		"GET /v1/surveys/{survey}/launch-check":                  "contacts:read surveys:admin",
+		"GET /v1/surveys/{survey}/course":                        "contacts:read surveys:admin",
 		"GET /v1/surveys/{survey}/log":                           "contacts:read surveys:admin",
 		"GET /v1/surveys/{survey}/log.csv":                       "contacts:read surveys:admin",
 		"GET /v1/surveys/{survey}/results.csv":                   "contacts:read surveys:admin",

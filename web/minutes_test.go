@@ -112,3 +112,24 @@ func TestMinutes_BadQueriesAreRefused(t *testing.T) {
 		t.Errorf("%d", g.status)
 	}
 }
+
+func TestHours_OfAChannelAreShown(t *testing.T) {
+	t.Parallel()
+	r := minutesRig(t)
+	v := into[api.HoursView](t, r.do("GET", "/v1/channels/a/hours", ""), 200)
+	// Minutes four hours and three minutes before noon; each stands for itself, of 60.
+	if len(v.Hours) != 2 || !v.Hours[0].At.Equal(start.Add(-4*time.Hour)) || v.Hours[0].Sent != 1 || v.Hours[0].Capacity != 10 || v.Hours[0].Utilization != 0.007 || !v.Hours[1].At.Equal(start.Add(-time.Hour)) {
+		t.Errorf("%+v", v.Hours)
+	}
+	if v := into[api.HoursView](t, r.do("GET", "/v1/channels/a/hours?since="+start.Add(-2*time.Hour).Format(time.RFC3339), ""), 200); len(v.Hours) != 1 {
+		t.Errorf("%+v", v.Hours)
+	}
+	for _, query := range []string{"since=" + start.AddDate(0, 0, -92).Format(time.RFC3339), "since=" + start.Add(time.Hour).Format(time.RFC3339), "until=noon"} {
+		if p := r.do("GET", "/v1/channels/a/hours?"+query, "").problem(t); p.Status != 422 {
+			t.Errorf("%s: %+v", query, p)
+		}
+	}
+	if p := r.do("GET", "/v1/channels/none/hours", "").problem(t); p.Status != 404 {
+		t.Errorf("%+v", p)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"weir"
 	"weir/events"
@@ -453,6 +454,25 @@ func (p *people) Stats(context.Context, surveys.Survey) (surveys.Stats, error) {
 	}
 	defer end()
 	return p.stats, nil
+}
+
+// Course returns the course of a survey with one respondent, who completed at its launch.
+func (p *people) Course(_ context.Context, s surveys.Survey, q surveys.CourseQuery) (*surveys.Plan, surveys.Course, error) {
+	end, err := p.begin(false)
+	if err != nil {
+		return nil, surveys.Course{}, err
+	}
+	defer end()
+	plan, wrong := s.Definition.Compile(surveys.Defaults{Batch: 1, LimitPerMinute: 1})
+	if plan == nil {
+		return nil, surveys.Course{}, surveys.Invalid(wrong)
+	}
+	q.Now, q.Launched, q.Respondents, q.Tally, q.Capacity = time.Now(), s.Launched, 2, surveys.Tally{Pending: 1}, map[string]int{}
+	for _, mode := range s.Definition.Modes {
+		q.Capacity[mode.Channel] = 10
+	}
+	q.Activity = []surveys.Activity{{At: q.Now, Mode: plan.Arms[0].Modes[0], Passed: surveys.Passed{Started: 1, Answered: 1, Completed: 1}}}
+	return plan, plan.Course(q), nil
 }
 
 func (p *people) Changed(survey int64) {

@@ -153,6 +153,15 @@ func (m *fakeStore) ReadySlots(ctx context.Context, channel weir.ChannelID, lane
 	return r, nil
 }
 
+func (m *fakeStore) Activity(ctx context.Context, survey int64) ([]surveys.Activity, error) {
+	done, err := m.beginOperation(ctx, "Activity")
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return slices.Clone(m.activity[survey]), nil
+}
+
 func (m *fakeStore) Counts(ctx context.Context, survey int64) (surveys.Sums, error) {
 	done, err := m.beginOperation(ctx, "Counts")
 	if err != nil {

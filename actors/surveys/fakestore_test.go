@@ -20,6 +20,7 @@ type fakeStore struct {
 	members       map[int64][]surveys.RespondentID // of each survey, in order
 	phones        map[string][]surveys.RespondentID
 	sums          map[int64]surveys.Sums
+	activity      map[int64][]surveys.Activity // in no quarters: one for each move
 	log           map[int64][]surveys.LogEntry
 	enqueuedAt    map[int64]map[time.Time]int
 	channels      map[weir.ChannelID]*weir.Channel
@@ -44,7 +45,7 @@ type fakeStore struct {
 func newStore() *fakeStore {
 	return &fakeStore{
 		surveys: map[int64]*surveys.Survey{}, people: map[surveys.RespondentID]*surveys.Respondent{}, members: map[int64][]surveys.RespondentID{},
-		phones: map[string][]surveys.RespondentID{}, sums: map[int64]surveys.Sums{}, log: map[int64][]surveys.LogEntry{}, enqueuedAt: map[int64]map[time.Time]int{},
+		phones: map[string][]surveys.RespondentID{}, sums: map[int64]surveys.Sums{}, activity: map[int64][]surveys.Activity{}, log: map[int64][]surveys.LogEntry{}, enqueuedAt: map[int64]map[time.Time]int{},
 		channels: map[weir.ChannelID]*weir.Channel{}, states: map[weir.ChannelID]surveys.ChannelState{}, contacts: map[weir.Ref]*weir.Contact{},
 		waiting: map[weir.ChannelID][]*weir.Contact{}, keys: map[weir.ChannelID]map[string]weir.Ref{}, onEntry: func() {},
 	}
@@ -207,6 +208,9 @@ func (m *fakeStore) Work(ctx context.Context, w surveys.Work) (out surveys.Writt
 			m.enqueuedAt[r.Survey][time.Now().Truncate(time.Second)]++
 		}
 		m.count(r, 1)
+		if p := surveys.PassedBy(&v.Was, r); p != (surveys.Passed{}) {
+			m.activity[r.Survey] = append(m.activity[r.Survey], surveys.Activity{At: time.Now(), Mode: v.Mode, Arm: r.Arm, Passed: p})
+		}
 		if v.Attempt != nil {
 			m.sums[r.Survey].Attempts[*v.Attempt]++
 		}

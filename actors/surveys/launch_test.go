@@ -157,6 +157,38 @@ func TestStats_CountWhatASurveyDid(t *testing.T) {
 	})
 }
 
+func TestCourse_CountsWhatRespondentsCameTo(t *testing.T) {
+	inLab(t, noAnswer, func(l *lab) {
+		l.store.addChannel("calls", "voice", 3)
+		l.store.addChannel("texts", "text", 2)
+		d := callSurvey("", "")
+		d.Cutoff = 10
+		d.FallbackDelay = "10m"
+		s := l.addSurvey("s", d, 30)
+		l.command("s", surveys.Launch)
+		l.advance(5 * time.Minute)
+		for i, r := range l.respondents(s.ID)[:3] {
+			l.report(s, r.ID, surveys.Report{Disposition: []surveys.Disposition{surveys.Complete, surveys.Complete, surveys.Refused}[i]})
+		}
+		started := 30 - l.statusCounts(s.ID)[surveys.Pending]
+		plan, got, err := l.system.Course(l.t.Context(), l.store.survey(s.ID), surveys.CourseQuery{})
+		if err != nil || plan == nil {
+			l.t.Fatal(plan, err)
+		}
+		want := surveys.Passed{Started: started, Answered: 3, Completed: 2}
+		if got.Total != want || got.Modes[surveys.IVR] != want || got.Days[0].Passed.Add(got.Days[len(got.Days)-1].Passed).Started == 0 {
+			l.t.Errorf("%+v, want %+v", got, want)
+		}
+		if got.Launch.Unknown || got.Rest.Contacts >= got.Launch.Contacts || got.Launch.Bound != "calls" {
+			l.t.Errorf("launch %+v, rest %+v", got.Launch, got.Rest)
+		}
+		l.command("s", surveys.Stop)
+		if _, got, err = l.system.Course(l.t.Context(), l.store.survey(s.ID), surveys.CourseQuery{}); err != nil || !got.Rest.Unknown {
+			l.t.Errorf("after the stop: %+v, %v", got.Rest, err)
+		}
+	})
+}
+
 // The launch of a survey with very many respondents takes longer than a client
 // waits. It continues, a client that asks again joins it, and its result is
 // returned once.

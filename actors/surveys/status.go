@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/channels"
 	"weir/operators"
 	"weir/surveys"
 	"weir/surveys/calendar"
@@ -79,6 +80,37 @@ func (s *status) Stats(ctx context.Context, survey surveys.Survey) (surveys.Stat
 	}
 	out.Why, err = s.whyRunning(ctx, &survey, plan, out.Tally, now)
 	return out, err
+}
+
+// Course returns how a survey goes in the days and the zone of q.
+func (s *status) Course(ctx context.Context, survey surveys.Survey, q surveys.CourseQuery) (*surveys.Plan, surveys.Course, error) {
+	plan, wrong := s.io.compile(&survey)
+	if plan == nil {
+		return nil, surveys.Course{}, surveys.Invalid(wrong)
+	}
+	sums, err := s.io.Store.Counts(ctx, survey.ID)
+	if err != nil {
+		return nil, surveys.Course{}, err
+	}
+	q.Now, q.Launched, q.Capacity = time.Now(), survey.Launched, map[string]int{}
+	q.Over = survey.State == surveys.Stopping || survey.State == surveys.Done
+	q.Tally = sums.Tally(len(plan.Quotas))
+	for _, n := range sums.Respondents {
+		q.Respondents += n
+	}
+	for _, name := range plan.Channels {
+		ch, err := s.io.Store.Channel(ctx, name)
+		if notFoundIsNone(err) != nil {
+			return nil, surveys.Course{}, err
+		}
+		if err == nil {
+			q.Capacity[name] = ch.Capacity - channels.ReplyReserve(ch.Settings)
+		}
+	}
+	if q.Activity, err = s.io.Store.Activity(ctx, survey.ID); err != nil {
+		return nil, surveys.Course{}, err
+	}
+	return plan, plan.Course(q), nil
 }
 
 // latestForEnd is how many active respondents the estimate of a survey's end examines:

@@ -139,7 +139,7 @@ func (st *stepper) setNewState(c *change, p surveys.Progress, e surveys.Effects)
 		c.move.Events = append(c.move.Events, newEvent(RespondentEvent, sourceSurveys, respondentSubject(st.survey.Name, was.ID), st.now,
 			respondentData{st.survey.Name, was.ID.String(), p.Status, p.Disposition, st.plan.AttemptsMade(p)}))
 	}
-	c.move.Is = is
+	c.move.Is, c.move.Mode = is, st.mode(p)
 }
 
 // deferFailed delays a respondent.

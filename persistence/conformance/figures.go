@@ -128,6 +128,7 @@ func testMinutes(t *testing.T, backend Backend) {
 		t.Errorf("between the two: %v, before %v", list, before)
 	}
 	testQuarters(t, b, a, other, start, []operators.Minute{first, second})
+	testHours(t, b, a, start)
 	testPurgeMinutes(t, b, a, at)
 }
 
@@ -147,6 +148,27 @@ func testQuarters(t *testing.T, b *bench, a, other weir.ChannelID, start time.Ti
 	same(t, "the others", read(start.Add(time.Second), start.Add(time.Hour)), []operators.Minute{late})
 }
 
+// testHours expects what was written of channel a: five minutes at the start, of which two left
+// three and two slots in flight.
+func testHours(t *testing.T, b *bench, a weir.ChannelID, start time.Time) {
+	t.Helper()
+	next := start.Add(time.Hour)
+	b.addMinutes(gauged(minuteAt(a, next.Add(time.Minute), 0), 40, 50, 0), gauged(minuteAt(a, next.Add(2*time.Minute), 0), 60, 60, 0))
+	hours := func(from, until time.Time) []operators.Hour {
+		t.Helper()
+		return must[[]operators.Hour](t)(b.Hours(b.ctx, a, from, until))
+	}
+	sent := int64(operators.CountSent)
+	want := []operators.Hour{{At: start, Sent: 1 + 2 + 10 + 0 + 100 + 5*sent, Used: 3 + 2, Capacity: 100}, {At: next, Sent: 2 * sent, Used: 100, Capacity: 100}}
+	same(t, "hours", hours(start, next.Add(time.Hour)), want)
+	same(t, "the second", hours(start.Add(time.Second), next.Add(time.Second)), want[1:])
+	same(t, "none", len(hours(start, start)), 0)
+	if n := must[int](t)(b.PurgeHours(b.ctx, next, 100)); n == 0 {
+		t.Error("no hour was purged")
+	}
+	same(t, "the hours that are left", hours(start, next.Add(time.Hour)), want[1:])
+}
+
 func testPurgeMinutes(t *testing.T, b *bench, a weir.ChannelID, at func(int) time.Time) {
 	t.Helper()
 	var many []operators.Minute
@@ -163,7 +185,7 @@ func testPurgeMinutes(t *testing.T, b *bench, a weir.ChannelID, at func(int) tim
 	}
 	list, before, err := b.Minutes(b.ctx, a, at(0), at(100_000))
 	b.ok(err)
-	if gone != 704 || len(list) != 400 || before != nil || !list[0].At.Equal(at(800)) {
+	if gone != 706 || len(list) != 400 || before != nil || !list[0].At.Equal(at(800)) {
 		t.Errorf("%d minutes went, %d minutes are left", gone, len(list))
 	}
 }

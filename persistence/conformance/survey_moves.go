@@ -28,6 +28,7 @@ func testMoves(t *testing.T, d *surveyBench) {
 		{At: at, Event: "ended", Mode: surveys.SMS, Channel: "c", Attempt: 2, Outcome: weir.NoAnswer},
 		{At: at, Event: "disposition", From: surveys.Queued, To: surveys.Contacted},
 	}
+	first.Mode = surveys.SMS
 	second := activate(list[1], at)
 	second.Attempt = first.Attempt
 	second.Is.Bucket = surveys.NoBucket
@@ -38,6 +39,12 @@ func testMoves(t *testing.T, d *surveyBench) {
 	sums, err := d.Counts(d.ctx, v.ID)
 	d.ok(err)
 	same(t, "attempts", sums.Attempts, map[surveys.Made]int{*first.Attempt: 2})
+	d.activity(v.ID, map[surveys.Mode]surveys.Passed{surveys.SMS: {Started: 1}, "": {Started: 1}})
+	third := turn(first.Is, func(r *surveys.Respondent) { r.Disposition = surveys.Complete })
+	third.Mode = surveys.SMS
+	d.work(v.ID, third)
+	d.activity(v.ID, map[surveys.Mode]surveys.Passed{surveys.SMS: {Started: 1, Answered: 1, Completed: 1}, "": {Started: 1}})
+	d.activity(v.ID+1, map[surveys.Mode]surveys.Passed{})
 	lines, err := d.Log(d.ctx, v.ID, 0, 10)
 	d.ok(err)
 	if len(lines) != 2 || lines[0].ID >= lines[1].ID {
@@ -66,6 +73,7 @@ func testMoves(t *testing.T, d *surveyBench) {
 	d.ok(err)
 	slices.Sort(got.Stale)
 	same(t, "stale", got.Stale, []surveys.RespondentID{list[1].ID, list[2].ID})
+	d.activity(v.ID, map[surveys.Mode]surveys.Passed{surveys.SMS: {Started: 1, Answered: 1, Completed: 1}, "": {Started: 3}})
 	same(t, "the good one", d.read(good.Is.ID), []surveys.Respondent{good.Is})
 	same(t, "the stale one", d.read(list[1].ID), []surveys.Respondent{second.Is})
 	if lines, err = d.Log(d.ctx, v.ID, 0, 10); err != nil || len(lines) != 2 {
@@ -289,4 +297,18 @@ func (d *surveyBench) recentOf(survey int64, list []surveys.Respondent, lines []
 			d.t.Errorf("%s: %+v, %d (%v)", name, recent, next, err)
 		}
 	}
+}
+
+// activity compares what respondents came to, in all quarters of an hour.
+func (d *surveyBench) activity(survey int64, want map[surveys.Mode]surveys.Passed) {
+	d.t.Helper()
+	list, err := d.Activity(d.ctx, survey)
+	d.ok(err)
+	got := map[surveys.Mode]surveys.Passed{}
+	for _, a := range list {
+		if got[a.Mode] = got[a.Mode].Add(a.Passed); !a.At.Equal(a.At.Truncate(surveys.ActivityStep)) || time.Since(a.At) > time.Hour {
+			d.t.Errorf("activity at %v", a.At)
+		}
+	}
+	same(d.t, "activity", got, want)
 }

@@ -70,7 +70,10 @@ func (s *Store) AddMinutes(ctx context.Context, list []operators.Minute) (rest [
 		part := list[:min(len(list), minuteChunk)]
 		err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
 			_, err := tx.ExecContext(ctx, "INSERT INTO channel_minutes ("+minuteColumns()+") VALUES "+sqlcolumns.RowsOf(len(part), minuteWidth)+suffix, minuteRows(part)...)
-			return err
+			if err != nil {
+				return err
+			}
+			return s.addHours(ctx, tx, part)
 		})
 		if err != nil {
 			return list, s.Failure("write the minutes", err)
@@ -223,4 +226,82 @@ func (s *Store) purgeMinutes(ctx context.Context, before int64, limit int) (int,
 		}
 		return nil
 	})
+}
+
+// addHours adds minutes to their hours. Of a minute without gauges, only what was sent counts.
+func (s *Store) addHours(ctx context.Context, tx *sqlx.Tx, list []operators.Minute) error {
+	type key struct {
+		channel weir.ChannelID
+		hour    int64
+	}
+	var keys []key
+	sums := map[key]*operators.Hour{}
+	for i := range list {
+		m := &list[i]
+		k := key{m.Channel, minuteOf(m.At) / 60}
+		if sums[k] == nil {
+			keys, sums[k] = append(keys, k), &operators.Hour{}
+		}
+		h := sums[k]
+		h.Sent, h.Used, h.Capacity = h.Sent+m.Counts[operators.CountSent], h.Used+m.InFlight, max(h.Capacity, m.Capacity)
+	}
+	var args []any
+	for _, k := range keys { // as sorted as the minutes
+		h := sums[k]
+		args = append(args, int64(k.channel), k.hour, h.Sent, h.Used, h.Capacity)
+	}
+	_, err := tx.ExecContext(ctx, "INSERT INTO channel_hours (channel_id, hour, sent, used, capacity) VALUES "+sqlcolumns.RowsOf(len(keys), 5)+s.addHour(), args...)
+	return err
+}
+
+// addHour ends an INSERT of hours.
+func (s *Store) addHour() string {
+	fresh := s.Dialect.Fresh
+	return s.Dialect.Merge("channel_id", "hour") + "sent = sent + " + fresh("sent") + ", used = used + " + fresh("used") +
+		", capacity = CASE WHEN capacity > " + fresh("capacity") + " THEN capacity ELSE " + fresh("capacity") + " END"
+}
+
+const (
+	hoursSQL    = "SELECT hour, sent, used, capacity FROM channel_hours WHERE channel_id = ? AND hour >= ? AND hour < ? ORDER BY hour"
+	oldHoursSQL = "SELECT channel_id, hour FROM channel_hours WHERE hour < ? ORDER BY hour LIMIT ?"
+)
+
+// firstHour is the first that begins at an instant or after it.
+func firstHour(t time.Time) int64 { return (firstMinute(t) + 59) / 60 }
+
+// Hours implements [operators.MinuteStore].
+func (s *Store) Hours(ctx context.Context, channel weir.ChannelID, from, until time.Time) ([]operators.Hour, error) {
+	var rows []struct {
+		Hour     int64 `db:"hour"`
+		Sent     int64 `db:"sent"`
+		Used     int64 `db:"used"`
+		Capacity int64 `db:"capacity"`
+	}
+	if err := s.Read.SelectContext(ctx, &rows, hoursSQL, int64(channel), firstHour(from), firstHour(until)); err != nil {
+		return nil, s.Failure("read the hours", err)
+	}
+	list := make([]operators.Hour, len(rows))
+	for i, r := range rows {
+		list[i] = operators.Hour{At: time.Unix(r.Hour*3600, 0).UTC(), Sent: r.Sent, Used: r.Used, Capacity: r.Capacity}
+	}
+	return list, nil
+}
+
+// PurgeHours implements [operators.MinuteStore].
+func (s *Store) PurgeHours(ctx context.Context, before time.Time, limit int) (int, error) {
+	var old []struct {
+		Channel int64 `db:"channel_id"`
+		Hour    int64 `db:"hour"`
+	}
+	if err := s.Read.SelectContext(ctx, &old, oldHoursSQL, minuteOf(before)/60, min(limit, sqlcolumns.PurgeChunk)); err != nil || len(old) == 0 {
+		return 0, s.Failure("purge the hours", err)
+	}
+	return len(old), s.Failure("purge the hours", s.Transaction(ctx, func(tx *sqlx.Tx) error {
+		for _, r := range old {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM channel_hours WHERE channel_id = ? AND hour = ?", r.Channel, r.Hour); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
 }

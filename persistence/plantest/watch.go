@@ -73,7 +73,7 @@ func prepareGrave(t *testing.T, url string, open func(context.Context, string, *
 	begin := time.Now()
 	fillIt(t, pool)
 	if strings.HasPrefix(url, "mysql") { // otherwise the server would update its statistics by itself some time later
-		exec(t, pool, "ANALYZE TABLE dead_letters, requeues, channel_minutes, audit")
+		exec(t, pool, "ANALYZE TABLE dead_letters, requeues, channel_minutes, channel_hours, audit")
 	}
 	t.Logf("filled in %v", time.Since(begin).Round(time.Millisecond))
 	return &grave{s, pool}
@@ -97,7 +97,7 @@ func fillDeadLetters(t *testing.T, db *sql.DB, channel string, from, count int) 
 		channel, id, fill.Numbers(0, count/10)))
 }
 
-// fillMinutes gives thirty channels the minutes of two days, and the audit log many rows.
+// fillMinutes gives thirty channels the minutes of two days and the hours of 13 weeks, and the audit log many rows.
 func fillMinutes(t *testing.T, db *sql.DB) {
 	t.Helper()
 	columns, values := "channel_id, minute", fmt.Sprintf("1 + n / 2880, %d - n %% 2880", nowMinute/15*15)
@@ -108,6 +108,7 @@ func fillMinutes(t *testing.T, db *sql.DB) {
 		columns, values = columns+", "+c, values+", 1"
 	}
 	exec(t, db, fmt.Sprintf("INSERT INTO channel_minutes (%s) SELECT %s FROM %s", columns, values, fill.Numbers(0, 86_400)))
+	exec(t, db, fmt.Sprintf("INSERT INTO channel_hours (channel_id, hour, sent, used, capacity) SELECT 1 + n / 2184, %d - n %% 2184, 1, 1, 1 FROM %s", nowMinute/60, fill.Numbers(0, 65_520)))
 	exec(t, db, "INSERT INTO audit (id, at, token, action, subject, status, request) SELECT n + 1, n, 'me', 'cancel-contact', "+
 		"CASE WHEN n % 1000 = 0 THEN '"+someSubject+"' ELSE n END, 200, 'r' FROM "+fill.Numbers(0, auditRows))
 }

@@ -39,6 +39,7 @@ func (s *Store) SurveyStatements(now time.Time, r surveys.Respondent, channel we
 		named("open", openSQL, survey, pending, 100),
 		named("sums", sumsSQL, survey),
 		named("attempts", attemptsSQL, survey),
+		named("quarters", quartersSQL, survey),
 		named("log", surveyLog, survey, int64(0), 100),
 		named("recent log", recentLog, survey, int64(math.MaxInt64), int64(0), 100),
 		named("range of a respondent's log", logRangeSQL, survey, int64(math.MaxInt64), int64(0), 5),

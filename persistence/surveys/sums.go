@@ -3,7 +3,9 @@ package surveys
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 
@@ -47,6 +49,7 @@ func (c sumChanges) rows(survey int64) (args []any) {
 const (
 	insertSums     = "INSERT INTO survey_sums (survey_id, status, disposition, bucket, counted, n) VALUES "
 	insertAttempts = "INSERT INTO survey_attempts (survey_id, mode, outcome, n) VALUES "
+	insertQuarters = "INSERT INTO survey_quarters (survey_id, quarter, mode, arm, started, answered, completed) VALUES "
 	insertBegun    = "INSERT INTO survey_begun (survey_id, second, n) VALUES "
 )
 
@@ -63,6 +66,46 @@ func (a *additions) addSums(ctx context.Context, tx *sqlx.Tx, survey int64, c su
 		}
 	}
 	return nil
+}
+
+// quarterKey tells apart what is counted in the same quarter of an hour.
+type quarterKey struct {
+	mode surveys.Mode
+	arm  int
+}
+
+// quarterChanges collects what respondents of one survey came to.
+type quarterChanges map[quarterKey]surveys.Passed
+
+// rows are the values of survey_quarters, in one order for all.
+func (c quarterChanges) rows(survey int64, at time.Time) (args []any) {
+	keys := slices.SortedFunc(maps.Keys(c), func(a, b quarterKey) int { return cmp.Or(cmp.Compare(a.mode, b.mode), cmp.Compare(a.arm, b.arm)) })
+	for _, k := range keys {
+		p := c[k]
+		args = append(args, survey, at.Unix()/int64(surveys.ActivityStep.Seconds()), string(k.mode), int64(k.arm), int64(p.Started), int64(p.Answered), int64(p.Completed))
+	}
+	return args
+}
+
+// Activity implements [surveys.RespondentReader].
+func (s *Reader) Activity(ctx context.Context, survey int64) ([]surveys.Activity, error) {
+	var rows []struct {
+		Quarter   int64  `db:"quarter"`
+		Mode      string `db:"mode"`
+		Arm       int    `db:"arm"`
+		Started   int    `db:"started"`
+		Answered  int    `db:"answered"`
+		Completed int    `db:"completed"`
+	}
+	if err := s.Read.SelectContext(ctx, &rows, quartersSQL, survey); err != nil {
+		return nil, s.Failure("read the activity of a survey", err)
+	}
+	list := make([]surveys.Activity, len(rows))
+	for i, r := range rows {
+		at := time.Unix(r.Quarter*int64(surveys.ActivityStep.Seconds()), 0).UTC()
+		list[i] = surveys.Activity{At: at, Mode: surveys.Mode(r.Mode), Arm: r.Arm, Passed: surveys.Passed{Started: r.Started, Answered: r.Answered, Completed: r.Completed}}
+	}
+	return list, nil
 }
 
 // groupRow holds the counted fields of a respondent.
@@ -106,16 +149,25 @@ func (s *Reader) Counts(ctx context.Context, survey int64) (surveys.Sums, error)
 
 const (
 	sumsSQL     = "SELECT status, disposition, bucket, counted, n FROM survey_sums WHERE survey_id = ? AND n <> 0"
+	quartersSQL = "SELECT quarter, mode, arm, started, answered, completed FROM survey_quarters WHERE survey_id = ? ORDER BY quarter, mode, arm"
 	attemptsSQL = "SELECT mode, outcome, n FROM survey_attempts WHERE survey_id = ?"
 )
 
 // additions are the ends of statements that add to numbers.
-type additions struct{ sums, attempts, begun string }
+type additions struct{ sums, attempts, begun, quarters string }
 
 func newAdditions(d dialect.Statements) additions {
+	quarters := d.Merge("survey_id", "quarter", "mode", "arm")
+	for i, c := range []string{"started", "answered", "completed"} {
+		if i > 0 {
+			quarters += ", "
+		}
+		quarters += c + " = " + c + " + " + d.Fresh(c)
+	}
 	return additions{
 		sums:     d.Add("survey_id", "status", "disposition", "bucket", "counted"),
 		attempts: d.Add("survey_id", "mode", "outcome"),
 		begun:    d.Add("survey_id", "second"),
+		quarters: quarters,
 	}
 }

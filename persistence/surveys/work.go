@@ -86,7 +86,7 @@ func (w *surveyWork) Write(t *commit.Tx, r *commit.Request) error {
 	if err := w.updateRespondents(t, moves); err != nil {
 		return err
 	}
-	for _, step := range []func(*commit.Tx, *commit.Request, []*move) error{w.sum, w.attempts, w.begun, w.log, w.take} {
+	for _, step := range []func(*commit.Tx, *commit.Request, []*move) error{w.sum, w.attempts, w.quarters, w.begun, w.log, w.take} {
 		if err := step(t, r, moves); err != nil {
 			return err
 		}
@@ -235,6 +235,20 @@ func (w *surveyWork) attempts(t *commit.Tx, _ *commit.Request, moves []*move) er
 		args = append(args, w.work.Survey, string(made.Mode), string(made.Outcome), n)
 	}
 	_, err := multirow.InsertCounted(t, insertAttempts, w.s.adds.attempts, args, len(ended))
+	return err
+}
+
+// quarters counts what respondents came to in this quarter of an hour.
+func (w *surveyWork) quarters(t *commit.Tx, r *commit.Request, moves []*move) error {
+	changes := quarterChanges{}
+	for _, m := range moves {
+		if p := surveys.PassedBy(&m.Was, &m.is); p != (surveys.Passed{}) {
+			k := quarterKey{m.Mode, m.is.Arm}
+			changes[k] = changes[k].Add(p)
+		}
+	}
+	args := changes.rows(w.work.Survey, r.At)
+	_, err := multirow.InsertCounted(t, insertQuarters, w.s.adds.quarters, args, len(changes))
 	return err
 }
 

@@ -161,15 +161,33 @@ func (s *Schedule) lastClose() (last time.Time) {
 // not be more than some years apart.
 func (s *Schedule) OpenBetween(a, b time.Time) time.Duration {
 	sum := time.Duration(0)
+	for _, sp := range s.Between(a, b) {
+		sum += sp.Close.Sub(sp.Open)
+	}
+	return sum
+}
+
+// Between returns the windows between a and b, cut at both.
+func (s *Schedule) Between(a, b time.Time) (list []Span) {
 	for sp := range s.spans(a) {
 		if !sp.Open.Before(b) {
 			break
 		}
-		end := sp.Close
-		if end.After(b) {
-			end = b
+		if sp.Close.After(b) {
+			sp.Close = b
 		}
-		sum += end.Sub(LaterOf(a, sp.Open))
+		list = append(list, Span{Open: LaterOf(a, sp.Open), Close: sp.Close})
+	}
+	return list
+}
+
+// Union returns how long at least one of some windows is open.
+func Union(spans []Span) (sum time.Duration) {
+	var until time.Time
+	for _, sp := range slices.SortedFunc(slices.Values(spans), func(a, b Span) int { return a.Open.Compare(b.Open) }) {
+		if from := LaterOf(until, sp.Open); sp.Close.After(from) {
+			sum, until = sum+sp.Close.Sub(from), sp.Close
+		}
 	}
 	return sum
 }

@@ -72,12 +72,20 @@ func zoneOf(name string, m *validation.Errors) *time.Location {
 		m.Add("/time_zone", "required", "must be the IANA name of a time zone, like America/Mexico_City")
 		return nil
 	}
-	zone, err := time.LoadLocation(name)
-	if err != nil || name == "Local" {
-		m.Add("/time_zone", "unknown", "%q is not an IANA time zone, like America/Mexico_City", validation.Clip(name))
-		return nil
+	zone, err := LoadZone(name)
+	if err != nil {
+		m.Add("/time_zone", "unknown", "%v", err)
 	}
 	return zone
+}
+
+// LoadZone loads the zone of an IANA name.
+func LoadZone(name string) (*time.Location, error) {
+	zone, err := time.LoadLocation(name)
+	if err != nil || name == "" || name == "Local" {
+		return nil, fmt.Errorf("%q is not an IANA time zone, like America/Mexico_City", validation.Clip(name))
+	}
+	return zone, nil
 }
 
 // daysOf returns the days by their time.Weekday.

@@ -13,6 +13,7 @@ import { budget } from "./checks/budget.mjs";
 import { channels } from "./checks/channels.mjs";
 import { contacts } from "./checks/contacts.mjs";
 import { dead } from "./checks/dead.mjs";
+import { follow } from "./checks/follow.mjs";
 import { keyboard } from "./checks/keyboard.mjs";
 import { live } from "./checks/live.mjs";
 import { limits } from "./checks/limits.mjs";
@@ -31,7 +32,7 @@ import { survey } from "./checks/survey.mjs";
 import { surveyforms } from "./checks/surveyforms.mjs";
 import { webhooks } from "./checks/webhooks.mjs";
 
-const parts = { alarm, look, session, rights, channels, setup, contacts, dead, people, purposes, limits, money, brake, budget, webhooks, survey, surveyforms, routing, live, keyboard, plain, audit, prefix, quiet };
+const parts = { alarm, look, session, rights, channels, setup, contacts, dead, people, purposes, limits, money, brake, budget, webhooks, survey, surveyforms, follow, routing, live, keyboard, plain, audit, prefix, quiet };
 
 const limit = 10 * 60_000; // ends a run that hangs
 

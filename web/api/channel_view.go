@@ -58,6 +58,7 @@ type ChannelView struct {
 	Queued         int64              `json:"queued" doc:"contacts that wait"`
 	Blocked        int                `json:"blocked" doc:"waiting contacts that are larger than the capacity, among those next in line"`
 	OldestQueuedAt *time.Time         `json:"oldest_queued_at,omitempty" doc:"when the oldest queued contact was accepted"`
+	QueueEmptyAt   *time.Time         `json:"queue_empty_at,omitempty" doc:"an estimate of when the queue is empty, if contacts are dispatched as fast as over the last minutes and none is added; absent: nothing waits, or it is not yet known"`
 	NextDueAt      *time.Time         `json:"next_due_at,omitempty" doc:"when the next delayed contact is due: its window opens, or its next attempt"`
 	SentPerMinute  float64            `json:"sent_per_minute" doc:"dispatches accepted by the provider per minute, over the last five minutes and the current one"`
 	IdleSince      *time.Time         `json:"idle_since,omitempty" doc:"since when nothing was dispatched, to the minute and at most five minutes ago; absent: not known"`
@@ -145,7 +146,7 @@ func (p *channelPresenter) shown(ch weir.Channel, f operators.Figures) ChannelVi
 		InFlight: f.InFlight, Sending: f.Sending, Active: f.Active, Unknown: f.Unknown,
 		Queued: f.Queued, Blocked: f.Blocked, OldestQueuedAt: httpjson.Instant(f.OldestQueuedAt),
 		Why: f.Why.Text, WhyCode: f.Why.Code, WhyInstants: f.Why.Instants(), Breaker: BreakerView{State: breakers[f.Breaker]}, SentPerMinute: math.Round(f.SentPerMinute*100) / 100,
-		IdleSince: httpjson.Instant(f.IdleSince), RatePerSecond: f.RatePerSecond, CreatedAt: ch.Created.UTC(), UpdatedAt: ch.Updated.UTC(),
+		QueueEmptyAt: httpjson.Instant(f.EmptyAt(p.now())), IdleSince: httpjson.Instant(f.IdleSince), RatePerSecond: f.RatePerSecond, CreatedAt: ch.Created.UTC(), UpdatedAt: ch.Updated.UTC(),
 	}
 	// For an unknown channel type, Weir cannot tell which settings are secret,
 	// so it shows none.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"math"
 	"net/http"
 	"time"
 
@@ -15,6 +16,7 @@ const (
 	minutesKept = 48 * time.Hour
 	maxSpan     = 24 * time.Hour // for all channels
 	usualSpan   = 3 * time.Hour
+	usualHours  = 28 * 24 * time.Hour
 	maxChannels = 500
 )
 
@@ -84,6 +86,22 @@ type ChannelMinutes struct {
 	Queued       []int64 `json:"queued" nullable:"false" doc:"contacts that waited at the end; 0 also where that is not known"`
 }
 
+// HoursView shows how busy a channel was, hour by hour.
+type HoursView struct {
+	Channel string     `json:"channel"`
+	Since   time.Time  `json:"since" doc:"the beginning of the first hour"`
+	Until   time.Time  `json:"until" doc:"the end of the last hour"`
+	Hours   []HourView `json:"hours" nullable:"false" doc:"oldest first; hours without activity are left out"`
+}
+
+// HourView is one hour of a channel.
+type HourView struct {
+	At          time.Time `json:"at" doc:"its beginning"`
+	Sent        int64     `json:"sent" doc:"dispatches accepted by the provider"`
+	Capacity    int64     `json:"capacity" doc:"the most of the hour"`
+	Utilization float64   `json:"utilization" doc:"share of the capacity that was in use, from 0 to 1, measured at the end of each minute"`
+}
+
 // minuteCounter counts what was not stored yet.
 type minuteCounter interface {
 	// CurrentMinutes lists the counts that are not in the store yet.
@@ -114,6 +132,17 @@ func (r *minuteRoutes) table() []*route.Route {
 			Summary: "Get the activity of a channel, minute by minute", Description: help,
 			Query: span("1m", "5m", "15m", "1h"), Handle: r.ofChannel,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "every step of the time", Body: route.TypeOf[MinutesView]()}},
+			Codes:   []weir.Code{weir.CodeNotFound},
+		},
+		{
+			Method: "GET", Path: "/v1/channels/{channel}/hours", ID: "get-hours", Tag: "channels",
+			Summary: "Get how busy a channel was, hour by hour", Description: "Added up from the minutes as they are stored. Hours are kept for 13 weeks.",
+			Query: []httpjson.Parameter{
+				{Name: "since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339); absent: four weeks before until"},
+				{Name: "until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339); absent: now"},
+			},
+			Handle:  r.hoursOfChannel,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "the hours with activity", Body: route.TypeOf[HoursView]()}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
 		{
@@ -215,6 +244,43 @@ func (r *minuteRoutes) ofChannel(c *route.Call) (route.Reply, error) {
 	return route.Reply{Status: http.StatusOK, Body: MinutesView{
 		Channel: ch.Name, Step: p.word, Since: p.since, Until: p.until, Minutes: minuteViews(p, list, before),
 	}}, nil
+}
+
+func (r *minuteRoutes) hoursOfChannel(c *route.Call) (route.Reply, error) {
+	until := r.now()
+	if t, given := c.Instant("until"); given && t.Before(until) {
+		until = t
+	}
+	since := until.Add(-usualHours)
+	if t, given := c.Instant("since"); given {
+		since = t
+	}
+	switch {
+	case since.After(until):
+		c.Errors.Add("/since", "range", "must be before until, and not in the future")
+	case until.Sub(since) > operators.HoursKept:
+		c.Errors.Add("/since", "range", "must be at most %v before until", operators.HoursKept)
+	}
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
+	}
+	since = since.UTC().Truncate(time.Hour)
+	if cut := until.UTC().Truncate(time.Hour); cut.Before(until) {
+		until = cut.Add(time.Hour)
+	}
+	ch, err := r.lookup.named(c, c.Request.PathValue("channel"))
+	if err != nil {
+		return route.Reply{}, err
+	}
+	list, err := r.store.Hours(c, ch.ID, since, until)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	v := HoursView{Channel: ch.Name, Since: since, Until: until.UTC(), Hours: []HourView{}}
+	for _, h := range list {
+		v.Hours = append(v.Hours, HourView{h.At, h.Sent, h.Capacity, math.Round(h.Utilization()*1000) / 1000})
+	}
+	return route.Reply{Status: http.StatusOK, Body: v}, nil
 }
 
 // minuteViews sums minutes into steps. A gauge keeps its last value where

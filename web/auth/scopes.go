@@ -27,9 +27,9 @@ func RouteScopes() map[string][]operators.Scope {
 		"test-channel": changeChannels,
 		// The address holds a secret.
 		"get-channel-callback": changeChannels,
-		"get-minutes":          readChannels,
-		"list-minutes":         readChannels,
-		"list-limits":          readChannels, "get-limit": readChannels, "put-limit": changeChannels, "delete-limit": changeChannels,
+		"get-minutes":          readChannels, "get-hours": readChannels,
+		"list-minutes": readChannels,
+		"list-limits":  readChannels, "get-limit": readChannels, "put-limit": changeChannels, "delete-limit": changeChannels,
 		"list-prices": readChannels, "get-price": readChannels, "put-price": changeChannels, "delete-price": changeChannels, "list-spending": readChannels, "list-skipped": readChannels,
 
 		"post-contacts":  writeContacts,
@@ -49,7 +49,7 @@ func RouteScopes() map[string][]operators.Scope {
 		"list-surveys":     readSurveys,
 		"get-survey":       readSurveys,
 		"get-survey-stats": readSurveys,
-		"get-launch-check": readSurveys,
+		"get-launch-check": readSurveys, "get-survey-course": readSurveys,
 		"get-survey-log":   readSurveys,
 		"list-survey-log":  readSurveys,
 		"get-results":      readSurveys,

@@ -23,6 +23,7 @@ type channelData struct {
 	Skipped      []skippedRow
 	BrakeView    *brakeView // nil: it has none
 	Charts       *charts
+	Hours        *hoursData
 	Period       period
 	Periods      []period
 	Queue        []api.ContactView
@@ -44,6 +45,9 @@ func loadChannel(v *visit) (*content, error) {
 	d := &channelData{channelCard: channelCardOf(ch, v.Now()), Settings: factsOf(ch.Settings, display.SettingText), Periods: periods(), Period: periodOf(v.r.URL.Query().Get("hours"))}
 	d.WhyView, d.BrakeView = channelWhy(&ch, v.Now()), brakeOf(ch.Brake, ch.BrakeCount, ch.Braked)
 	if d.Charts, err = readCharts(v.caller, v.d.chartCache, ch.Channel, d.Period); err != nil {
+		return nil, err
+	}
+	if d.Hours, err = readHours(v.caller, v.d.hoursCache, ch.Channel); err != nil {
 		return nil, err
 	}
 	if d.Limits, err = readLimitsOf(v.caller, ch.Channel); err != nil {

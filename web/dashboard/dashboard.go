@@ -61,6 +61,9 @@ type Dashboard struct {
 	chartCache      *cache[*charts]
 	skippedCache    *cache[[]skippedRow]
 	surveyCache     *cache[[]surveyCard]
+	courseCache     *cache[*courseData]
+	hoursCache      *cache[*hoursData]
+	planCache       *cache[*surveyPlan]
 	workerHistories workerHistories
 	respondentCache *cache[respondentHistory]
 	origins         *http.CrossOriginProtection

@@ -23,6 +23,7 @@ func New(o Options) (*Dashboard, error) {
 		respondentCache: newCache[respondentHistory](chartsLife),
 		uploads:         auth.NewConcurrencyLimit(maxUploads, maxUploads/2),
 		chartCache:      newCache[*charts](chartsLife), skippedCache: newCache[[]skippedRow](chartsLife), surveyCache: newCache[[]surveyCard](chartsLife),
+		courseCache: newCache[*courseData](chartsLife), hoursCache: newCache[*hoursData](hoursLife), planCache: newCache[*surveyPlan](chartsLife),
 		origins: http.NewCrossOriginProtection(), routes: map[string]http.Handler{},
 	}
 	d.names = &nameLogins{o.Names, o.Sessions, o.GroupsWithScopes, o.Record, o.Logger}
@@ -54,7 +55,7 @@ func channelPage() *page {
 	const one = "/channels/{name}"
 	admins := []operators.Scope{operators.ScopeChannelsAdmin}
 	return &page{
-		name: "channel", path: one, scopes: readers(), load: loadChannel, live: []string{"state", "figures", "brake", "limits", "skipped", "charts", "contacts"},
+		name: "channel", path: one, scopes: readers(), load: loadChannel, live: []string{"state", "figures", "brake", "limits", "skipped", "charts", "hours", "contacts"},
 		actions: []action{
 			{path: one + "/pause", scopes: admins, run: pauseChannel(true), ask: askChannel(question{
 				Button: "Pause", Text: "No new contacts are dispatched until the channel is resumed. Contacts in flight continue, and contacts can still be queued.",
@@ -176,6 +177,7 @@ func surveyPages() []*page {
 	reader, admin := surveyReaders(), []operators.Scope{operators.ScopeSurveysAdmin}
 	return []*page{
 		{name: "surveys", path: "/surveys", nav: "Surveys", scopes: reader, load: loadSurveys, live: []string{"list"}},
+		{name: "survey_calendar", path: surveyCalendarPath, scopes: reader, load: loadSurveyCalendar, live: []string{"plan"}},
 		{name: "survey_form", path: newSurveyPath, scopes: admin, load: newSurvey, posted: createSurvey, room: maxDefinition},
 		{name: "survey_json", path: newSurveyPath + "/json", scopes: admin, load: newDocument, posted: createDocument, room: maxDefinition},
 		{name: "survey_form", path: one + "/edit", scopes: admin, load: editSurvey, posted: changeSurvey, room: maxDefinition},
@@ -189,7 +191,7 @@ func surveyPages() []*page {
 			echoes: map[string]handler{one + "/import/refused.csv": refusedFile},
 		},
 		{
-			name: "survey", path: one, scopes: reader, load: loadSurvey, live: []string{"state", "figures", "brake", "skipped", "people", "calendar", "recent"},
+			name: "survey", path: one, scopes: reader, load: loadSurvey, live: []string{"state", "figures", "brake", "skipped", "people", "course", "calendar", "recent"},
 			actions: []action{
 				{path: one + "/launch", scopes: admin, ask: askLaunch, run: surveyStep(surveys.Launch, "is launched")},
 				{path: one + "/pause", scopes: admin, run: surveyStep(surveys.Pause, "is paused"), ask: askSurvey(question{

@@ -51,6 +51,7 @@ type surveyData struct {
 	Buckets      []bucketRow
 	OverQuota    bool // a bucket exceeds its quota
 	Arms         []armRow
+	Course       *courseData       // nil: nobody is in it, or its definition is not valid
 	Calendar     *scheduleCalendar // nil: the schedule is no longer valid
 	Log          []surveyapi.SurveyLogView
 }
@@ -100,6 +101,11 @@ func loadSurvey(v *visit) (*content, error) {
 	if stats != nil {
 		d.fill(stats)
 		d.addStats(v, stats)
+	}
+	if stats != nil && stats.Respondents > 0 {
+		if d.Course, err = readCourse(v.caller, v.d.courseCache, s.Survey); err != nil {
+			return nil, err
+		}
 	}
 	// A stored schedule may no longer be valid, for instance if this release has no such zone.
 	if schedule, wrong := s.Schedule.Compile(); len(wrong) == 0 {

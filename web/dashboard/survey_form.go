@@ -14,6 +14,7 @@ import (
 	"weir/people"
 	"weir/surveys"
 	"weir/surveys/calendar"
+	"weir/web/dashboard/display"
 	surveyapi "weir/web/surveys"
 )
 
@@ -39,6 +40,8 @@ type surveyForm struct {
 	Title, TimeZone, BlockedDays, StartDate, EndDate string
 	Weekdays                                         []weekday
 	Windows                                          []windowRow
+	Painted                                          bool // the schedule is the painted week, not the rows of days and windows
+	Week                                             paintedWeek
 	Modes                                            []*modeForm
 	Fallback, Cutoff, PerMinute, Region, Purpose     string
 	Budget, Currency                                 string
@@ -154,6 +157,12 @@ func (f *surveyForm) content() *content {
 	return &content{title: "Edit survey " + f.Name, crumbs: surveyCrumbs(f.Name, crumb{Text: "Edit"}), data: f}
 }
 
+// WeekRows returns the painted week.
+func (f *surveyForm) WeekRows() []weekRow { return f.Week.rows() }
+
+// WeekHours returns the heads of the columns of the painted week.
+func (f *surveyForm) WeekHours() []string { return display.Heat{}.Hours() }
+
 func weekdays(checked []string) (list []weekday) {
 	for _, name := range []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"} {
 		list = append(list, weekday{name, map[string]string{"mon": "Monday", "tue": "Tuesday", "wed": "Wednesday", "thu": "Thursday", "fri": "Friday", "sat": "Saturday", "sun": "Sunday"}[name], slices.Contains(checked, name)})
@@ -184,6 +193,7 @@ func surveyFormOf(b *surveyapi.SurveyBody) *surveyForm {
 	for _, w := range b.Schedule.Windows {
 		f.Windows = append(f.Windows, windowRow{f, len(f.Windows) + 1, w.From, w.To})
 	}
+	f.Week, f.Painted = weekOf(&b.Schedule)
 	f.limits(b)
 	for _, q := range b.Quotas {
 		if f.RichQuotas {
@@ -301,7 +311,7 @@ func (f *surveyForm) read(form url.Values) {
 	field := func(name string) string { return strings.TrimSpace(form.Get(name)) }
 	lines := func(name string) string { return strings.ReplaceAll(form.Get(name), "\r\n", "\n") }
 	f.Title, f.TimeZone, f.BlockedDays, f.StartDate, f.EndDate = field("title"), field("time_zone"), lines("blocked_days"), field("start_date"), field("end_date")
-	f.Weekdays = weekdays(form["weekdays"])
+	f.Weekdays, f.Week, f.Painted = weekdays(form["weekdays"]), readWeek(form), form.Get("schedule_as") == weekField
 	f.Fallback, f.Cutoff, f.PerMinute, f.Purpose, f.QuotaMessage = field("fallback_delay"), field("cutoff"), field("limit_per_minute"), field("purpose"), strings.TrimSpace(lines("quota_message"))
 	f.CountPartial, f.AppURL, f.AppSecret = field("count_partial") != "", field("app_url"), form.Get("app_secret")
 	f.Budget, f.Currency = field("budget_money"), field("budget_currency")
@@ -345,7 +355,7 @@ func (f *surveyForm) lay(b surveyapi.SurveyBody) (map[string]any, error) {
 	if b.Purpose != "" || f.Purpose != people.DefaultPurpose {
 		b.Purpose = f.Purpose
 	}
-	b.Schedule = f.schedule(b.Schedule.Weekdays)
+	b.Schedule = f.schedule(&b.Schedule)
 	b.Region = f.Region
 	b.Modes = f.layModes(b.Modes)
 	if !f.Launched && !f.ManyArms {
@@ -389,17 +399,24 @@ func (f *surveyForm) layNumber(document map[string]any, name, text string) {
 }
 
 // schedule returns the schedule of the form. Days that the definition has keep their order.
-func (f *surveyForm) schedule(order []string) calendar.ScheduleSpec {
+func (f *surveyForm) schedule(base *calendar.ScheduleSpec) calendar.ScheduleSpec {
 	s := calendar.ScheduleSpec{TimeZone: f.TimeZone, StartDate: f.StartDate, EndDate: f.EndDate, Weekdays: []string{}, Windows: []calendar.WindowSpec{}, BlockedDays: strings.Fields(f.BlockedDays)}
+	f.windowRows = nil
+	if f.Painted {
+		var wrong string
+		if s.Weekdays, s.Windows, wrong = f.Week.schedule(base); wrong != "" {
+			f.Mistakes[weekField] = wrong // without windows, the API refuses it and finds the other mistakes
+		}
+		return s
+	}
 	for _, d := range f.Weekdays {
 		if d.Checked {
 			s.Weekdays = append(s.Weekdays, d.Name)
 		}
 	}
 	slices.SortStableFunc(s.Weekdays, func(a, b string) int {
-		return cmp.Compare(uint(slices.Index(order, a)), uint(slices.Index(order, b))) // new ones are last
+		return cmp.Compare(uint(slices.Index(base.Weekdays, a)), uint(slices.Index(base.Weekdays, b))) // new ones are last
 	})
-	f.windowRows = nil
 	for _, w := range f.Windows {
 		if w.From == "" && w.To == "" {
 			continue
@@ -571,7 +588,7 @@ func (f *surveyForm) place(p *problem) {
 		switch {
 		case field == "":
 			rest.Errors = append(rest.Errors, e)
-		case e.Pointer == "/survey" && f.Mistakes["name"] != "": // said already
+		case e.Pointer == "/survey" && f.Mistakes["name"] != "" || field == weekField && f.Mistakes[weekField] != "": // said already
 		case f.Mistakes[field] == "":
 			f.Mistakes[field] = text
 		default:
@@ -608,6 +625,9 @@ func (f *surveyForm) fieldOf(at []string) (field, where string) {
 	case "application":
 		return map[string]string{"url": "app_url", "secret": "app_secret"}[part(1)], ""
 	case "schedule":
+		if f.Painted && (part(1) == "weekdays" || part(1) == "windows") {
+			return weekField, ""
+		}
 		if n := row(f.windowRows, 2); part(1) == "windows" && n > 0 {
 			return windowRow{Row: n}.Field(cmp.Or(part(3), "from")), fmt.Sprintf("window %d: ", n)
 		}

@@ -90,7 +90,7 @@ func (a answer) formOf() url.Values {
 		name, ok := attribute(tag, "name")
 		kind, _ := attribute(tag, "type")
 		switch {
-		case !ok || kind == "checkbox" && !strings.Contains(tag, " checked"):
+		case !ok || (kind == "checkbox" || kind == "radio") && !strings.Contains(tag, " checked"):
 		case m[2] != "":
 			options := regexp.MustCompile(`<option value="([^"]*)" selected`).FindStringSubmatch(m[3])
 			if options == nil {

@@ -98,8 +98,8 @@ func (s launchCheckRoute) check(c *route.Call, v surveys.Survey) (route.Reply, e
 	for _, use := range forecast.Modes {
 		out.Modes = append(out.Modes, ModeUseView{use.Mode, found.Plan.Channels[use.Mode], use.First, use.Later})
 	}
-	if !forecast.Unknown && !found.Partial {
-		out.Forecast = &ForecastView{forecast.Contacts, int(forecast.Open.Round(time.Minute).Minutes()), forecast.Bound, forecast.EndsAt.UTC(), forecast.TooShort}
+	if !found.Partial {
+		out.Forecast = forecastView(&forecast)
 	}
 	if b := found.Budget; b != nil {
 		out.Budget = &BudgetForecastView{BudgetView: budgetView(b.BudgetUse)}

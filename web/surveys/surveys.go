@@ -38,6 +38,9 @@ type surveyBroker interface {
 	// CheckLaunch returns what a launch would find. It changes nothing.
 	CheckLaunch(ctx context.Context, s surveys.Survey) (surveys.LaunchCheck, error)
 	Stats(ctx context.Context, s surveys.Survey) (surveys.Stats, error)
+	// Course returns how a survey goes in the days and the zone of q, of which it fills in the
+	// rest.
+	Course(ctx context.Context, s surveys.Survey, q surveys.CourseQuery) (*surveys.Plan, surveys.Course, error)
 	// Why explains why a survey contacts no respondent now. It returns the zero
 	// value if nothing waits.
 	Why(ctx context.Context, s surveys.Survey) (operators.Why, error)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"weir/config"
+	"weir/operators"
 	"weir/persistence"
 )
 
@@ -59,6 +60,10 @@ func storeJobs(c config.Config, store *persistence.Store) []job {
 		}},
 		{name: "purge minute counters", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
 			n, err := store.PurgeMinutes(ctx, time.Now().Add(-minutesRetention), purgeBatch)
+			return n > 0, err
+		}},
+		{name: "purge hours of channels", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
+			n, err := store.PurgeHours(ctx, time.Now().Add(-operators.HoursKept), purgeBatch)
 			return n > 0, err
 		}},
 		{name: "purge when people were contacted", every: purgeEvery, step: func(ctx context.Context) (bool, error) {

@@ -73,6 +73,11 @@ export async function routing({ report, browser, weir, operator, known }) {
   await report.check("router: a worker takes a job at the desk and closes it", page, async () => {
     await weir.route("queues/desk", { distributionPolicyId: "idle" });
     await weir.route("workers/gil", { queues: ["desk"], capacity: 1, channels: [{ channelId: "call", capacityCostPerJob: 1 }], availableForOffers: false });
+    await page.addInitScript(() => { // counts the tones, which nobody hears here
+      window.tones = 0;
+      const create = AudioContext.prototype.createOscillator;
+      AudioContext.prototype.createOscillator = function () { window.tones++; return create.call(this); };
+    });
     await go("/router");
     await page.click(".links >> text=Desks");
     await page.fill("#worker", "gil");
@@ -80,9 +85,16 @@ export async function routing({ report, browser, weir, operator, known }) {
     await heading(page, "Desk of gil");
     await page.click("#on");
     await shows(page, "#flash", /gil is available/);
+    await page.click("#sound");
+    await shows(page, "#sound", "Sound for offers: on");
+    const heard = await page.evaluate(() => window.tones);
+    assert.ok(heard > 0, "it is not heard when it is switched on");
     await weir.route("jobs/at-desk", { channelId: "call", queueId: "desk", priority: 1, channelReference: "weir:7-1z-1", tags: { to: "+15550001", survey: "flu" }, notes: [{ message: "Ask about the flu" }] });
     await page.locator("[id^=accept-]").waitFor(); // by itself
     assert.equal(await page.title(), "(1) Desk of gil – Weir");
+    await page.waitForFunction((before) => window.tones === 2 * before, heard); // once
+    await page.click("#sound");
+    await shows(page, "#sound", "Sound for offers: off");
     await look4(page, "desk with an offer");
     await page.click("[id^=accept-]");
     await shows(page, "#flash", /at-desk is yours/);

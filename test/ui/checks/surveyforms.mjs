@@ -32,6 +32,7 @@ export async function surveyforms({ report, browser, weir, operator }) {
       await page.fill("#name", "water");
       await page.fill("#title", "Spring");
       await page.fill("#time_zone", "Mars");
+      await page.check("#as-times");
       await page.uncheck("#day-fri");
       await page.click("#save");
       assert.match(await flash(page), /Nothing was saved/);

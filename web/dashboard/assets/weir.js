@@ -197,6 +197,98 @@
     }).catch(function () { form.submit(); });
   });
 
+  // The week of a survey's form is painted by dragging, and with Shift and the arrow keys. Each box works
+  // without: a click that dragged nothing toggles its box as always.
+  var painting = null; // the box where it began, what it paints, whether the pointer left it
+  function hourBox(e) { return e.target.matches && e.target.matches(".paint input") ? e.target : null; }
+  document.addEventListener("pointerdown", function (e) {
+    var box = hourBox(e);
+    if (box && e.button === 0 && e.pointerType !== "touch") painting = { box: box, paint: !box.checked, left: false }; // a touch scrolls
+  });
+  document.addEventListener("pointerover", function (e) {
+    var box = hourBox(e);
+    if (!painting || !box || box === painting.box && !painting.left) return;
+    painting.left = true;
+    painting.box.checked = box.checked = painting.paint;
+  });
+  document.addEventListener("click", function (e) {
+    if (painting && painting.left && hourBox(e) === painting.box) e.preventDefault();
+    painting = null;
+  });
+  document.addEventListener("pointerup", function () { setTimeout(function () { painting = null; }); }); // after the click
+  document.addEventListener("keydown", function (e) {
+    var step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -24, ArrowDown: 24 }[e.key];
+    var box = hourBox(e);
+    if (!step || !box) return;
+    e.preventDefault();
+    var all = Array.prototype.slice.call(box.closest(".paint").querySelectorAll("input"));
+    var next = all[all.indexOf(box) + step];
+    if (!next) return;
+    if (e.shiftKey) next.checked = box.checked;
+    next.focus();
+  });
+
+  // The desk's sound for an offer. Browsers play none before the reader has done something on the site.
+  var audio = null;
+  var sound = document.getElementById("sound");
+  function offers() {
+    return Array.prototype.map.call(document.querySelectorAll("[id^=accept-]"), function (b) { return b.id; });
+  }
+  var offered = offers();
+
+  function playing() { return audio !== null && audio.state === "running"; }
+
+  function labelSound() {
+    sound.textContent = "Sound for offers: " + (playing() ? "on" : "off");
+    sound.setAttribute("aria-pressed", String(playing()));
+  }
+
+  function tone(pitch, after) {
+    var at = audio.currentTime + after;
+    var wave = audio.createOscillator();
+    var volume = audio.createGain();
+    wave.frequency.value = pitch;
+    volume.gain.setValueAtTime(0.0001, at);
+    volume.gain.exponentialRampToValueAtTime(0.2, at + 0.02);
+    volume.gain.exponentialRampToValueAtTime(0.0001, at + 0.25);
+    wave.connect(volume).connect(audio.destination);
+    wave.start(at);
+    wave.stop(at + 0.26);
+  }
+
+  function ring() {
+    tone(660, 0);
+    tone(880, 0.2);
+  }
+
+  function startSound(then) {
+    if (!audio) {
+      audio = new AudioContext();
+      audio.addEventListener("statechange", labelSound);
+    }
+    audio.resume().then(then || function () {}, function () {});
+  }
+
+  // announce rings if there is an offer that was not there before.
+  function announce() {
+    var now = offers();
+    var fresh = now.some(function (id) { return offered.indexOf(id) < 0; });
+    offered = now;
+    if (fresh && playing()) ring();
+  }
+
+  if (sound && window.AudioContext) {
+    sound.hidden = false;
+    try { if (localStorage.getItem("weir-sound") === "on") startSound(); } catch (e) { /* no storage: off */ }
+    sound.addEventListener("click", function () {
+      var on = !playing();
+      try { localStorage.setItem("weir-sound", on ? "on" : "off"); } catch (e) { /* it is off on the next page */ }
+      if (on) startSound(ring); // so that the reader knows it
+      else audio.suspend();
+    });
+    labelSound();
+  }
+
   // Live regions.
   var from = document.body.dataset.stream;
   var status = document.getElementById("connection");
@@ -229,6 +321,7 @@
     place.innerHTML = html;
     localize(place);
     showAll(place);
+    if (sound) announce();
     var titled = place.querySelector("[data-title]");
     if (titled) document.title = titled.dataset.title;
     checked.forEach(function (id) {

@@ -1,0 +1,100 @@
+// Following what runs: a survey by day, by mode and by hour, a channel over weeks, all surveys on a
+// calendar; and the week that a survey's form paints.
+import assert from "node:assert/strict";
+import { login } from "../browser.mjs";
+import { flash, heading, shows } from "../steps.mjs";
+import { look4 } from "./look.mjs";
+import { phone } from "../state.mjs";
+
+// crowds creates two drafts that together want more of a channel than it can do in a day.
+async function crowds(weir) {
+  const schedule = { time_zone: "Africa/Nairobi", weekdays: ["mon", "tue", "wed", "thu", "fri", "sat", "sun"], windows: [{ from: "09:00", to: "12:00" }, { from: "14:00", to: "18:00" }] };
+  for (const name of ["ebb", "tide"]) {
+    await weir.api("PUT", `/v1/surveys/${name}`, { schedule, modes: { sms: { channel: "spare" } }, arms: [{ modes: ["sms"] }], questionnaires: { main: { sms: [{ messages: ["Hello"] }] } } });
+    await weir.api("POST", `/v1/surveys/${name}/respondents`, { respondents: Array.from({ length: 900 }, (_, i) => ({ phone: phone(7000 + i) })) });
+  }
+}
+
+export async function follow({ report, browser, weir, operator }) {
+  await crowds(weir);
+  for (const javaScriptEnabled of [true, false]) {
+    const page = await browser.window({ javaScriptEnabled });
+    const how = javaScriptEnabled ? "follow" : "follow, without scripts";
+    const look = async (what) => { if (javaScriptEnabled) await look4(page, what); };
+    await login(page, weir.url, operator.token);
+    await report.check(`${how}: a survey has its days, modes and hours, with a table behind each picture`, page, async () => {
+      await page.goto(`${weir.url}/surveys/vaccines`);
+      await shows(page, "#course", /Respondents by day/);
+      await shows(page, "#course", /expected to start/);
+      await shows(page, "#by-mode tbody", /ivr/);
+      for (const title of ["Respondents by day", "Answers by weekday and hour"]) {
+        const figure = page.locator("#course figure", { hasText: title });
+        assert.ok(await figure.locator("svg[role=img] title").count(), title);
+        await figure.locator("summary").click();
+        assert.ok(await figure.locator("table tbody tr").first().isVisible(), title);
+      }
+      await look("how a survey goes");
+    });
+    await report.check(`${how}: a channel has its hours and the end of its queue`, page, async () => {
+      await page.goto(`${weir.url}/channels/held`);
+      await shows(page, "#figures", /Queue empty\s*not yet known/);
+      await shows(page, "#hours", /Utilization of the last 14 days/);
+      await page.locator("#hours summary").first().click();
+      assert.equal(await page.locator("#hours table").first().locator("tbody tr").count(), 7);
+      await look("hours of a channel");
+    });
+    await report.check(`${how}: all surveys are on the calendar`, page, async () => {
+      await page.goto(`${weir.url}/surveys`);
+      await page.click("#to-calendar");
+      await heading(page, "Calendar of surveys");
+      await shows(page, "#plan", /vaccines/);
+      await shows(page, "#plan", /More than spare can do within the windows: \w{3} \d/);
+      await shows(page, "#plan", /nothing is expected.*empty/);
+      await page.locator("#plan summary").click();
+      assert.ok(await page.locator("#plan section table tbody tr").count() > 5);
+      await look("calendar of surveys");
+      await page.locator("#plan a", { hasText: /^vaccines$/ }).first().click();
+      await heading(page, "vaccines");
+    });
+    await report.check(`${how}: a week is painted`, page, () => painted(page, weir, javaScriptEnabled, look));
+    await page.context().close();
+  }
+}
+
+// painted paints three days from 9 to 11, one of them shorter at first.
+async function painted(page, weir, scripts, look) {
+  const name = scripts ? "brush" : "boxes";
+  await page.goto(`${weir.url}/surveys/_new`);
+  await page.fill("#name", name);
+  await page.fill("#time_zone", "UTC");
+  for (const box = page.locator(".paint input:checked").first(); await box.count();) await box.uncheck();
+  if (scripts) {
+    const middle = async (id) => { const box = await page.locator(id).boundingBox(); return [box.x + box.width / 2, box.y + box.height / 2]; };
+    await page.locator("#week-mon-09").scrollIntoViewIfNeeded();
+    await page.mouse.move(...await middle("#week-mon-09"));
+    await page.mouse.down();
+    for (const id of ["#week-mon-10", "#week-tue-10", "#week-tue-09"]) await page.mouse.move(...await middle(id), { steps: 4 });
+    await page.mouse.up();
+    await page.check("#week-wed-09"); // a click, as always
+    await page.focus("#week-wed-09");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Shift+ArrowRight");
+    await page.uncheck("#week-wed-10");
+  } else for (const id of ["mon-09", "mon-10", "tue-09", "tue-10", "wed-09"]) await page.check(`#week-${id}`);
+  if (!(await page.locator("#mode-sms[open]").count())) await page.click("#mode-sms summary");
+  await page.selectOption("#sms_channel", "texts");
+  await page.fill("#sms_text_1", "Hello");
+  await page.click("#save");
+  assert.match(await flash(page), /Nothing was saved/);
+  await shows(page, "#week-wrong", "Monday, Tuesday have 09:00 to 11:00; Wednesday has 09:00 to 10:00");
+  assert.ok(await page.isChecked("#week-tue-10"));
+  assert.equal(await page.isChecked("#week-wed-10"), false);
+  assert.equal(await page.isVisible("#window_1_from"), false);
+  await look("a painted week with a mistake");
+  await page.check("#week-wed-10");
+  await page.click("#save");
+  assert.match(await flash(page), /is created/);
+  const { schedule } = await weir.get(`/v1/surveys/${name}`);
+  assert.deepEqual([schedule.weekdays, schedule.windows], [["mon", "tue", "wed"], [{ from: "09:00", to: "11:00" }]]);
+}

@@ -1,0 +1,67 @@
+package dashboard
+
+import (
+	"net/url"
+	"time"
+
+	"weir/web/api"
+	"weir/web/dashboard/display"
+)
+
+const (
+	hoursLife  = time.Minute // hours change once a minute
+	hoursDays  = 28          // of the weekly map
+	recentDays = 14          // of the map by day
+)
+
+// hoursData shows how busy a channel was by hour.
+type hoursData struct {
+	Weekly, Recent display.Heat
+}
+
+func readHours(c *caller, known *cache[*hoursData], channel string) (*hoursData, error) {
+	return known.get(channel+"\n"+c.rights(), func() (*hoursData, error) {
+		now := time.Now().UTC()
+		begin := now.Truncate(24*time.Hour).AddDate(0, 0, 1-hoursDays)
+		var v api.HoursView
+		err := c.get(apiPath("v1", "channels", channel, "hours"), url.Values{"since": {begin.Format(time.RFC3339)}}, &v)
+		return hoursOf(&v, begin, now), err
+	})
+}
+
+// hoursOf makes the maps of hours since a midnight. A weekly value is the mean over the hours
+// since the first known one: before it, the channel may not have existed.
+func hoursOf(v *api.HoursView, begin, now time.Time) *hoursData {
+	d := &hoursData{
+		Weekly: display.Heat{Title: "Utilization by weekday and hour", Unit: "mean of four weeks, in UTC", Percent: true, Full: 1},
+		Recent: display.Heat{Title: "Utilization of the last 14 days", Unit: "in UTC", Percent: true, Full: 1},
+	}
+	used := map[time.Time]float64{}
+	for i := range v.Hours {
+		used[v.Hours[i].At.UTC()] = v.Hours[i].Utilization
+	}
+	var sums, counts [7][24]float64
+	recent := now.Truncate(24*time.Hour).AddDate(0, 0, 1-recentDays)
+	for at := begin; at.Before(now); at = at.Add(time.Hour) {
+		if k := (int(at.Weekday()) + 6) % 7; len(v.Hours) > 0 && !at.Before(v.Hours[0].At) {
+			sums[k][at.Hour()] += used[at]
+			counts[k][at.Hour()]++
+		}
+		if at.Before(recent) {
+			continue
+		}
+		if at.Hour() == 0 {
+			d.Recent.Rows = append(d.Recent.Rows, display.HeatRow{Name: at.Format("Mon 2 Jan")})
+		}
+		row := &d.Recent.Rows[len(d.Recent.Rows)-1]
+		row.Values = append(row.Values, used[at])
+	}
+	for i, name := range weekdayNames() {
+		row := display.HeatRow{Name: name}
+		for k := range sums[i] {
+			row.Values = append(row.Values, sums[i][k]/max(1, counts[i][k]))
+		}
+		d.Weekly.Rows = append(d.Weekly.Rows, row)
+	}
+	return d
+}
