@@ -1,8 +1,6 @@
 package surveys
 
 import (
-	"time"
-
 	"weir"
 	"weir/people"
 )
@@ -29,31 +27,6 @@ type Need struct {
 	// flight, and may cost less than was reserved; an answer may come; the respondent may end.
 	Free bool
 	Cost people.Money // otherwise: what the next contact reserves
-}
-
-// NeedOf returns what a respondent without an open contact needs. arm is that of a pending one.
-func (pl *Plan) NeedOf(survey string, person Person, p Progress, now time.Time, arm int, cost Cost) Need {
-	var e Effects
-	switch {
-	case p.Status == Pending:
-		var err error
-		if p, e, err = pl.Start(p, now, arm); err != nil {
-			return Need{Free: true}
-		}
-	case p.Contact != Idle, !pl.Covers(p), !p.Due(now): // until it is due, an answer may come
-		return Need{Free: true}
-	default:
-		p, e = pl.Timeout(p, now)
-	}
-	if e.Enqueue == nil {
-		return Need{Free: true}
-	}
-	spec, err := pl.Contact(survey, person, p, *e.Enqueue)
-	if err != nil { // it will be given up
-		return Need{Free: true}
-	}
-	n, ok := cost(e.Enqueue.Mode, &spec)
-	return Need{Free: !ok, Cost: n}
 }
 
 // BudgetCheck finds out whether what is left of a budget pays for any contact. It is given what

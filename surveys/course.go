@@ -92,9 +92,9 @@ type CourseQuery struct {
 // MaxCourseDays is how many days a course has at most.
 const MaxCourseDays = 92
 
-// Course returns how a survey goes. The forecasts are those of [Plan.Forecast], spread evenly
+// CourseOf returns how a survey of a plan goes. The forecasts are those of [Plan.Forecast], spread evenly
 // over the time that the schedule is open.
-func (pl *Plan) Course(q CourseQuery) Course {
+func CourseOf(pl *Plan, q CourseQuery) Course {
 	if q.Zone == nil {
 		q.Zone = pl.Schedule.Zone()
 	}
@@ -111,8 +111,8 @@ func (pl *Plan) Course(q CourseQuery) Course {
 	for i := range c.Days {
 		d, end := &c.Days[i], c.dayEnd(i)
 		d.Windows = pl.Schedule.Between(d.Begin, end)
-		d.Expected = float64(c.Launch.Contacts) * pl.share(&c.Launch, begun, d.Begin, end)
-		d.Load = pl.load(&c.Rest, pl.share(&c.Rest, q.Now, d.Begin, end))
+		d.Expected = float64(c.Launch.Contacts) * shareOf(&c.Launch, pl.Schedule, begun, d.Begin, end)
+		d.Load = loadOf(pl, &c.Rest, shareOf(&c.Rest, pl.Schedule, q.Now, d.Begin, end))
 	}
 	for i := range q.Activity {
 		c.add(&q.Activity[i], q.Zone)
@@ -155,19 +155,19 @@ func (c *Course) dayEnd(i int) time.Time {
 	return time.Date(year, month, day+1, 0, 0, 0, 0, c.Days[i].Begin.Location())
 }
 
-// share returns which share of a forecast that begins at an instant falls between a and b.
-func (pl *Plan) share(f *Forecast, begun, a, b time.Time) float64 {
+// shareOf returns which share of a forecast that begins at an instant falls between a and b.
+func shareOf(f *Forecast, open *calendar.Schedule, begun, a, b time.Time) float64 {
 	if a = calendar.LaterOf(a, begun); b.After(f.EndsAt) {
 		b = f.EndsAt
 	}
 	if f.Unknown || f.Open <= 0 || !a.Before(b) {
 		return 0
 	}
-	return float64(pl.Schedule.OpenBetween(a, b)) / float64(f.Open)
+	return float64(open.OpenBetween(a, b)) / float64(f.Open)
 }
 
-// load returns the slot time that a share of the contacts of a forecast takes.
-func (pl *Plan) load(f *Forecast, share float64) (list []ChannelLoad) {
+// loadOf returns the slot time that a share of the contacts of a forecast takes.
+func loadOf(pl *Plan, f *Forecast, share float64) (list []ChannelLoad) {
 	sums := map[string]time.Duration{}
 	for _, use := range f.Modes {
 		if use.First > 0 && share > 0 {

@@ -18,7 +18,7 @@ func march(day, hour, minute int) time.Time {
 // an hour a day.
 func TestCourse_SpreadsTheForecastOverTheWindows(t *testing.T) {
 	t.Parallel()
-	c := forecastPlan(t, nil).Course(surveys.CourseQuery{
+	c := surveys.CourseOf(forecastPlan(t, nil), surveys.CourseQuery{
 		Now: march(3, 9, 50), Launched: march(2, 9, 40), Respondents: 900, Tally: surveys.Tally{Pending: 600}, Capacity: map[string]int{"calls": 20, "texts": 1},
 	})
 	var dates []string
@@ -57,7 +57,7 @@ func TestCourse_CountsActivityInTheZoneOfTheCourse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := forecastPlan(t, nil).Course(surveys.CourseQuery{
+	c := surveys.CourseOf(forecastPlan(t, nil), surveys.CourseQuery{
 		Now: march(3, 12, 0), Launched: march(2, 12, 0), Respondents: 5, Over: true, Zone: zone,
 		Activity: []surveys.Activity{
 			{At: march(1, 0, 0), Mode: surveys.IVR, Passed: surveys.Passed{Started: 1}}, // before the first day
@@ -96,11 +96,11 @@ func TestCourse_HasABoundedNumberOfDays(t *testing.T) {
 		"a forecast":        {Now: march(3, 12, 0), Launched: march(3, 11, 0).AddDate(-1, 0, 0), Respondents: 1e6, Tally: surveys.Tally{Pending: 1e6}, Capacity: map[string]int{"calls": 1}},
 		"until the year 30": {Now: march(3, 12, 0), Until: march(3, 0, 0).AddDate(4, 0, 0)},
 	} {
-		if n := len(plan.Course(q).Days); n != surveys.MaxCourseDays {
+		if n := len(surveys.CourseOf(plan, q).Days); n != surveys.MaxCourseDays {
 			t.Errorf("%s: %d days", name, n)
 		}
 	}
-	if n := len(plan.Course(surveys.CourseQuery{Now: march(3, 12, 0)}).Days); n != 1 {
+	if n := len(surveys.CourseOf(plan, surveys.CourseQuery{Now: march(3, 12, 0)}).Days); n != 1 {
 		t.Errorf("nobody: %d days", n)
 	}
 }
@@ -110,10 +110,10 @@ func TestCourse_ExpectsOnlyWhoIsStillNeeded(t *testing.T) {
 	plan := forecastPlan(t, func(d *surveys.Definition) { rate := 1.0; d.Cutoff, d.InitialSuccessRate = 100, &rate })
 	q := surveys.CourseQuery{Now: march(3, 9, 0), Launched: march(2, 9, 0), Respondents: 900, Tally: surveys.Tally{Pending: 780, Active: 30, Final: 90, Completed: 45, Counted: 45}, Capacity: map[string]int{"calls": 20, "texts": 1}}
 	// 55 are missing. The expected rate is 1 at first and a half at the end: now .55 + .45/2.
-	if n := plan.Course(q).Rest.Contacts; n != 70-30 { // 30 are active
+	if n := surveys.CourseOf(plan, q).Rest.Contacts; n != 70-30 { // 30 are active
 		t.Errorf("%d are expected, want 40", n)
 	}
-	if q.Tally.Counted = 100; plan.Course(q).Rest.Contacts != 0 {
+	if q.Tally.Counted = 100; surveys.CourseOf(plan, q).Rest.Contacts != 0 {
 		t.Error("a survey that has enough expects more")
 	}
 }

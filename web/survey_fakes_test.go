@@ -472,7 +472,7 @@ func (p *people) Course(_ context.Context, s surveys.Survey, q surveys.CourseQue
 		q.Capacity[mode.Channel] = 10
 	}
 	q.Activity = []surveys.Activity{{At: q.Now, Mode: plan.Arms[0].Modes[0], Passed: surveys.Passed{Started: 1, Answered: 1, Completed: 1}}}
-	return plan, plan.Course(q), nil
+	return plan, surveys.CourseOf(plan, q), nil
 }
 
 func (p *people) Changed(survey int64) {

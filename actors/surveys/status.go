@@ -110,7 +110,7 @@ func (s *status) Course(ctx context.Context, survey surveys.Survey, q surveys.Co
 	if q.Activity, err = s.io.Store.Activity(ctx, survey.ID); err != nil {
 		return nil, surveys.Course{}, err
 	}
-	return plan, plan.Course(q), nil
+	return plan, surveys.CourseOf(plan, q), nil
 }
 
 // latestForEnd is how many active respondents the estimate of a survey's end examines:
