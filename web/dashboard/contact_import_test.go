@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -75,14 +76,18 @@ func counts(page answer) string {
 	return count(page, "accepted") + " " + count(page, "duplicates") + " " + count(page, "refused")
 }
 
-// refusedRows returns the file of refused rows that a result carries.
+// refusedRows returns the file of refused rows that a result links to.
 func refusedRows(t *testing.T, page answer) string {
 	t.Helper()
-	form := page.formOf()
-	if !form.Has("rows") {
+	found := regexp.MustCompile(`href="data:text/csv;charset=utf-8;base64,([^"]*)"`).FindStringSubmatch(page.body)
+	if found == nil {
 		t.Fatalf("no file of refused rows:\n%s", page.body)
 	}
-	return strings.TrimPrefix(form.Get("rows"), "\n") // as browsers do
+	raw, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(found[1], "&#43;", "+"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimPrefix(string(raw), "\ufeff")
 }
 
 const listOfPeople = "Phone;Name;Text;Ward\n+15550001;Ann;\"Come, please\nsoon\";7\n+15550002;Bob;hello;\n12;Cid;hello;8\n+15550004;Dan;;9\n+15550001;Ann;\"Come, please\nsoon\";7\n"

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,7 +61,7 @@ type fileUse interface {
 }
 
 // fileRequest sends a request with rows to the API.
-type fileRequest func(path, kind string, rows []byte, into any) error
+type fileRequest func(at, kind string, rows []byte, into any) error
 
 // fileWords are the words of the page of a use.
 type fileWords struct {
@@ -128,6 +129,7 @@ type fileForm struct {
 
 // fileResult is what came of the rows of a file.
 type fileResult struct {
+	Rows    int // that were read
 	Figures []fileFigure
 	Stopped *problem // why not all rows were sent; nil: all were
 	Last    int      // line up to which everything was sent
@@ -138,7 +140,7 @@ type fileResult struct {
 type newFileUse func(v *visit, form url.Values) (fileUse, error)
 
 // filePages returns the pages that preview and send a file.
-func filePages(path string, scopes []operators.Scope, start newFileUse) []*page {
+func filePages(at string, scopes []operators.Scope, start newFileUse) []*page {
 	load := func(v *visit) (*content, error) {
 		f, err := newFileForm(v, v.r.URL.Query(), start)
 		if err != nil {
@@ -147,8 +149,8 @@ func filePages(path string, scopes []operators.Scope, start newFileUse) []*page 
 		return f.content(), f.addFields(v.caller)
 	}
 	return []*page{
-		{name: "file_import", path: path, scopes: scopes, load: load, uploaded: start.upload((*fileForm).preview), echoes: map[string]handler{path + "/refused.csv": refusedFile}},
-		{name: "file_import", path: path + "/send", scopes: scopes, load: load, uploaded: start.upload((*fileForm).send)},
+		{name: "file_import", path: at, scopes: scopes, load: load, uploaded: start.upload((*fileForm).preview)},
+		{name: "file_import", path: at + "/send", scopes: scopes, load: load, uploaded: start.upload((*fileForm).send)},
 	}
 }
 
@@ -220,11 +222,13 @@ func (f *fileForm) addFields(c *caller) (err error) {
 	return err
 }
 
-// Heads returns the heads of the preview.
-func (f *fileForm) Heads() []string { return f.About.Heads }
-
 // FileText returns the name of the file, for people.
 func (f *fileForm) FileText() string { return display.Truncate(100, cmp.Or(f.Name, "the file")) }
+
+// RefusedName returns the name of the file of refused rows.
+func (f *fileForm) RefusedName() string {
+	return "refused-" + cmp.Or(strings.TrimSuffix(f.Name, path.Ext(f.Name)), "rows") + ".csv"
+}
 
 // MayNext reports whether the token may follow the link of the result.
 func (f *fileForm) MayNext(v *view) bool { return v.May(f.About.next...) }
@@ -400,6 +404,7 @@ func (s *fileSender) run(table *respondents.Reader) error {
 			}
 		}
 		s.batch, s.bytes = append(s.batch, r), s.bytes+r.size()
+		s.out.Rows++
 	}
 }
 
@@ -441,9 +446,9 @@ func (s *fileSender) flush() (err error) {
 }
 
 // post sends one request. It repeats it while the API asks for that: rows are not sent twice.
-func (s *fileSender) post(path, kind string, rows []byte, into any) error {
+func (s *fileSender) post(at, kind string, rows []byte, into any) error {
 	for try := 1; ; try++ {
-		err := s.v.upload(path, kind, rows, into)
+		err := s.v.upload(at, kind, rows, into)
 		status, p := statusOf(err)
 		if err == nil || try == maxRepeats || status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
 			return err

@@ -1,9 +1,9 @@
 package dashboard
 
 import (
+	"encoding/base64"
 	"encoding/csv"
-	"io"
-	"net/http"
+	"html/template"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -58,19 +58,8 @@ func (r *refusedRows) own(cells []string) []string {
 	return out
 }
 
-// File returns the file.
-func (r *refusedRows) File() string {
+// File returns a link to the file itself, which needs no place on the server, and no session.
+func (r *refusedRows) File() template.URL {
 	r.out.Flush()
-	return r.text.String()
-}
-
-// refusedFile answers with the refused rows that the page of the result has carried: they need no
-// place on the server, and a link to the data itself cannot be as long.
-func refusedFile(v *visit, w http.ResponseWriter) error {
-	if err := v.readForm(w, 4*maxRefusedBytes); err != nil {
-		return err
-	}
-	attach(w, "text/csv; charset=utf-8", "refused.csv")
-	_, _ = io.WriteString(w, "\ufeff"+strings.ReplaceAll(v.r.PostForm.Get("rows"), "\r\n", "\n")) // the browser may have disconnected
-	return nil
+	return template.URL("data:text/csv;charset=utf-8;base64," + base64.StdEncoding.EncodeToString([]byte("\ufeff"+r.text.String()))) //nolint:gosec // base64
 }

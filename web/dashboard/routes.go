@@ -322,9 +322,6 @@ func (d *Dashboard) route() error {
 		if p.sent != nil {
 			d.routes["POST "+exact(p.path)] = d.withSession(p.scopes, p.sent)
 		}
-		for path, serve := range p.echoes {
-			d.routes["POST "+path] = d.withSession(p.scopes, serve)
-		}
 		for i := range p.actions {
 			a := &p.actions[i]
 			d.routes["GET "+a.path] = d.withSession(a.scopes, d.ask(a))
