@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/csv"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -221,6 +223,25 @@ func TestContactImport_ContinuesAfterAnInterruption(t *testing.T) {
 	admin := r.login("admin")
 	if got := counts(admin.upload("/contacts/_import/send", fields, strings.NewReader(text)).want(200)); got != "1,000 2,500 0" {
 		t.Errorf("the whole file afterwards: %s", got)
+	}
+}
+
+// A request that is canceled while its file arrives sends nothing more.
+func TestContactImport_StopsWithItsRequest(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "contacts:write")
+	r.channel("texts")
+	b := r.login("contacts:write")
+	fields := again(b.upload("/contacts/_import", []string{"channel", "texts"}, strings.NewReader("phone,text\n+15550001,x\n")))
+	ctx, cancel := context.WithCancel(t.Context())
+	body, kind := fileForm(fields, "people.csv", io.MultiReader(&generated{rows: 5000}, &once{do: cancel}, &generated{rows: 20_000}))
+	req := b.request("POST", "/contacts/_import/send", url.Values{}, "Content-Type", kind).WithContext(ctx)
+	req.Body = io.NopCloser(body)
+	w := httptest.NewRecorder()
+	b.handler.ServeHTTP(w, req)
+	page := answer{t, w.Code, w.Header(), w.Body.String()}.want(503).has("Not all of people.csv was sent")
+	if n, err := strconv.Atoi(strings.ReplaceAll(count(page, "accepted"), ",", "")); err != nil || n < 2000 || n > 5000 {
+		t.Errorf("%d contacts were accepted: %v", n, err)
 	}
 }
 
