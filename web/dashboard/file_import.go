@@ -237,8 +237,8 @@ func (f *fileForm) MayNext(v *view) bool { return v.May(f.About.next...) }
 func (f *fileForm) refuse(text string) { f.Wrong = append(f.Wrong, asSentence(text)) }
 
 // open begins to read the file, and gives each column a field: as it was chosen for a file with the
-// same columns, or else as its header suggests. asChosen reports the former. A file that cannot be
-// read is a mistake, and there is no table.
+// same columns, or else as its header suggests. asChosen reports the former; a form that names no
+// file of before is taken as it is. A file that cannot be read is a mistake, and there is no table.
 func (f *fileForm) open(from io.Reader, form url.Values) (table *respondents.Reader, asChosen bool) {
 	table, err := respondents.NewTable(from, f.Encoding)
 	if known, ok := errors.AsType[*weir.Error](err); ok {
