@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/csv"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -53,7 +55,7 @@ func again(page answer, pairs ...string) []string {
 	for _, name := range []string{"header", "name"} {
 		fields = append(fields, name, hidden(page, name))
 	}
-	for _, s := range regexp.MustCompile(`(?s)<select id="column-\d+" name="column">(.*?)</select>`).FindAllStringSubmatch(page.body, -1) {
+	for _, s := range regexp.MustCompile(`(?s)<select id="column-\d+" name="column"[^>]*>(.*?)</select>`).FindAllStringSubmatch(page.body, -1) {
 		value := ""
 		if chosen := regexp.MustCompile(`value="([^"]*)" selected`).FindStringSubmatch(s[1]); chosen != nil {
 			value = chosen[1]
@@ -87,7 +89,7 @@ func refusedRows(t *testing.T, page answer) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(raw)
+	return strings.TrimPrefix(string(raw), "\ufeff")
 }
 
 const listOfPeople = "Phone;Name;Text;Ward\n+15550001;Ann;\"Come, please\nsoon\";7\n+15550002;Bob;hello;\n12;Cid;hello;8\n+15550004;Dan;;9\n+15550001;Ann;\"Come, please\nsoon\";7\n"
@@ -110,7 +112,9 @@ func TestContactImport_FileIsPreviewedAndSentOnce(t *testing.T) {
 		t.Fatalf("accepted, duplicates, refused: %s\n%s", got, result.body)
 	}
 	refused := refusedRows(t, result)
-	rows, err := csv.NewReader(strings.NewReader(refused)).ReadAll()
+	table := csv.NewReader(strings.NewReader(refused))
+	table.Comma = ';'
+	rows, err := table.ReadAll()
 	if err != nil || len(rows) != 2 || strings.Join(rows[0], ",") != "weir_line,weir_column,weir_reason,Phone,Name,Text,Ward" || rows[1][0] != "5" || rows[1][1] != "Phone" || rows[1][3] != "12" {
 		t.Fatalf("refused rows: %v %q", err, refused)
 	}
@@ -127,7 +131,7 @@ func TestContactImport_FileIsPreviewedAndSentOnce(t *testing.T) {
 		t.Errorf("the second time: %s", got)
 	}
 	// The mended row alone, as the file of refused rows has it; its remarks are not sent.
-	mended := strings.Replace(refused, ",12,", ",+15550003,", 1)
+	mended := strings.Replace(refused, ";12;", ";+15550003;", 1)
 	page = b.upload("/contacts/_import", []string{"channel", "texts"}, strings.NewReader(mended)).want(200).has("+15550003")
 	if got := counts(b.upload("/contacts/_import/send", again(page, "text", "A default", "carried", hidden(page, "carried")), nil).want(200)); got != "1 0 0" {
 		t.Errorf("the mended row: %s", got)
@@ -165,7 +169,7 @@ func TestContactImport_MistakesAreReported(t *testing.T) {
 	b.upload("/contacts/_import/send", strings.Split(twice, "\x00"), strings.NewReader("to,key,sms\n")).want(422).has("2 columns have the same field")
 	// Another file with the choices of this one.
 	b.upload("/contacts/_import/send", again(page), strings.NewReader("sms,to,key\nhi,+15550001,k\n")).want(422).has("other columns than the one of the preview")
-	b.upload("/contacts/_import/send", append(again(page), "x", "y"), nil).want(422).has("Choose the file again")
+	b.upload("/contacts/_import/send", append(again(page), "x", "y"), nil).want(422).has("Choose a file")
 	if got := r.contactsOf("texts"); len(got) != 0 {
 		t.Errorf("sent %d contacts", len(got))
 	}
@@ -219,6 +223,25 @@ func TestContactImport_ContinuesAfterAnInterruption(t *testing.T) {
 	admin := r.login("admin")
 	if got := counts(admin.upload("/contacts/_import/send", fields, strings.NewReader(text)).want(200)); got != "1,000 2,500 0" {
 		t.Errorf("the whole file afterwards: %s", got)
+	}
+}
+
+// A request that is canceled while its file arrives sends nothing more.
+func TestContactImport_StopsWithItsRequest(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "contacts:write")
+	r.channel("texts")
+	b := r.login("contacts:write")
+	fields := again(b.upload("/contacts/_import", []string{"channel", "texts"}, strings.NewReader("phone,text\n+15550001,x\n")))
+	ctx, cancel := context.WithCancel(t.Context())
+	body, kind := fileForm(fields, "people.csv", io.MultiReader(&generated{rows: 5000}, &once{do: cancel}, &generated{rows: 20_000}))
+	req := b.request("POST", "/contacts/_import/send", url.Values{}, "Content-Type", kind).WithContext(ctx)
+	req.Body = io.NopCloser(body)
+	w := httptest.NewRecorder()
+	b.handler.ServeHTTP(w, req)
+	page := answer{t, w.Code, w.Header(), w.Body.String()}.want(503).has("Not all of people.csv was sent")
+	if n, err := strconv.Atoi(strings.ReplaceAll(count(page, "accepted"), ",", "")); err != nil || n < 2000 || n > 5000 {
+		t.Errorf("%d contacts were accepted: %v", n, err)
 	}
 }
 

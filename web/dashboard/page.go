@@ -41,7 +41,6 @@ type page struct {
 	// uploaded loads the page from a posted form with a file, which it reads itself; nil: there is
 	// none.
 	uploaded func(*visit, http.ResponseWriter) (*content, error)
-	echoes   map[string]handler // POST routes that answer with a file, by pattern; they change nothing
 }
 
 // content is the content of a page.

@@ -47,6 +47,8 @@ func pages() []*page {
 		channelFormPages(),
 		contactPages(), peoplePages(), personPages(), purposePages(), limitPages(), moneyPages(), surveyPages(), routerPages(), webhookPages(), tokenPages(),
 		[]*page{{name: "audit", path: "/audit", nav: "Audit", scopes: []operators.Scope{operators.ScopeChannelsAdmin}, load: loadAudit, live: []string{"entries"}, files: map[string]handler{"/audit/export.csv": exportAudit}}},
+		filePages(importPath, []operators.Scope{operators.ScopeContactsWrite}, newContactFile),
+		filePages("/surveys/{name}/import", []operators.Scope{operators.ScopeSurveysAdmin}, newRespondentFile),
 		[]*page{{name: "search", path: searchPath, load: loadSearch, posted: search}},
 	)
 }
@@ -96,8 +98,6 @@ func contactPages() []*page {
 			files:   map[string]handler{"/contacts/_export.csv": exportContacts},
 		},
 		{name: "contact_new", path: newContactPath, scopes: writer, load: loadNewContact, posted: sendContact},
-		{name: "contact_import", path: importPath, scopes: writer, load: loadContactImport, uploaded: previewFile},
-		{name: "contact_import", path: sendFilePath, scopes: writer, load: loadContactImport, uploaded: sendFile},
 		{
 			name: "contact", path: one, scopes: reader, load: loadContact, live: []string{"contact"},
 			actions: []action{{path: one + "/cancel", scopes: writer, ask: askCancel, run: cancelContact}},
@@ -185,10 +185,6 @@ func surveyPages() []*page {
 		{
 			name: "survey_definition", path: one + "/definition", scopes: reader, load: loadDefinition, files: map[string]handler{one + "/definition.json": definitionFile},
 			actions: []action{{path: one + "/clone", scopes: admin, ask: askClone, run: cloneSurvey}},
-		},
-		{
-			name: "survey_import", path: one + "/import", scopes: admin, load: loadImport, uploaded: postImport,
-			echoes: map[string]handler{one + "/import/refused.csv": refusedFile},
 		},
 		{
 			name: "survey", path: one, scopes: reader, load: loadSurvey, live: []string{"state", "figures", "brake", "skipped", "people", "course", "calendar", "recent"},
@@ -327,9 +323,6 @@ func (d *Dashboard) route() error {
 		}
 		if p.sent != nil {
 			d.routes["POST "+exact(p.path)] = d.withSession(p.scopes, p.sent)
-		}
-		for path, serve := range p.echoes {
-			d.routes["POST "+path] = d.withSession(p.scopes, serve)
 		}
 		for i := range p.actions {
 			a := &p.actions[i]

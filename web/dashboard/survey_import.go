@@ -2,218 +2,135 @@ package dashboard
 
 import (
 	"bytes"
-	"encoding/base64"
-	"io"
-	"net/http"
+	"encoding/json"
 	"net/url"
-	"slices"
+	"strings"
 
 	"weir/surveys/respondents"
 	"weir/web/dashboard/display"
 	surveyapi "weir/web/surveys"
 )
 
-// importForm is the data of the page that imports respondents.
-type importForm struct {
-	Survey     string
-	Encoding   string
-	Encodings  []string
-	Duplicates string
-	Columns    []csvUse // nil: no file was chosen yet
-	Carried    string   // the file; empty: it has to be chosen once more
-	Wrong      []string // with the mapping
-	Problem    *problem
-	Result     *importResult
+// fieldAttribute is the field of a column whose values become an attribute of its name.
+const fieldAttribute = "attribute"
+
+// respondentFile imports the rows of a file as respondents of a survey.
+type respondentFile struct {
+	link       string // to the survey
+	survey     string
+	duplicates string
+
+	added, updated, unchanged int
 }
 
-// importResult is what came of an import.
-type importResult struct {
-	Added, Updated, Unchanged int
-	Refused                   *refusedRows
-	File                      string // the refused rows
-	Cut                       *problem
-	LastLine                  int // of an import that broke off
-}
-
-// Uses returns what a column can be.
-func (*importForm) Uses() []option {
-	return []option{{respondents.FieldPhone, "phone number"}, {csvAttribute, "attribute"}, {csvSkip, "not imported"}}
-}
-
-// DuplicateChoices returns what can become of numbers that the survey has.
-func (*importForm) DuplicateChoices() []option {
-	return []option{{"skip", "keep the respondent as it is"}, {"update", "update its attributes, if it was not contacted yet"}}
-}
-
-// phoneColumns maps usual headers to the field of an import.
-func phoneColumns() map[string]string {
-	fields := map[string]string{}
-	for _, name := range []string{"phone", "phone_number", "telephone", "mobile", "msisdn", "number", "tel", "telefono", "celular"} {
-		fields[name] = respondents.FieldPhone
-	}
-	return fields
-}
-
-func newImportForm(survey string) *importForm {
-	return &importForm{Survey: survey, Encodings: respondents.Encodings(), Duplicates: "skip"}
-}
-
-func (f *importForm) content() *content {
-	return &content{title: "Import respondents of " + f.Survey, crumbs: surveyCrumbs(f.Survey, crumb{Text: "Import"}), data: f}
-}
-
-func loadImport(v *visit) (*content, error) {
+func newRespondentFile(v *visit, form url.Values) (fileUse, error) {
 	s, err := readSurvey(v.caller, v.r.PathValue("name"))
 	if err != nil {
 		return nil, err
 	}
-	return newImportForm(s.Survey).content(), nil
+	f := &respondentFile{link: v.Link("/surveys", s.Survey), survey: s.Survey, duplicates: "skip"}
+	if form.Get("duplicates") == "update" {
+		f.duplicates = "update"
+	}
+	return f, nil
 }
 
-// postImport shows the beginning of a file, or imports it.
-func postImport(v *visit, w http.ResponseWriter) (*content, error) {
-	s, err := readSurvey(v.caller, v.r.PathValue("name"))
-	if err != nil {
-		return nil, err
+func (f *respondentFile) about() *fileWords {
+	return &fileWords{
+		title: "Import respondents of " + f.survey, crumbs: surveyCrumbs(f.survey, crumb{Text: "Import"}), Path: surveyLink(f.survey) + "/import", Verb: "Import", Done: "imported",
+		Help:  "The first line names the columns, separated by commas, semicolons or tabs. Excel on Windows saves CSV as windows-1252. The phone number identifies a respondent within the survey.",
+		Named: "attribute", Shown: []string{respondents.FieldPhone}, Heads: []string{"Phone number", "Attributes"},
+		Again: "Import the same file again: nobody is added twice.",
+		Next:  crumb{"To the survey", f.link},
 	}
-	f := newImportForm(s.Survey)
-	u, err := readUpload(v, w)
-	if err != nil {
-		return f.failed(err)
-	}
-	defer u.drain()
-	if encoding := u.form.Get("encoding"); slices.Contains(f.Encodings, encoding) {
-		f.Encoding = encoding
-	}
-	if u.form.Get("duplicates") == "update" {
-		f.Duplicates = "update"
-	}
-	if u.file == nil {
-		return f.failed(&problem{Status: http.StatusUnprocessableEntity, Detail: "choose a file"})
-	}
-	if u.form.Get("step") == "import" {
-		return f.run(v, u)
-	}
-	return f.preview(u)
 }
 
-func (f *importForm) failed(err error) (*content, error) {
-	status, p := statusOf(err)
-	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict {
-		return nil, err
+func (*respondentFile) columns() *columnRules {
+	return &columnRules{
+		max: respondents.MaxAttributes + 4, // the phone number and the remarks
+		fields: []columnField{
+			{option: option{respondents.FieldPhone, "phone number"}, headers: "phone phonenumber telephone mobile msisdn number tel telefono celular", required: true},
+			{option: option{fieldAttribute, "attribute"}, many: true, named: true},
+		},
+		other:  fieldAttribute,
+		nameOf: attributeName,
+		nameRule: func(name string) string {
+			switch {
+			case !respondents.ValidName(name):
+				return respondents.NameRule
+			case respondents.BuiltIn(name) || name == respondents.FieldPhone:
+				return name + " is a reserved name"
+			default:
+				return ""
+			}
+		},
 	}
-	f.Problem = p
-	c := f.content()
-	c.status = status
-	return c, nil
 }
 
-// preview shows the first rows and proposes a mapping.
-func (f *importForm) preview(u *upload) (*content, error) {
-	head, err := io.ReadAll(io.LimitReader(u.file, maxCarried+1))
-	if err != nil {
-		return f.failed(errCut(err))
-	}
-	table, err := openTable(bytes.NewReader(head), f.Encoding)
-	if err != nil {
-		return f.failed(err)
-	}
-	first := previewOf(table)
-	f.Columns = guessUses(first.Header, phoneColumns())
-	f.show(first)
-	if len(head) <= maxCarried && u.form.Get("partial") == "" {
-		f.Carried = base64.StdEncoding.EncodeToString(head)
-	}
-	return f.content(), nil
+// attributeName makes the name of an attribute of a header, as far as that is possible.
+func attributeName(header string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_':
+			return r
+		case r == ' ' || r == '-' || r == '.':
+			return '_'
+		default:
+			return -1
+		}
+	}, strings.ToLower(strings.TrimSpace(header)))
 }
 
-// show adds the first values of each column.
-func (f *importForm) show(first *csvPreview) {
-	for i := range f.Columns {
-		for _, row := range first.Rows {
-			f.Columns[i].Values = append(f.Columns[i].Values, row[i])
+func (f *respondentFile) fields(*caller) (first, more []fileField, err error) {
+	return nil, []fileField{{Name: "duplicates", Label: "Numbers that the survey has already", Value: f.duplicates, Choices: []option{
+		{"skip", "keep the respondent as it is"}, {"update", "update its attributes, if it was not contacted yet"},
+	}}}, nil
+}
+
+func (*respondentFile) mistakes() []string { return nil }
+
+func (*respondentFile) row(columns []column, r *fileRow) map[string]any {
+	body := map[string]any{}
+	for i, c := range columns {
+		switch value := strings.TrimSpace(r.cells[i]); {
+		case c.Field == "" || value == "":
+		case c.Field == fieldAttribute:
+			body[c.Name] = value
+		default:
+			body[c.Field] = value
 		}
 	}
+	r.raw, _ = json.Marshal(body) // texts cannot fail
+	return body
 }
 
-// run imports a file in requests of at most batchRows rows. Since a number is in a survey once,
-// the import can be repeated after a cut.
-func (f *importForm) run(v *visit, u *upload) (*content, error) {
-	var carried []byte
-	if u.carried {
-		var err error
-		if carried, err = io.ReadAll(io.LimitReader(u.file, maxCarried)); err != nil {
-			return f.failed(uploadError(err))
-		}
-		u.file = bytes.NewReader(carried)
-	}
-	table, err := openTable(u.file, f.Encoding)
-	if err != nil {
-		return f.failed(err)
-	}
-	header, _ := table.Header()
-	uses, wrong := readUses(header, u.form, respondents.FieldPhone)
-	if len(wrong) > 0 {
-		f.Columns, f.Wrong, f.Carried = uses, wrong, base64.StdEncoding.EncodeToString(carried)
-		f.show(previewOf(table))
-		c := f.content()
-		c.status = http.StatusUnprocessableEntity
-		return c, nil
-	}
-	r := &importResult{Refused: newRefusedRows(table)}
-	f.Result = r
-	path := apiPath("v1", "surveys", f.Survey, "respondents") + "?" + url.Values{"on_error": {"skip"}, "duplicates": {f.Duplicates}}.Encode()
-	err = csvBatches(table, uses, r.Refused.add, func(batch []csvRecord) error {
-		u.deadlines.ExtendRead()
-		u.deadlines.ExtendWrite()
-		return r.send(v.caller, path, batch)
-	})
-	if err != nil {
-		var status int
-		if status, r.Cut = statusOf(err); status == http.StatusUnauthorized {
-			return nil, err
-		}
-	}
-	r.File, err = r.Refused.File()
-	c := f.content()
-	c.flash = &flash{Text: r.Text(), Bad: r.Cut != nil}
-	if r.Cut != nil {
-		c.status = r.Cut.Status
-	}
-	return c, err
-}
-
-// send imports the rows of a batch.
-func (r *importResult) send(c *caller, path string, batch []csvRecord) error {
-	rows, err := ndjsonOf(batch)
-	if err != nil {
-		return err
+// send imports rows, a line each. Since a number is in a survey once, it can be repeated.
+func (f *respondentFile) send(post fileRequest, _ []column, rows []*fileRow) error {
+	lines := make([][]byte, len(rows))
+	for i, r := range rows {
+		lines[i] = r.raw
 	}
 	var done surveyapi.ImportView
-	if err := c.upload(path, surveyapi.NDJSONType, rows, &done); err != nil {
+	path := apiPath("v1", "surveys", f.survey, "respondents") + "?" + url.Values{"on_error": {"skip"}, "duplicates": {f.duplicates}}.Encode()
+	if err := post(path, surveyapi.NDJSONType, bytes.Join(lines, []byte("\n")), &done); err != nil {
 		return err
 	}
-	r.Added, r.Updated = r.Added+done.Added, r.Updated+done.Updated
+	f.added, f.updated = f.added+done.Added, f.updated+done.Updated
 	// A duplicate that could not be updated is among the rejected rows, too.
-	rejectedDuplicates := done.Added + done.Duplicates + done.Rejected - len(batch)
-	r.Unchanged += done.Duplicates - done.Updated - rejectedDuplicates
+	rejectedDuplicates := done.Added + done.Duplicates + done.Rejected - len(rows)
+	f.unchanged += done.Duplicates - done.Updated - rejectedDuplicates
 	for _, why := range done.Errors {
-		if i := why.Line - 1; i >= 0 && i < len(batch) { // a line for each row
-			r.Refused.add(batch[i], why)
+		if i := why.Line - 1; i >= 0 && i < len(rows) {
+			rows[i].refuse(why.Column, why.Reason)
 		}
 	}
-	r.LastLine = batch[len(batch)-1].Line
 	return nil
 }
 
-// Text returns the result as a sentence.
-func (r *importResult) Text() string {
-	text := display.Plural(int64(r.Added), "respondent was added", "respondents were added")
-	if r.Updated > 0 {
-		text += ", " + display.Plural(int64(r.Updated), "was updated", "were updated")
+func (f *respondentFile) outcome() (figures []fileFigure, text string) {
+	text = display.Plural(int64(f.added), "respondent was added", "respondents were added")
+	if f.updated > 0 {
+		text += ", " + display.Plural(int64(f.updated), "was updated", "were updated")
 	}
-	if r.Cut != nil {
-		return "The import broke off: " + text + "."
-	}
-	return text + "."
+	return []fileFigure{{"added", "Added", f.added}, {"updated", "Updated", f.updated}, {"unchanged", "Already there", f.unchanged}}, text + "."
 }

@@ -78,17 +78,17 @@ export async function surveyforms({ report, browser, weir, operator }) {
     await report.check(`${how}: respondents are imported, and refused rows are a file`, page, async () => {
       await page.click("#import");
       await page.setInputFiles("#file", people(40, true));
-      await page.click("#show");
+      await page.click("#preview");
       await shows(page, "#columns", /Mobile.*First Name/);
       await shows(page, "#columns", "Ana 1");
-      assert.equal(await page.inputValue("[name=use_0]"), "phone");
-      await page.selectOption("[name=use_2]", "skip");
+      assert.equal(await page.inputValue("#column-0"), "phone");
+      await page.selectOption("#column-2", "");
       await look("the columns of a file");
-      await page.click("#run");
+      await page.click("#send");
       assert.match(await flash(page), /40 respondents were added/);
-      await shows(page, "#refused", /4 phone/);
+      await shows(page, "#refused-list", /4 phone/);
       await look("an import with refused rows");
-      const [file] = await Promise.all([page.waitForEvent("download"), page.click("#download")]);
+      const [file] = await Promise.all([page.waitForEvent("download"), page.click("#refused-rows")]);
       const rows = readFileSync(await file.path(), "utf8");
       assert.match(rows, /^\ufeffweir_line,weir_column,weir_reason,Mobile,First Name,note\n4,phone,.*,12,Nobody,\n$/);
     });
@@ -96,10 +96,10 @@ export async function surveyforms({ report, browser, weir, operator }) {
       for (const added of [9960, 0]) {
         await page.goto(`${weir.url}/surveys/${name}/import`);
         await page.setInputFiles("#file", people(10000, false));
-        await page.click("#show");
+        await page.click("#preview");
         await shows(page, "#columns", "Mobile");
         if (!javaScriptEnabled) await page.setInputFiles("#file", people(10000, false)); // a script keeps it
-        await page.click("#run");
+        await page.click("#send");
         await shows(page, "#result", new RegExp(`Added ${added.toLocaleString("en")} `), 60_000);
       }
       assert.equal((await weir.get(`/v1/surveys/${name}/stats`)).respondents, 10000);

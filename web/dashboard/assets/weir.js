@@ -167,13 +167,11 @@
     var form = e.target;
     var input = form.matches("form[data-upload]") && form.querySelector("input[type=file]");
     var file = input && input.files[0];
-    var step = form.querySelector("input[name=step]");
-    if (!file || file.size <= head || !step || step.value !== "preview" || !window.DataTransfer) return;
+    if (!file || file.size <= head || !window.DataTransfer) return;
     e.preventDefault();
-    var data = new FormData();
-    data.append("step", "preview");
+    var data = new FormData(form);
+    data.delete("file");
     data.append("partial", "1");
-    data.append("encoding", form.elements.encoding.value);
     data.append("file", file.slice(0, head), file.name); // the last one, as in the form
     fetch(form.action, { method: "POST", body: data, headers: { "Weir-Fragment": "1" } }).then(function (res) {
       if (res.status === 401) return window.location.reload();

@@ -1,0 +1,152 @@
+package dashboard
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+
+	"weir/surveys/respondents"
+)
+
+// column is a column of a file, with what it is sent as.
+type column struct {
+	Header string   // as in the file
+	Field  string   // empty: it is not sent
+	Name   string   // if the field is a named one
+	Values []string // the first ones
+}
+
+// columnField is what a column can be.
+type columnField struct {
+	option
+	headers  string // of columns that usually are it, in lower case, only letters and digits
+	prefix   string // of such a header, instead
+	required bool   // a column must be it
+	many     bool   // several columns can be it
+	named    bool   // each column that is it has a name
+}
+
+// columnRules are what the columns of a file can be.
+type columnRules struct {
+	fields []columnField
+	other  string // field of a column whose header suggests none; empty: it is not sent
+	max    int    // columns
+	// nameOf proposes the name of a column, and nameRule returns what is wrong with a name.
+	nameOf   func(header string) string
+	nameRule func(name string) string
+}
+
+// Choices returns what people can choose for a column.
+func (r *columnRules) Choices() []option {
+	list := []option{{"", "not sent"}}
+	for _, f := range r.fields {
+		list = append(list, f.option)
+	}
+	return list
+}
+
+func (r *columnRules) field(value string) (columnField, bool) {
+	i := slices.IndexFunc(r.fields, func(f columnField) bool { return f.Value == value })
+	if i < 0 {
+		return columnField{}, false
+	}
+	return r.fields[i], true
+}
+
+// suggested returns the field that a header suggests.
+func (r *columnRules) suggested(header string) (columnField, bool) {
+	plain := strings.Map(func(c rune) rune {
+		if unicode.IsLetter(c) || unicode.IsDigit(c) {
+			return unicode.ToLower(c)
+		}
+		return -1
+	}, header)
+	start := strings.ToLower(strings.TrimSpace(header))
+	for _, f := range r.fields {
+		rest, ok := strings.CutPrefix(start, f.prefix)
+		if f.prefix != "" && ok && rest != "" || plain != "" && slices.Contains(strings.Fields(f.headers), plain) {
+			return f, true
+		}
+	}
+	return columnField{}, false
+}
+
+// guess gives each column a field, by its header. If several columns suggest a field that one
+// column can be, it is the first.
+func (r *columnRules) guess(headers []string) []column {
+	list := make([]column, len(headers))
+	taken := map[string]bool{}
+	for i, header := range headers {
+		c := column{Header: header, Name: r.nameOf(header)}
+		f, ok := r.suggested(header)
+		switch {
+		case isRemark(header):
+		case ok && (f.many || !taken[f.Value]):
+			c.Field, taken[f.Value] = f.Value, true
+		case r.nameRule(c.Name) == "":
+			c.Field = r.other
+		}
+		list[i] = c
+	}
+	return list
+}
+
+// choose gives the columns the fields and names of a form, and reports whether it has those of all.
+func (r *columnRules) choose(columns []column, form url.Values) bool {
+	fields, names := form["column"], form["column_name"]
+	if len(fields) != len(columns) {
+		return false
+	}
+	for i := range columns {
+		columns[i].Field = fields[i]
+		if len(names) == len(columns) {
+			columns[i].Name = strings.TrimSpace(names[i])
+		}
+	}
+	return true
+}
+
+// mistakes returns what is wrong with a mapping; empty: nothing.
+func (r *columnRules) mistakes(columns []column) (list []string) {
+	count, names := map[string]int{}, map[[2]string]bool{}
+	for i, c := range columns {
+		count[c.Field]++
+		f, ok := r.field(c.Field)
+		if !ok && c.Field != "" {
+			list = append(list, fmt.Sprintf("Column %d has an unknown field.", i+1))
+		}
+		if !f.named {
+			continue
+		}
+		if why := r.nameRule(c.Name); why != "" {
+			list = append(list, fmt.Sprintf("Column %d: %s.", i+1, why))
+		} else if names[[2]string{c.Field, c.Name}] {
+			list = append(list, fmt.Sprintf("Column %d: another column is the %s %s already.", i+1, f.Text, c.Name))
+		}
+		names[[2]string{c.Field, c.Name}] = true
+	}
+	for _, f := range r.fields {
+		switch n := count[f.Value]; {
+		case f.required && n == 0:
+			list = append(list, "No column has the "+f.Text+".")
+		case n > 1 && !f.many:
+			list = append(list, fmt.Sprintf("%d columns have the same field: %s.", n, f.Text))
+		}
+	}
+	return list
+}
+
+// headerSum identifies the columns of a file, in their order.
+func headerSum(headers []string) string {
+	sum := sha256.Sum256([]byte(strings.Join(headers, "\x00")))
+	return hex.EncodeToString(sum[:8])
+}
+
+// isRemark reports whether a column has remarks of an earlier file of refused rows.
+func isRemark(header string) bool {
+	return respondents.IsRemark(strings.ToLower(strings.TrimSpace(header)))
+}
