@@ -294,7 +294,7 @@ func TestOutbound_AnswersAreBounded(t *testing.T) {
 			_, _ = w.Write(make([]byte, 100<<10))
 		}
 	})
-	w.policy.MaxBody, w.policy.Timeout = 100<<10, time.Second
+	w.policy.MaxBody, w.policy.Timeout = 100<<10, 5*time.Second
 	if _, body, err := w.post(t, "https://a.example/exact"); err != nil || len(body) != 100<<10 {
 		t.Errorf("as large as allowed: %d bytes, %v", len(body), err)
 	}
@@ -392,7 +392,7 @@ func TestDo_KnowsTheStatusEvenIfTheBodyIsLost(t *testing.T) {
 		}
 		panic(http.ErrAbortHandler)
 	})
-	w.policy.Timeout = time.Second
+	w.policy.Timeout = 5 * time.Second
 	w.server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	for path, want := range map[string]outbound.Kind{"/cut": outbound.Unreachable, "/slow": outbound.Timeout} {
 		status, body, err := w.post(t, "https://a.example"+path)
