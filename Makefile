@@ -71,16 +71,16 @@ test-mysql: ## Run the tests that use a database server, on MySQL: the server pr
 # mostly wait for the server.
 SCENARIOS := weir/internal/scenarios
 
-# The tests of make test, with a server running. Many wait, for a disk, a server or a lease, so that eight of a package run at
+# The tests of make test, with a server running. Many wait, for a disk, a server or a lease, so that four of a package run at
 # once. Vet is part of make lint.
 PACKAGES := ./...
-TESTFLAGS := -shuffle=on -timeout=20m -parallel=8 -vet=off
+TESTFLAGS := -shuffle=on -timeout=20m -parallel=4 -vet=off
 .PHONY: test-on-server
 test-on-server:
 	@failed=; unraced=$$($(GO) list $(PACKAGES) | grep -xF $(UNRACED)); \
 	CGO_ENABLED=1 GO='$(GO)' scripts/race-tests $(RACEFLAGS) $(TESTFLAGS) $$($(GO) list $(PACKAGES) | grep -vxF $(UNRACED) -e $(SCENARIOS)) || failed=yes; \
 	CGO_ENABLED=1 GO='$(GO)' scripts/race-tests $(RACEFLAGS) $(TESTFLAGS) -skip '/mariadb|//mariadb' $(SCENARIOS) || failed=yes; \
-	$(GO) test $(TESTFLAGS) -skip '/sqlite|//sqlite' $(SCENARIOS) || failed=yes; \
+	$(GO) test $(TESTFLAGS) -parallel=8 -skip '/sqlite|//sqlite' $(SCENARIOS) || failed=yes; \
 	if [ -n "$$unraced" ]; then $(GO) test $(TESTFLAGS) $$unraced || failed=yes; fi; \
 	GO='$(GO)' scripts/benchmarks-once || failed=yes; \
 	if [ -n "$$failed" ]; then echo "FAIL: at least one test failed; see above"; exit 1; fi; \
