@@ -3948,7 +3948,7 @@ type GetSurveyCourseParams struct {
 	// Since an instant (RFC 3339) of the first day; absent: that of the launch
 	Since time.Time `form:"since,omitempty" json:"since,omitempty,omitzero"`
 
-	// Until an instant (RFC 3339) of the last day; absent: now, or the end of the forecast if it is later, at most 46 days ahead
+	// Until an instant (RFC 3339) of the last day; absent: now, or the end of the forecast if it is later, at most 46 days ahead. At most ten years ahead
 	Until time.Time `form:"until,omitempty" json:"until,omitempty,omitzero"`
 
 	// TimeZone the IANA name of the zone of days and hours; absent: that of the schedule

@@ -86,7 +86,7 @@ type CourseQuery struct {
 	Activity    []Activity
 	Zone        *time.Location // of the days and hours; nil: the zone of the schedule
 	Since       time.Time      // an instant of the first day; zero: the launch
-	Until       time.Time      // an instant of the last day; zero: now, or the end of the forecast if that is later
+	Until       time.Time      // an instant of the last day, at most ten years ahead; zero: now, or the end of the forecast if that is later
 }
 
 // MaxCourseDays is how many days a course has at most.
@@ -99,8 +99,11 @@ func CourseOf(pl *Plan, q CourseQuery) Course {
 		q.Zone = pl.Schedule.Zone()
 	}
 	begun := q.Launched
-	if begun.IsZero() {
+	if begun.IsZero() || begun.After(q.Now) { // not by this clock
 		begun = q.Now
+	}
+	if latest := q.Now.Add(maxForecast); q.Until.After(latest) {
+		q.Until = latest
 	}
 	c := Course{Zone: q.Zone, Modes: map[Mode]Passed{}, Arms: make([]Passed, len(pl.Arms)), Launch: pl.Forecast(begun, q.Respondents, q.Capacity), Rest: Forecast{Unknown: true}}
 	if !q.Over {

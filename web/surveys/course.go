@@ -75,7 +75,7 @@ func (s courseRoute) routes() []*route.Route {
 		Description: "Respondents who started, answered and completed on each day, in each mode and arm, beside what the forecast of the launch expected, and what the respondents that are left will take of the channels.",
 		Query: []httpjson.Parameter{
 			{Name: "since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339) of the first day; absent: that of the launch"},
-			{Name: "until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339) of the last day; absent: now, or the end of the forecast if it is later, at most 46 days ahead"},
+			{Name: "until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339) of the last day; absent: now, or the end of the forecast if it is later, at most 46 days ahead. At most ten years ahead"},
 			{Name: "time_zone", Kind: "string", Single: true, Description: "the IANA name of the zone of days and hours; absent: that of the schedule"},
 		},
 		Handle:  s.onSurvey(s.course),
