@@ -136,7 +136,7 @@ func (s *dailyStore) addUpSpent(ctx context.Context, tx *sqlx.Tx, before, limit 
 		Day      int    `db:"day"`
 		Amount   int64  `db:"amount"`
 	}
-	err := tx.SelectContext(ctx, &rows, "SELECT channel_id, survey, currency, day, amount FROM spent WHERE day > 0 AND day < ? ORDER BY day LIMIT ?", before, limit)
+	err := tx.SelectContext(ctx, &rows, "SELECT channel_id, survey, currency, day, amount FROM spent WHERE day > 0 AND day < ? ORDER BY day LIMIT ?"+s.Dialect.ForUpdate, before, limit)
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}

@@ -70,7 +70,8 @@ func (g *Gate) Committed() {
 	g.budgets.committed(g.prices.spent)
 }
 
-// Judge implements contacts.Gate. Without a rule and a refusal it costs nothing; otherwise
+// Judge implements contacts.Gate. A claim is judged by the instant of its batch, not by its own:
+// after an outage of the database that may be hours later, and at night. Without a rule and a refusal it costs nothing; otherwise
 // one statement for consents, and one for earlier contacts if they matter.
 func (g *Gate) Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, error) {
 	if err := g.consents.look(t); err != nil {
@@ -105,7 +106,7 @@ func (g *Gate) Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, er
 		if tariff := tariffs[claim.Channel]; tariff != nil {
 			claim.Cost, claim.Currency = tariff.Reserved(c, addresses[i]), tariff.Currency
 		}
-		verdicts[i] = people.Judge(&claim, claimedAt(t, c))
+		verdicts[i] = people.Judge(&claim, t.Now)
 		if verdicts[i].Rule == "" && len(shared.list)+len(shared.budgets) > 0 {
 			if held := g.limits.takeRoom(t, shared, c, &claim, g.keys[0].History(addresses[i])); held.Rule != "" {
 				verdicts[i] = held
@@ -150,13 +151,9 @@ func (g *Gate) consentsOf(t *commit.Tx, now *purposes, claims []*weir.Contact) (
 func (g *Gate) earlier(t *commit.Tx, now *purposes, claims []*weir.Contact, addresses []string) (map[string][]people.Entry, error) {
 	owner := map[people.Hash]string{}
 	var hashes []any
-	since := t.Now
 	for i, c := range claims {
 		if _, purpose := now.of(c); !purpose.NeedsHistory() || c.Spec.Priority == weir.Reply {
 			continue
-		}
-		if at := claimedAt(t, c); at.Before(since) {
-			since = at
 		}
 		for _, k := range g.keys {
 			h := k.History(addresses[i])
@@ -167,16 +164,7 @@ func (g *Gate) earlier(t *commit.Tx, now *purposes, claims []*weir.Contact, addr
 	if len(hashes) == 0 {
 		return nil, nil
 	}
-	return readEntries(t.Ctx, t, hashes, since.Add(-now.window), owner)
-}
-
-// claimedAt returns the instant by which a claim is judged: when it was made, which is shortly
-// before its batch, so that caps hold between the instants that attempts show.
-func claimedAt(t *commit.Tx, c *weir.Contact) time.Time {
-	if c.ClaimedAt.IsZero() || c.ClaimedAt.After(t.Now) {
-		return t.Now
-	}
-	return c.ClaimedAt
+	return readEntries(t.Ctx, t, hashes, t.Now.Add(-now.window), owner)
 }
 
 // Claimed implements contacts.Gate.

@@ -36,10 +36,11 @@ func (s *Definitions) setBudget(t *commit.Tx, r *commit.Request, before *surveyR
 	if err != nil {
 		return false, err
 	}
-	if now.State == surveys.Draft || was.Definition.Budget == nil && now.Definition.Budget == nil {
+	launch := was.State == surveys.Draft
+	// A launch without a budget ends that of a removed survey of its name.
+	if now.State == surveys.Draft || !launch && was.Definition.Budget == nil && now.Definition.Budget == nil {
 		return false, nil
 	}
-	launch := was.State == surveys.Draft
 	check := launch || !reflect.DeepEqual(was.Definition.Budget, now.Definition.Budget)
 	return s.budgets.SetBudget(t, r, was.Name, now.Budget(), check, launch)
 }
