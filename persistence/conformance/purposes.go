@@ -19,6 +19,7 @@ func purposeTopics() []topic {
 		{"claims of the same text", testRepeatedText},
 		{"claims without a recorded consent", testRecordedConsent},
 		{"receipts", testReceipts},
+		{"claims that the database was late for", testLateClaims},
 		{"caps beside claims", testCapsRace},
 		{"limits that channels share", testLimits},
 		{"money", testMoney},
@@ -229,6 +230,25 @@ func testReceipts(t *testing.T, backend Backend) {
 	done, _ := b.read(c.Ref)
 	if done.Receipt != got.Receipt || done.Purpose != "research" || done.TimeZone != "UTC" {
 		t.Errorf("when it is done: %+v", done)
+	}
+}
+
+// testLateClaims: a claim that is committed hours after it was made, because the database was
+// down, is judged by the hour of the commit.
+func testLateClaims(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	at := now().UTC()
+	b.purpose("research", people.Purpose{QuietHours: &people.Hours{From: at.Add(-time.Hour).Format("15:04"), To: at.Add(2 * time.Hour).Format("15:04")}})
+	id, lease := b.owned("a")
+	spec := smsFor("research", "1")
+	spec.TimeZone = "UTC"
+	c := b.accept(id, spec)[0]
+	r := b.commit(weir.Change{By: lease, Transitions: []weir.Transition{claim(c, at.Add(-6*time.Hour))}})
+	if r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	if got, _ := b.read(c.Ref); got.State != weir.Delayed || got.Receipt.Rule != string(people.RuleHours) {
+		t.Errorf("claimed by day, committed in quiet hours: %+v", got.Progress)
 	}
 }
 
