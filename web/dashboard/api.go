@@ -16,6 +16,8 @@ import (
 	"weir/operators"
 	"weir/web/api"
 	"weir/web/auth"
+	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 // problem is an error response of the API.
@@ -39,12 +41,13 @@ type routerError struct {
 
 // caller calls the API with the rights of a browser's session.
 type caller struct {
-	api     http.Handler
-	browser *http.Request // whose address and context the calls have
-	id      string        // X-Request-Id
-	token   string        // empty while no token is needed
-	session bool          // token is the text of a session
-	Who     api.WhoView
+	*locale.Locale // of the reader
+	api            http.Handler
+	browser        *http.Request // whose address and context the calls have
+	id             string        // X-Request-Id
+	token          string        // empty while no token is needed
+	session        bool          // token is the text of a session
+	Who            api.WhoView
 }
 
 // May reports whether the token has one of the scopes; none: any token will do.
@@ -53,7 +56,7 @@ func (c *caller) May(oneOf ...operators.Scope) bool {
 }
 
 // rights returns a key that is equal for all who see the same.
-func (c *caller) rights() string { return scopeWords(c.Who.Scopes) }
+func (c *caller) rights() string { return c.Code + " " + display.Join(c.Who.Scopes, " ") }
 
 // get reads a resource of the API.
 func (c *caller) get(path string, query url.Values, into any) error {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 // brakeView shows the brake of a channel or survey.
@@ -19,7 +19,7 @@ type brakeView struct {
 }
 
 // brakeOf returns the brake as pages show it; nil if there is none, and none has acted.
-func brakeOf(b *weir.Brake, count *weir.BrakeFigures, braked *weir.Braked) *brakeView {
+func brakeOf(l *locale.Locale, b *weir.Brake, count *weir.BrakeFigures, braked *weir.Braked) *brakeView {
 	if b == nil && braked == nil {
 		return nil
 	}
@@ -35,7 +35,7 @@ func brakeOf(b *weir.Brake, count *weir.BrakeFigures, braked *weir.Braked) *brak
 		return v
 	}
 	share := func(n, bound int) string {
-		text := display.Number(n) + " of " + display.Number(count.Of)
+		text := l.Number(n) + " of " + l.Number(count.Of)
 		if bound > 0 {
 			text += "; more than " + strconv.Itoa(bound) + " % pause it"
 		}
@@ -50,6 +50,6 @@ func brakeOf(b *weir.Brake, count *weir.BrakeFigures, braked *weir.Braked) *brak
 	for _, reason := range slices.Sorted(maps.Keys(b.Reasons)) {
 		v.Counts = append(v.Counts, fact{"Reason: " + reason, share(count.Reasons[reason], b.Reasons[reason])})
 	}
-	v.Counts = append(v.Counts, fact{"Ended since the count began", display.Plural(int64(count.Touched), "contact", "contacts")})
+	v.Counts = append(v.Counts, fact{"Ended since the count began", l.T("%d contacts", count.Touched)})
 	return v
 }

@@ -12,6 +12,7 @@ import (
 	"weir/operators"
 	"weir/web/api"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 // channelData is the data of a channel's page.
@@ -42,8 +43,8 @@ func loadChannel(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &channelData{channelCard: channelCardOf(ch, v.Now()), Settings: factsOf(ch.Settings, display.SettingText), Periods: periods(), Period: periodOf(v.r.URL.Query().Get("hours"))}
-	d.WhyView, d.BrakeView = channelWhy(&ch, v.Now()), brakeOf(ch.Brake, ch.BrakeCount, ch.Braked)
+	d := &channelData{channelCard: channelCardOf(v.Locale, ch, v.Now()), Settings: factsOf(ch.Settings, display.SettingText), Periods: periods(), Period: periodOf(v.r.URL.Query().Get("hours"))}
+	d.WhyView, d.BrakeView = channelWhy(&ch, v.Now()), brakeOf(v.Locale, ch.Brake, ch.BrakeCount, ch.Braked)
 	if d.Charts, err = readCharts(v.caller, v.d.chartCache, ch.Channel, d.Period); err != nil {
 		return nil, err
 	}
@@ -98,7 +99,7 @@ func (d *channelData) readLists(v *visit) error {
 
 // askChannel returns the question about an action on a channel. more, if not nil, adds
 // to it. The channel may change until the question is answered; only the API decides then.
-func askChannel(about question, more func(*question, *api.ChannelView)) func(*visit) (*question, error) {
+func askChannel(about question, more func(*locale.Locale, *question, *api.ChannelView)) func(*visit) (*question, error) {
 	return func(v *visit) (*question, error) {
 		ch, err := readChannel(v.caller, v.r.PathValue("name"))
 		if err != nil {
@@ -108,11 +109,11 @@ func askChannel(about question, more func(*question, *api.ChannelView)) func(*vi
 		q.title, q.back = cmp.Or(q.title, q.Button+" channel")+" "+ch.Channel, "/channels/"+url.PathEscape(ch.Channel)
 		q.crumbs = []crumb{{Text: ch.Channel, Link: q.back}, {Text: q.Button}}
 		q.Facts = []fact{
-			{"In flight", display.Number(ch.InFlight) + " of " + display.Number(ch.Capacity) + " slots"},
-			{"Queued", display.Plural(ch.Queued, "contact", "contacts")},
+			{"In flight", v.Number(ch.InFlight) + " of " + v.Number(ch.Capacity) + " slots"},
+			{"Queued", v.T("%d contacts", ch.Queued)},
 		}
 		if more != nil {
-			more(&q, &ch)
+			more(v.Locale, &q, &ch)
 		}
 		return &q, nil
 	}
@@ -129,7 +130,7 @@ func pauseChannel(paused bool) func(*visit) (*done, error) {
 	}
 }
 
-func addCapacity(q *question, ch *api.ChannelView) {
+func addCapacity(_ *locale.Locale, q *question, ch *api.ChannelView) {
 	q.Fields = []field{{
 		Name: "capacity", Label: "Capacity", Type: "number", Value: strconv.Itoa(ch.Capacity), Required: true,
 		Min: strconv.Itoa(weir.MinCapacity), Max: strconv.Itoa(weir.MaxCapacity),
@@ -144,13 +145,13 @@ func setCapacity(v *visit) (*done, error) {
 		return nil, &problem{Status: http.StatusUnprocessableEntity, Detail: "the capacity must be a whole number"}
 	}
 	err = v.call(http.MethodPatch, apiPath("v1", "channels", name), map[string]any{"capacity": n}, nil)
-	return &done{text: "The capacity of channel " + name + " is " + display.Number(n) + ".", to: "/channels/" + url.PathEscape(name)}, err
+	return &done{text: "The capacity of channel " + name + " is " + v.Number(n) + ".", to: "/channels/" + url.PathEscape(name)}, err
 }
 
-func addOpenContacts(q *question, ch *api.ChannelView) {
+func addOpenContacts(l *locale.Locale, q *question, ch *api.ChannelView) {
 	if open := ch.Queued + int64(ch.Sending+ch.Active+ch.Unknown); open > 0 {
 		q.Text += " The channel has open contacts: queued ones end as canceled, and the provider is asked to cancel the others."
-		q.Fields = []field{{Name: "cancel", Label: "Cancel " + display.Plural(open, "open contact", "open contacts"), Type: "checkbox"}}
+		q.Fields = []field{{Name: "cancel", Label: "Cancel " + l.T("%d open contacts", open), Type: "checkbox"}}
 	}
 }
 

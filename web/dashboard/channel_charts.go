@@ -8,6 +8,7 @@ import (
 
 	"weir/web/api"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 const (
@@ -51,7 +52,7 @@ func readSparks(c *caller, now time.Time) (sparks, error) {
 				Title: "Dispatched in the last 6 hours", Unit: "contacts per 15 min", Begin: some.Since, Step: 15 * time.Minute,
 				Series: []display.Series{{Name: "dispatched", Class: "c1", Values: floats(ch.Sent)}},
 			}
-			all[ch.Channel] = &spark{drawn.Through(now).Spark(), drawn.Series[0].Sum()}
+			all[ch.Channel] = &spark{drawn.Through(now).Spark(c.Locale), drawn.Series[0].Sum()}
 		}
 		if some.NextCursor == "" || len(all) > maxChannels {
 			return all, nil
@@ -94,7 +95,7 @@ func readCharts(c *caller, known *cache[*charts], channel string, s period) (*ch
 		if err := c.get(apiPath("v1", "channels", channel, "minutes"), query, &m); err != nil {
 			return nil, err
 		}
-		return chartsOf(&m, s, now), nil
+		return chartsOf(c.Locale, &m, s, now), nil
 	})
 }
 
@@ -114,8 +115,8 @@ func valueOrZero(n *int64) int64 {
 	return *n
 }
 
-func chartsOf(m *api.MinutesView, s period, now time.Time) *charts {
-	unit := "per " + display.Span(s.step)
+func chartsOf(l *locale.Locale, m *api.MinutesView, s period, now time.Time) *charts {
+	unit := "per " + l.Span(s.step)
 	draw := func(title string, stacked bool, list ...display.Series) display.Chart {
 		return display.Chart{Title: title, Unit: unit, Stacked: stacked, Begin: m.Since, Step: s.step, Series: list}.Through(now)
 	}
@@ -146,7 +147,7 @@ func chartsOf(m *api.MinutesView, s period, now time.Time) *charts {
 	for _, o := range outcomes {
 		c.Outcomes = append(c.Outcomes, display.Row{Name: o.Name, Class: o.Class, Value: o.Sum()})
 	}
-	c.Outcomes = display.Rows(0, c.Outcomes)
+	c.Outcomes = display.Rows(l, 0, c.Outcomes)
 	return c
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"weir"
 	"weir/web/api"
-	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 // cancelContactsPath is the path of no contact: their ids begin with a digit.
@@ -125,9 +125,9 @@ func (b bulkFilter) body(counted string) map[string]any {
 }
 
 // facts describes the filter in words.
-func (b bulkFilter) facts() []fact {
+func (b bulkFilter) facts(l *locale.Locale) []fact {
 	if ids := b.query["contact"]; ids != nil {
-		return []fact{{"Selected", display.Number(len(ids))}}
+		return []fact{{"Selected", l.Number(len(ids))}}
 	}
 	var list []fact
 	for _, name := range []string{"q", "channel", "state", "survey", "from", "until"} {
@@ -178,13 +178,13 @@ func askCancelContacts(v *visit) (*question, error) {
 	if err := v.call(http.MethodPost, "/v1/contacts:cancel", body, &count); err != nil {
 		return nil, err
 	}
-	many := display.Plural(count.Matching, "contact", "contacts")
+	many := v.T("%d contacts", count.Matching)
 	if count.More {
 		many = "at least " + many
 	}
 	q := &question{
-		title: "Cancel " + many, Button: "Cancel " + many, Danger: true, back: which.back(asked), Facts: append([]fact{{"Count", display.Number(count.Matching)}}, which.facts()...),
-		crumbs: []crumb{{Text: "Contacts", Link: "/contacts"}, {Text: "Cancel"}}, Fields: []field{until}, Text: cancelText(count),
+		title: "Cancel " + many, Button: "Cancel " + many, Danger: true, back: which.back(asked), Facts: append([]fact{{"Count", v.Number(count.Matching)}}, which.facts(v.Locale)...),
+		crumbs: []crumb{{Text: "Contacts", Link: "/contacts"}, {Text: "Cancel"}}, Fields: []field{until}, Text: cancelText(v.Locale, count),
 	}
 	return q, nil
 }
@@ -195,14 +195,14 @@ func errNoneSelected() error {
 }
 
 // cancelText describes what will happen to the contacts that were counted.
-func cancelText(count api.CancelDone) string {
+func cancelText(l *locale.Locale, count api.CancelDone) string {
 	flying := count.Matching - count.Waiting
 	var parts []string
 	if count.Waiting > 0 {
-		parts = append(parts, display.Plural(count.Waiting, "contact waits, and ends", "contacts wait, and end")+" as canceled at once.")
+		parts = append(parts, l.T("%d contacts wait, and end", count.Waiting)+" as canceled at once.")
 	}
 	if flying > 0 {
-		parts = append(parts, display.Plural(flying, "contact is", "contacts are")+" in flight: the provider is asked to cancel, and each ends with the outcome that the provider reports. They may still reach people.")
+		parts = append(parts, l.T("%d contacts are", flying)+" in flight: the provider is asked to cancel, and each ends with the outcome that the provider reports. They may still reach people.")
 	}
 	if len(parts) == 0 {
 		return "No contact that is not done, and not being canceled already, matches."
@@ -223,12 +223,12 @@ func cancelContacts(v *visit) (*done, error) {
 	if err := v.call(http.MethodPost, "/v1/contacts:cancel", which.body(v.r.PostForm.Get("until")), &out); err != nil {
 		return nil, err
 	}
-	text := display.Plural(out.Canceled, "contact is", "contacts are") + " canceled."
+	text := v.T("%d contacts are", out.Canceled) + " canceled."
 	if out.Asked > 0 {
-		text += " For " + display.Number(out.Asked) + " in flight, the provider is asked to cancel."
+		text += " For " + v.Number(out.Asked) + " in flight, the provider is asked to cancel."
 	}
 	if out.Ended > 0 {
-		text += " " + display.Number(out.Ended) + " had ended before."
+		text += " " + v.Number(out.Ended) + " had ended before."
 	}
 	if out.More {
 		text += " More may match: repeat the action."

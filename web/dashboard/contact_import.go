@@ -13,7 +13,7 @@ import (
 
 	"weir/operators"
 	"weir/web/api"
-	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 // importPath is the path of no contact: ids begin with a digit.
@@ -244,10 +244,10 @@ func refuseContacts(err error, columns []column, rows []*fileRow) {
 	}
 }
 
-func (f *contactFile) outcome() (figures []fileFigure, text string) {
-	text = display.Plural(int64(f.accepted), "contact is", "contacts are") + " queued."
+func (f *contactFile) outcome(l *locale.Locale) (figures []fileFigure, text string) {
+	text = l.T("%d contacts are", f.accepted) + " queued."
 	if f.duplicates > 0 {
-		text += " " + display.Plural(int64(f.duplicates), "row was", "rows were") + " sent before: nobody is contacted twice."
+		text += " " + l.T("%d rows were", f.duplicates) + " sent before: nobody is contacted twice."
 	}
 	return []fileFigure{{"accepted", "Queued", f.accepted}, {"duplicates", "Sent before", f.duplicates}}, text
 }

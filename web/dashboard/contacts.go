@@ -14,7 +14,7 @@ import (
 	"weir"
 	"weir/people"
 	"weir/web/api"
-	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 // contactList is the data of the contact search.
@@ -170,11 +170,11 @@ func (d *contactData) RuleTitle() string {
 }
 
 // RuleText describes the rule; empty: there is none.
-func (d *contactData) RuleText() string {
+func (d *contactData) RuleText(l *locale.Locale) string {
 	if d.Rule == "" {
 		return ""
 	}
-	return ruleText(d.Rule)
+	return ruleText(l, d.Rule)
 }
 
 // Receipts returns the attempts that have a receipt.
@@ -183,12 +183,12 @@ func (d *contactData) Receipts() []api.AttemptView {
 }
 
 // timelineText describes an event of a contact's timeline, as the command line does.
-func timelineText(what string) string {
+func timelineText(l *locale.Locale, what string) string {
 	texts := map[string]string{
 		"made_of": "requeued from", "waits_until": "delayed until here", "handed_over": "accepted by the provider", "last_heard": "last report of the provider",
 		"back_in_queue": "queued again", "ended": "done", "requeued": "requeued as",
 	}
-	return cmp.Or(texts[what], display.Words(what))
+	return cmp.Or(texts[what], l.Word(string(what)))
 }
 
 // contactField is a field of a contact, as the page's list of facts shows it.
@@ -200,7 +200,7 @@ type contactField struct {
 // contactFields lists the fields of a contact that the page does not show elsewhere,
 // in the API's order. A new field of the API appears without a change here. Each
 // entry of a map is a field of its own.
-func contactFields(c *api.ContactView) (list []contactField) {
+func contactFields(l *locale.Locale, c *api.ContactView) (list []contactField) {
 	elsewhere := []string{
 		"id", "channel", "messages", "call", "state", "canceling", "outcome", "reason", "why", "why_code", "why_instants", "queued_at", "finished_at", "attempts",
 		"purpose", "time_zone", "rule",
@@ -213,7 +213,7 @@ func contactFields(c *api.ContactView) (list []contactField) {
 		if name == "size" {
 			name = "slots"
 		}
-		title := strings.ToUpper(name[:1]) + display.Words(name[1:])
+		title := strings.ToUpper(name[:1]) + l.Word(string(name[1:]))
 		entries, isMap := value.Interface().(map[string]string)
 		if !isMap {
 			list = append(list, contactField{title, value.Interface()})
@@ -235,7 +235,7 @@ func loadContact(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &contactData{ContactView: c, WhyView: whyOf(c.WhyCode, c.Why, time.Time{}, v.Now()), Fields: contactFields(&c), Open: c.State != weir.Done.String(), DeadFilter: deadFilter{url.Values{"contact": {c.ID}}}}
+	d := &contactData{ContactView: c, WhyView: whyOf(c.WhyCode, c.Why, time.Time{}, v.Now()), Fields: contactFields(v.Locale, &c), Open: c.State != weir.Done.String(), DeadFilter: deadFilter{url.Values{"contact": {c.ID}}}}
 	if err := v.get(apiPath("v1", "contacts", c.ID, "timeline"), nil, &d.Timeline); err != nil {
 		return nil, err
 	}
@@ -254,7 +254,7 @@ func askCancel(v *visit) (*question, error) {
 	}
 	return &question{
 		title: "Cancel contact " + c.ID, Text: text, Button: "Cancel contact", Danger: true, back: contactLink(c.ID),
-		Facts:  []fact{{"Channel", c.Channel}, {"State", display.Words(c.State)}, {"Attempts", display.Number(len(c.Attempts))}},
+		Facts:  []fact{{"Channel", c.Channel}, {"State", v.Word(string(c.State))}, {"Attempts", v.Number(len(c.Attempts))}},
 		crumbs: contactCrumbs(c.ID, crumb{Text: "Cancel"}),
 	}, nil
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"weir/web/api"
-	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 const deadLettersPath = "/dead-letters"
@@ -116,17 +116,17 @@ func (w deadFilter) apiQuery() url.Values {
 }
 
 // facts describes the filter in words.
-func (w deadFilter) facts() []fact {
+func (w deadFilter) facts(l *locale.Locale) []fact {
 	switch ids := w.query["contact"]; {
 	case len(ids) == 1:
 		return []fact{{"Contact", ids[0]}}
 	case len(ids) > 1:
-		return []fact{{"Selected contacts", display.Number(len(ids))}}
+		return []fact{{"Selected contacts", l.Number(len(ids))}}
 	}
 	list := []fact{}
 	for _, name := range []string{"channel", "outcome", "reason", "from", "until"} {
 		if w.query.Has(name) {
-			list = append(list, fact{name, cmp.Or(display.Words(w.query.Get(name)), "no reason")})
+			list = append(list, fact{name, cmp.Or(l.Word(string(w.query.Get(name))), "no reason")})
 		}
 	}
 	if len(list) == 0 {
@@ -189,7 +189,7 @@ func loadDeadList(v *visit) (*content, error) {
 	if err := v.get("/v1/dead-letters", query, &page); err != nil {
 		return nil, err
 	}
-	d := &deadListData{Filter: which, Facts: which.facts(), Pager: v.more(page.NextCursor)}
+	d := &deadListData{Filter: which, Facts: which.facts(v.Locale), Pager: v.more(page.NextCursor)}
 	for _, dead := range page.DeadLetters {
 		d.List = append(d.List, deadEntry{dead, deadFilter{url.Values{"contact": {dead.Contact.ID}}}})
 	}
@@ -220,7 +220,7 @@ func deadLetterQuestion(v *visit, step, title, button string) (*question, api.De
 		return nil, count, err
 	}
 	return &question{
-		title: title, Button: button, back: which.page(), Facts: append([]fact{{"Count", display.Number(count.Matching)}}, which.facts()...),
+		title: title, Button: button, back: which.page(), Facts: append([]fact{{"Count", v.Number(count.Matching)}}, which.facts(v.Locale)...),
 		crumbs: []crumb{{Text: "Dead letters", Link: deadLettersPath}, {Text: button}}, Fields: []field{until},
 	}, count, nil
 }
@@ -231,7 +231,7 @@ func askRequeue(v *visit) (*question, error) {
 		return nil, err
 	}
 	q.Text = fmt.Sprintf("%s contacted again: each dead letter becomes a new contact with the same content, at the end of the queue. "+
-		"Check the reasons first: a lost contact may have reached the person.", display.Plural(count.Matching, "person is", "people are"))
+		"Check the reasons first: a lost contact may have reached the person.", v.T("%d people are", count.Matching))
 	return q, nil
 }
 
@@ -255,15 +255,15 @@ func bulkDeadLetters(step, did string) func(*visit) (*done, error) {
 		if err := v.call(http.MethodPost, "/v1/dead-letters:"+step, which.body(v.r.PostForm.Get("until")), &out); err != nil {
 			return nil, err
 		}
-		text := display.Plural(out.Done, "dead letter is", "dead letters are") + " " + did + "."
+		text := v.T("%d dead letters are", out.Done) + " " + did + "."
 		if out.WindowClosed > 0 {
-			text += " " + display.Number(out.WindowClosed) + " not requeued: their window has closed."
+			text += " " + v.Number(out.WindowClosed) + " not requeued: their window has closed."
 		}
 		if out.ChannelGone > 0 {
-			text += " " + display.Number(out.ChannelGone) + " not requeued: their channel was deleted."
+			text += " " + v.Number(out.ChannelGone) + " not requeued: their channel was deleted."
 		}
 		if rest := out.Remaining - out.WindowClosed - out.ChannelGone; rest > 0 {
-			text += " " + display.Number(rest) + " remain: repeat the action."
+			text += " " + v.Number(rest) + " remain: repeat the action."
 		}
 		return &done{text: text, to: which.page()}, nil
 	}

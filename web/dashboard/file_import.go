@@ -21,6 +21,7 @@ import (
 	"weir/operators"
 	"weir/surveys/respondents"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 	"weir/web/route"
 )
 
@@ -57,7 +58,7 @@ type fileUse interface {
 	// send sends rows, and refuses those that the API refuses. An error concerns all of them.
 	send(post fileRequest, columns []column, rows []*fileRow) error
 	// outcome returns what came of the rows that were sent, as figures and in words.
-	outcome() (figures []fileFigure, text string)
+	outcome(l *locale.Locale) (figures []fileFigure, text string)
 }
 
 // fileRequest sends a request with rows to the API.
@@ -112,6 +113,7 @@ func (r *fileRow) size() int { return max(len(r.raw), len(strings.Join(r.cells, 
 
 // fileForm is the form that sends a file, as it was filled in.
 type fileForm struct {
+	*locale.Locale
 	use         fileUse
 	About       *fileWords
 	Rules       *columnRules
@@ -160,7 +162,7 @@ func newFileForm(v *visit, form url.Values, start newFileUse) (*fileForm, error)
 		return nil, err
 	}
 	field := func(name string) string { return strings.TrimSpace(form.Get(name)) }
-	return &fileForm{use: use, About: use.about(), Rules: use.columns(), Encoding: field("encoding"), Header: field("header"), Name: field("name")}, nil
+	return &fileForm{Locale: v.Locale, use: use, About: use.about(), Rules: use.columns(), Encoding: field("encoding"), Header: field("header"), Name: field("name")}, nil
 }
 
 // upload returns what shows the page for a posted file. A mistake shows its form again.
@@ -199,10 +201,10 @@ func (f *fileForm) content() *content {
 	if f.Result == nil {
 		return c
 	}
-	_, text := f.use.outcome()
+	_, text := f.use.outcome(f.Locale)
 	c.title, c.flash = "File "+f.About.Done, &flash{Text: text, Bad: f.Result.Stopped != nil}
 	if n := f.Result.Refused.Count; n > 0 {
-		c.flash.Text += " " + display.Plural(int64(n), "row is", "rows are") + " refused."
+		c.flash.Text += " " + f.T("%d rows are", n) + " refused."
 	}
 	if f.Result.Stopped != nil {
 		c.title += " in part"
@@ -374,7 +376,7 @@ func (f *fileForm) send(v *visit, u *upload) error {
 	s := &fileSender{v: v, fileForm: f, deadlines: u.deadlines, out: &fileResult{Refused: newRefusedRows(table.Header())}}
 	s.stop(s.run(table))
 	f.Result = s.out
-	f.Result.Figures, _ = f.use.outcome()
+	f.Result.Figures, _ = f.use.outcome(f.Locale)
 	return nil
 }
 

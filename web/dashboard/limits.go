@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"weir/people"
-	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 	peopleapi "weir/web/people"
 )
 
@@ -23,53 +23,53 @@ const (
 type limitView struct{ peopleapi.LimitView }
 
 // Flight returns how many of the contacts in flight are used.
-func (l limitView) Flight() string { return ofMax(l.InFlightNow, l.InFlight) }
+func (x limitView) Flight(l *locale.Locale) string { return ofMax(l, x.InFlightNow, x.InFlight) }
 
 // Rate returns the dispatches a second.
-func (l limitView) Rate() string {
-	if l.PerSecond == 0 {
+func (x limitView) Rate(l *locale.Locale) string {
+	if x.PerSecond == 0 {
 		return noLimit
 	}
-	return display.Number(l.PerSecond)
+	return l.Number(x.PerSecond)
 }
 
 // People returns how many of the new people a day are used.
-func (l limitView) People() string { return ofMax(l.NewPeople, l.NewPeoplePerDay) }
+func (x limitView) People(l *locale.Locale) string { return ofMax(l, x.NewPeople, x.NewPeoplePerDay) }
 
 // Money returns the limits of money, with how much of them is used.
-func (l limitView) Money() (list []string) {
+func (x limitView) Money(l *locale.Locale) (list []string) {
 	for _, m := range []struct{ spent, most, when string }{
-		{l.MoneyToday, l.MoneyPerDay, " today"}, {l.MoneyMonth, l.MoneyPerMonth, " this month"}, {l.MoneySpent, l.LimitView.Money, " in all"},
+		{x.MoneyToday, x.MoneyPerDay, " today"}, {x.MoneyMonth, x.MoneyPerMonth, " this month"}, {x.MoneySpent, x.LimitView.Money, " in all"},
 	} {
 		if m.most != "" {
-			list = append(list, m.spent+" of "+m.most+" "+l.Currency+m.when)
+			list = append(list, m.spent+" of "+m.most+" "+x.Currency+m.when)
 		}
 	}
 	return list
 }
 
 // Use returns what is limited, and how much of it is used, in words.
-func (l limitView) Use() (list []string) {
-	if l.InFlight > 0 {
-		list = append(list, l.Flight()+" in flight")
+func (x limitView) Use(l *locale.Locale) (list []string) {
+	if x.InFlight > 0 {
+		list = append(list, x.Flight(l)+" in flight")
 	}
-	if l.PerSecond > 0 {
-		list = append(list, l.Rate()+" a second")
+	if x.PerSecond > 0 {
+		list = append(list, x.Rate(l)+" a second")
 	}
-	if l.NewPeoplePerDay > 0 {
-		list = append(list, l.People()+" new people in 24 hours")
+	if x.NewPeoplePerDay > 0 {
+		list = append(list, x.People(l)+" new people in 24 hours")
 	}
-	return append(list, l.Money()...)
+	return append(list, x.Money(l)...)
 }
 
 // noLimit stands where a limit does not limit something.
 const noLimit = "–"
 
-func ofMax(n, limit int) string {
+func ofMax(l *locale.Locale, n, limit int) string {
 	if limit == 0 {
 		return noLimit
 	}
-	return display.Number(n) + " of " + display.Number(limit)
+	return l.Number(n) + " of " + l.Number(limit)
 }
 
 func limitLink(name string) string { return limitsPath + "/" + url.PathEscape(name) }
@@ -321,7 +321,7 @@ func askDeleteLimit(v *visit) (*question, error) {
 	return &question{
 		title: "Delete limit " + l.Name, Button: "Delete", Danger: true, back: limitLink(l.Name), crumbs: limitCrumbs(l.Name, crumb{Text: "Delete"}),
 		Text:  "Its channels are then limited by their own settings and their other limits alone.",
-		Facts: []fact{{"Title", cmp.Or(l.Title, "none")}, {"Channels", strings.Join(l.Channels, ", ")}, {"Limit", strings.Join(l.Use(), "; ")}},
+		Facts: []fact{{"Title", cmp.Or(l.Title, "none")}, {"Channels", strings.Join(l.Channels, ", ")}, {"Limit", strings.Join(l.Use(v.Locale), "; ")}},
 	}, nil
 }
 

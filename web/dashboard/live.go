@@ -171,7 +171,7 @@ func (d *Dashboard) fragments(p *page, v *visit, since time.Time) ([]fragment, e
 		var list []fragment
 		for _, name := range p.live {
 			var b bytes.Buffer
-			if err := d.templates.execute(&b, p.name, name, x); err != nil {
+			if err := d.templates[v.Code].execute(&b, p.name, name, x); err != nil {
 				return nil, err
 			}
 			list = append(list, fragmentOf(name, b.Bytes(), d.files.seed))

@@ -9,6 +9,7 @@ import (
 	"weir"
 	"weir/web/api"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 // longWait is how long a contact may wait in the queue before a channel with
@@ -67,7 +68,7 @@ func loadOverview(v *visit) (*content, error) {
 	small := cachedSparks(v.caller, v.d.sparkCache)
 	o.More = more
 	for i := range list {
-		card := channelCardOf(list[i], v.Now())
+		card := channelCardOf(v.Locale, list[i], v.Now())
 		card.Spark = small[list[i].Channel]
 		o.Channels = append(o.Channels, card)
 		o.Totals.add(&card)
@@ -139,9 +140,9 @@ const (
 	rankOK
 )
 
-func channelCardOf(ch api.ChannelView, now time.Time) channelCard {
+func channelCardOf(l *locale.Locale, ch api.ChannelView, now time.Time) channelCard {
 	c := channelCard{ChannelView: ch, Bar: capacityBar(ch), Rank: rankOK}
-	waits := display.Since(now, ch.OldestQueuedAt)
+	waits := locale.Since(now, ch.OldestQueuedAt)
 	switch {
 	// The first cause that applies is shown: they are in the order of their ranks.
 	case ch.State == weir.Erring || ch.State == weir.Down || ch.State == weir.Faulted:
@@ -156,7 +157,7 @@ func channelCardOf(ch api.ChannelView, now time.Time) channelCard {
 		c.Rank, c.Advice = rankPaused, "Paused"
 		if ch.Queued > 0 {
 			c.Rank = rankPausedQueue
-			c.Advice += " · " + display.Number(ch.Queued) + " queued"
+			c.Advice += " · " + l.Number(ch.Queued) + " queued"
 		}
 	case waits > longWait && ch.InFlight < ch.Capacity:
 		c.Rank, c.Advice = rankSlow, "contacts wait although slots are free"

@@ -17,6 +17,7 @@ import (
 	"weir/people"
 	"weir/web/auth"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 	peopleapi "weir/web/people"
 )
 
@@ -196,13 +197,13 @@ func findPerson(c *caller, q personQuery) (*personView, error) {
 	}
 	p.states = counting(found.States)
 	for _, s := range p.states {
-		line := said(s.Status, s.Source, s.Purpose, s.At)
+		line := said(c.Locale, s.Status, s.Source, s.Purpose, s.At)
 		line.Overruled = p.refuses(s.Purpose) != line.Refused
 		p.Partly = p.Partly || p.refuses(s.Purpose)
 		p.Counts = append(p.Counts, line)
 		p.ByPerson = p.ByPerson || s.Purpose == people.AllPurposes && s.Status == people.Refused && s.Source.ByPerson()
 	}
-	p.talk(found, q)
+	p.talk(c.Locale, found, q)
 	return p, nil
 }
 
@@ -225,8 +226,8 @@ func counting(states []peopleapi.StateView) []people.State {
 	return list
 }
 
-func said(status people.Status, source people.Source, purpose string, at time.Time) saidView {
-	view := saidView{At: at, Refused: status == people.Refused, Purpose: purpose, Source: sourceText(source, status == people.Refused)}
+func said(l *locale.Locale, status people.Status, source people.Source, purpose string, at time.Time) saidView {
+	view := saidView{At: at, Refused: status == people.Refused, Purpose: purpose, Source: sourceText(l, source, status == people.Refused)}
 	if purpose == people.AllPurposes {
 		view.Purpose = "all purposes"
 	} else if channel, ok := strings.CutPrefix(purpose, people.OverChannel("")); ok {
@@ -236,7 +237,7 @@ func said(status people.Status, source people.Source, purpose string, at time.Ti
 }
 
 // sourceText describes where a refusal or a consent comes from.
-func sourceText(source people.Source, refused bool) string {
+func sourceText(l *locale.Locale, source people.Source, refused bool) string {
 	switch source {
 	case people.FromWord:
 		if refused {
@@ -257,7 +258,7 @@ func sourceText(source people.Source, refused bool) string {
 	case people.FromAPI:
 		return "recorded by an operator or a program"
 	default:
-		return display.Words(source)
+		return l.Word(string(source))
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"weir/operators"
 	"weir/people"
 	"weir/web/api"
-	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 	peopleapi "weir/web/people"
 )
 
@@ -96,11 +96,11 @@ func (t *talkView) Purpose() string {
 }
 
 // RuleText describes the rule that stopped a contact; empty: none did.
-func (t *talkView) RuleText() string {
+func (t *talkView) RuleText(l *locale.Locale) string {
 	if t.Contact.Rule == "" {
 		return ""
 	}
-	return ruleText(t.Contact.Rule)
+	return ruleText(l, t.Contact.Rule)
 }
 
 // Result returns the state or outcome of a contact.
@@ -116,7 +116,7 @@ type olderForm struct{ To, Cursor, Above string }
 
 // talk puts contacts, messages and consents of a page into one list, newest first. A consent
 // belongs to the page that has what was sent and received at its time.
-func (p *personView) talk(found peopleapi.PersonView, q personQuery) {
+func (p *personView) talk(l *locale.Locale, found peopleapi.PersonView, q personQuery) {
 	oldest := q.Above
 	for i := range found.Contacts {
 		c := &found.Contacts[i]
@@ -134,7 +134,7 @@ func (p *personView) talk(found peopleapi.PersonView, q personQuery) {
 		if !q.Above.IsZero() && !one.At.Before(q.Above) || !last && one.At.Before(oldest) {
 			continue
 		}
-		line := said(people.Status(one.Status), people.Source(one.Source), one.Purpose, one.At)
+		line := said(l, people.Status(one.Status), people.Source(one.Source), one.Purpose, one.At)
 		line.Words, line.By = one.Words, one.By
 		p.Talk = append(p.Talk, &talkView{At: one.At, Said: &line})
 	}
@@ -208,7 +208,7 @@ func askCancelWaiting(v *visit, p *personView) (*confirmForm, error) {
 	return &confirmForm{
 		To: p.To, Action: "cancel", Button: "Cancel waiting contacts",
 		Text:  "The contacts that wait end as canceled at once. Contacts in flight continue. A survey may contact the person again: to prevent that, record that the person does not want to be contacted.",
-		Facts: []fact{{"Contacts that wait", display.Number(len(ids))}},
+		Facts: []fact{{"Contacts that wait", v.Number(len(ids))}},
 	}, err
 }
 
@@ -228,7 +228,7 @@ func cancelWaiting(v *visit, to string) (*flash, error) {
 			return nil, err // what is canceled stays so
 		}
 	}
-	f := &flash{Text: display.Number(done) + " of " + display.Number(len(ids)) + " waiting contacts are canceled."}
+	f := &flash{Text: v.Number(done) + " of " + v.Number(len(ids)) + " waiting contacts are canceled."}
 	if done < len(ids) {
 		f.Text += " The others were dispatched meanwhile, or are still to be canceled."
 	}
@@ -249,7 +249,7 @@ func eraseConsents(v *visit, to string) (*flash, error) {
 	if err := v.call(http.MethodPost, "/v1/consents:erase", map[string]any{"to": to}, &out); err != nil {
 		return nil, err
 	}
-	return &flash{Text: "The address is erased from " + display.Number(out.Erased) + " consents. Whether the person may be contacted has not changed."}, nil
+	return &flash{Text: "The address is erased from " + v.Number(out.Erased) + " consents. Whether the person may be contacted has not changed."}, nil
 }
 
 // exportPerson sends everything about a person as a file.

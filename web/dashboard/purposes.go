@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"weir/people"
-	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 	peopleapi "weir/web/people"
 )
 
@@ -29,11 +29,11 @@ type purposeView struct {
 }
 
 // Rules returns the rules in words.
-func (p purposeView) Rules() []string {
+func (p purposeView) Rules(l *locale.Locale) []string {
 	if !p.Set {
 		return []string{"no rules"}
 	}
-	return ruleTexts(&p.Purpose)
+	return ruleTexts(l, &p.Purpose)
 }
 
 // About returns the title. The default purpose is explained if it has none.
@@ -49,7 +49,7 @@ func (p purposeView) About() string {
 func (p purposeView) Deletable() bool { return p.Name != people.DefaultPurpose }
 
 // ruleTexts describes the rules of a purpose, as the command line does.
-func ruleTexts(p *people.Purpose) []string {
+func ruleTexts(l *locale.Locale, p *people.Purpose) []string {
 	list := []string{"people who refused are not contacted"}
 	switch {
 	case p.Consent == people.IfRecorded:
@@ -61,7 +61,7 @@ func ruleTexts(p *people.Purpose) []string {
 		list = append(list, "quiet hours "+h.From+" to "+h.To)
 	}
 	if n := len(p.Holidays); n > 0 {
-		list = append(list, display.Plural(int64(n), "holiday", "holidays"))
+		list = append(list, l.T("%d holidays", n))
 	}
 	if p.TimeZone != "" {
 		list = append(list, "people of unknown time zone live in "+p.TimeZone)
@@ -83,7 +83,7 @@ func ruleTexts(p *people.Purpose) []string {
 }
 
 // ruleText describes the rule by which a contact was suppressed, or waits.
-func ruleText(r people.Rule) string {
+func ruleText(l *locale.Locale, r people.Rule) string {
 	switch r {
 	case people.RuleConsent:
 		return "consent: the person has refused"
@@ -106,7 +106,7 @@ func ruleText(r people.Rule) string {
 	case people.RuleInFlight, people.RulePerSecond, people.RuleNewPeople:
 		return "shared limit of several channels"
 	}
-	return display.Words(r)
+	return l.Word(string(r))
 }
 
 func purposeLink(name string) string { return purposesPath + "/" + url.PathEscape(name) }

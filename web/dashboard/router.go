@@ -16,6 +16,7 @@ import (
 	"weir/router"
 	"weir/router/resource"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 const maxBoardQueues = 100 // on the wallboard
@@ -95,16 +96,16 @@ type queueFigures struct {
 }
 
 // Longest returns how long the longest-waiting job has waited.
-func (q queueFigures) Longest() string {
+func (q queueFigures) Longest(l *locale.Locale) string {
 	if q.LongestJobWaitTimeMinutes == nil {
 		return "–"
 	}
-	return display.Span(time.Duration(*q.LongestJobWaitTimeMinutes * float64(time.Minute)))
+	return l.Span(time.Duration(*q.LongestJobWaitTimeMinutes * float64(time.Minute)))
 }
 
 // Estimate returns the estimated wait of the last job in the queue. It is unknown
 // while no jobs are being assigned.
-func (q queueFigures) Estimate() string {
+func (q queueFigures) Estimate(l *locale.Locale) string {
 	most := 0
 	// One for each priority: the last job in the queue has the longest.
 	for _, n := range q.EstimatedWaitTimeMinutes {
@@ -116,7 +117,7 @@ func (q queueFigures) Estimate() string {
 	case most == 0:
 		return "not known yet"
 	}
-	return display.Span(time.Duration(most) * time.Minute)
+	return l.Span(time.Duration(most) * time.Minute)
 }
 
 // failingFunction is a function of a policy whose last call failed.
@@ -211,7 +212,7 @@ func loadPolicies(v *visit) (*content, error) {
 	var kinds []policyKind
 	for _, k := range []struct {
 		path, title, use string
-		row              func(json.RawMessage) (policyRow, error)
+		row              func(*locale.Locale, json.RawMessage) (policyRow, error)
 	}{
 		{"distributionPolicies", "Distribution policies", "Which workers are offered a job, for how long, and how many at once.", policyRowOf(aboutDistribution)},
 		{"classificationPolicies", "Classification policies", "Which queue, priority and selectors a job gets.", policyRowOf(aboutClassification)},
@@ -223,7 +224,7 @@ func loadPolicies(v *visit) (*content, error) {
 		}
 		kind := policyKind{Title: k.title, Use: k.use, More: page.NextLink != ""}
 		for _, raw := range page.Value {
-			row, err := k.row(raw)
+			row, err := k.row(v.Locale, raw)
 			if err != nil {
 				return nil, err
 			}
@@ -236,20 +237,20 @@ func loadPolicies(v *visit) (*content, error) {
 
 // policyRowOf returns a function that decodes a policy of one kind; about describes
 // in one line what the policy does.
-func policyRowOf[T any](about func(*T) []string) func(json.RawMessage) (policyRow, error) {
-	return func(raw json.RawMessage) (policyRow, error) {
+func policyRowOf[T any](about func(*locale.Locale, *T) []string) func(*locale.Locale, json.RawMessage) (policyRow, error) {
+	return func(l *locale.Locale, raw json.RawMessage) (policyRow, error) {
 		var named struct{ ID, Name string }
 		var spec T
 		var text bytes.Buffer
 		err := errors.Join(json.Unmarshal(raw, &named), json.Unmarshal(raw, &spec), json.Indent(&text, raw, "", "  "))
-		return policyRow{named.ID, named.Name, strings.Join(about(&spec), "; "), text.String()}, err
+		return policyRow{named.ID, named.Name, strings.Join(about(l, &spec), "; "), text.String()}, err
 	}
 }
 
-func aboutDistribution(p *resource.DistributionSpec) []string {
+func aboutDistribution(l *locale.Locale, p *resource.DistributionSpec) []string {
 	parts := []string{
-		display.CamelWords(string(p.Mode.Kind)), "offers expire after " + display.Span(seconds(p.OfferExpiresAfterSeconds)),
-		"at most " + display.Plural(int64(p.Mode.MaxConcurrentOffers), "offer", "offers") + " of a job at once",
+		display.CamelWords(string(p.Mode.Kind)), "offers expire after " + l.Span(seconds(p.OfferExpiresAfterSeconds)),
+		"at most " + l.T("%d offers", p.Mode.MaxConcurrentOffers) + " of a job at once",
 	}
 	if p.AutoAccept {
 		parts = append(parts, "accepted automatically")
@@ -257,9 +258,9 @@ func aboutDistribution(p *resource.DistributionSpec) []string {
 	return parts
 }
 
-func aboutClassification(p *resource.ClassificationSpec) (parts []string) {
+func aboutClassification(l *locale.Locale, p *resource.ClassificationSpec) (parts []string) {
 	if n := len(p.QueueSelectorAttachments); n > 0 {
-		parts = append(parts, display.Plural(int64(n), "rule", "rules")+" for the queue")
+		parts = append(parts, l.T("%d rules", n)+" for the queue")
 	}
 	if p.FallbackQueueID != "" {
 		parts = append(parts, "fallback queue "+p.FallbackQueueID)
@@ -268,16 +269,16 @@ func aboutClassification(p *resource.ClassificationSpec) (parts []string) {
 		parts = append(parts, "priority by "+display.CamelWords(string(p.PrioritizationRule.Kind)))
 	}
 	if n := len(p.WorkerSelectorAttachments); n > 0 {
-		parts = append(parts, display.Plural(int64(n), "rule", "rules")+" for worker selectors")
+		parts = append(parts, l.T("%d rules", n)+" for worker selectors")
 	}
 	return parts
 }
 
-func aboutException(p *resource.ExceptionSpec) (parts []string) {
+func aboutException(l *locale.Locale, p *resource.ExceptionSpec) (parts []string) {
 	for _, r := range p.ExceptionRules {
-		when := "after " + display.Span(seconds(r.Trigger.ThresholdSeconds))
+		when := "after " + l.Span(seconds(r.Trigger.ThresholdSeconds))
 		if r.Trigger.Kind == resource.TriggerQueueLength {
-			when = "when " + display.Plural(int64(r.Trigger.Threshold), "job waits", "jobs wait")
+			when = "when " + l.T("%d jobs wait", r.Trigger.Threshold)
 		}
 		actions := make([]string, len(r.Actions))
 		for i, a := range r.Actions {

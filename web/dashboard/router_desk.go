@@ -15,7 +15,6 @@ import (
 	"weir/router/label"
 	"weir/router/resource"
 	"weir/web/api"
-	"weir/web/dashboard/display"
 )
 
 const (
@@ -194,7 +193,7 @@ func askOffer(button, text string) func(*visit) (*question, error) {
 			if o.OfferID == v.r.PathValue("offer") {
 				return &question{
 					title: button + " job " + o.JobID, Button: button, Text: text,
-					Facts: []fact{{"Job", o.JobID}, {"Expires in", display.Span(o.ExpiresAt.Sub(v.Now()))}}, Fields: []field{{Name: "job", Type: "hidden", Value: o.JobID}},
+					Facts: []fact{{"Job", o.JobID}, {"Expires in", v.Span(o.ExpiresAt.Sub(v.Now()))}}, Fields: []field{{Name: "job", Type: "hidden", Value: o.JobID}},
 				}, nil
 			}
 		}
@@ -278,7 +277,7 @@ func dispositionOptions(c *caller, i *interview) []option {
 	list := []option{{"", "none"}}
 	for _, code := range slices.Concat(codes, channelCodes(c, i.Contact)) {
 		if !slices.ContainsFunc(list, func(o option) bool { return o.Value == code }) {
-			list = append(list, option{code, display.Words(code)})
+			list = append(list, option{code, c.Word(string(code))})
 		}
 	}
 	return list

@@ -10,6 +10,7 @@ import (
 	"weir/router"
 	"weir/router/resource"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 // jobList is the data of the page of all jobs.
@@ -147,7 +148,7 @@ func askAssignment(button, text string) func(*visit) (*question, error) {
 		}
 		q := &question{
 			title: button + " job " + j.ID, Button: button, Text: text, back: jobLink(j.ID), crumbs: jobCrumbs(j.ID, crumb{Text: button}),
-			Facts: []fact{{"State", j.StatusText()}, {"Worker", a.WorkerID}, {"Assigned for", display.Span(display.Since(v.Now(), a.AssignedAt))}},
+			Facts: []fact{{"State", j.StatusText()}, {"Worker", a.WorkerID}, {"Assigned for", v.Span(locale.Since(v.Now(), a.AssignedAt))}},
 		}
 		switch button {
 		case "Close":

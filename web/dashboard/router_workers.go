@@ -11,7 +11,6 @@ import (
 
 	"weir/router"
 	"weir/web/api"
-	"weir/web/dashboard/display"
 )
 
 // workerList is the data of the page of all workers.
@@ -85,7 +84,7 @@ func askAvailable(on bool) func(*visit) (*question, error) {
 		q := &question{
 			title: "Stop offers to " + w.ID, Button: "Stop offers", back: workerLink(w.ID),
 			Text:  "The worker gets no new offers. Open offers are revoked; assigned jobs stay until they are closed.",
-			Facts: []fact{{"Open offers", display.Number(len(w.Offers))}, {"Assigned jobs", display.Number(len(w.AssignedJobs))}},
+			Facts: []fact{{"Open offers", v.Number(len(w.Offers))}, {"Assigned jobs", v.Number(len(w.AssignedJobs))}},
 		}
 		if on {
 			q.title, q.Button, q.Text = "Make "+w.ID+" available", "Make available", "The worker is offered waiting jobs of its queues, up to its capacity."

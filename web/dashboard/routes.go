@@ -12,6 +12,8 @@ import (
 	"weir/router/label"
 	"weir/surveys"
 	"weir/web/auth"
+
+	"weir/web/dashboard/locale"
 )
 
 // New returns a dashboard. It parses every template, so that a broken one fails
@@ -24,20 +26,29 @@ func New(o Options) (*Dashboard, error) {
 		uploads:         auth.NewConcurrencyLimit(maxUploads, maxUploads/2),
 		chartCache:      newCache[*charts](chartsLife), skippedCache: newCache[[]skippedRow](chartsLife), surveyCache: newCache[[]surveyCard](chartsLife),
 		courseCache: newCache[*courseData](chartsLife), hoursCache: newCache[*hoursData](hoursLife), planCache: newCache[*surveyPlan](chartsLife),
-		origins: http.NewCrossOriginProtection(), routes: map[string]http.Handler{},
+		origins: http.NewCrossOriginProtection(), routes: map[string]http.Handler{}, templates: map[string]pageTemplates{},
 	}
 	d.names = &nameLogins{o.Names, o.Sessions, o.GroupsWithScopes, o.Record, o.Logger}
 	var err error
 	if d.files, err = readFiles(); err != nil {
 		return nil, err
 	}
-	functions := template.FuncMap{
-		"labels": func(l label.Set) []fact { return factsOf(l, labelText) }, "labelLine": labelLine, "selector": selectorText, "event": timelineText, "sentence": sentence, "cause": causeText, "logevent": logEventText, "shownstatus": shownStatus,
-	}
-	if d.templates, err = newTemplates(functions); err != nil {
+	if d.locales, err = locale.New(); err != nil {
 		return nil, err
 	}
+	for _, l := range d.locales.List() {
+		if d.templates[l.Code], err = newTemplates(l); err != nil {
+			return nil, err
+		}
+	}
 	return d, d.route()
+}
+
+// functions returns the functions that templates can call, beside those of [display.Functions].
+func functions(l *locale.Locale) template.FuncMap {
+	return template.FuncMap{
+		"labels": func(l label.Set) []fact { return factsOf(l, labelText) }, "labelLine": labelLine, "selector": selectorText, "event": func(what string) string { return timelineText(l, what) }, "sentence": sentence, "cause": func(c surveys.Cause) string { return causeText(l, c) }, "logevent": func(event string) string { return logEventText(l, event) }, "shownstatus": shownStatus,
+	}
 }
 
 // pages returns all pages, in the order of the navigation.
@@ -308,11 +319,11 @@ func tokenPages() []*page {
 // route fills the table of patterns.
 func (d *Dashboard) route() error {
 	for _, p := range pages() {
-		if d.templates[p.name] == nil {
+		if d.templates["en"][p.name] == nil {
 			return fmt.Errorf("dashboard: page %s has no template", p.name)
 		}
 		if p.nav != "" {
-			d.nav = append(d.nav, navItem{Text: p.nav, path: p.path, scopes: p.scopes})
+			d.nav = append(d.nav, navItem{text: p.nav, path: p.path, scopes: p.scopes})
 		}
 		d.routes["GET "+exact(p.path)] = d.withSession(p.scopes, d.page(p))
 		if len(p.live) > 0 {
@@ -339,6 +350,7 @@ func (d *Dashboard) route() error {
 	d.routes["GET "+namePath+"/callback"] = d.withoutSession(d.names.finish)
 	d.routes["POST /logout"] = d.withoutSession(d.logout)
 	d.routes["POST /theme"] = d.withoutSession(d.changeTheme)
+	d.routes["POST /language"] = d.withoutSession(d.changeLanguage)
 	d.routes["GET /assets/{file}"] = http.HandlerFunc(d.files.serve)
 	return nil
 }
@@ -359,7 +371,7 @@ func (d *Dashboard) Routes() map[string]http.Handler { return d.routes }
 func (d *Dashboard) withoutSession(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setSecurityHeaders(w.Header())
-		v := &visit{&caller{api: d.API, browser: r, id: w.Header().Get(requestID)}, d, r}
+		v := &visit{&caller{Locale: d.localeOf(r), api: d.API, browser: r, id: w.Header().Get(requestID)}, d, r}
 		err := d.origins.Check(r)
 		if err == nil {
 			err = h(v, w)
@@ -381,7 +393,7 @@ func (d *Dashboard) withSession(oneOf []operators.Scope, h handler) http.Handler
 			return err
 		}
 		if !v.May(oneOf...) {
-			return &problem{Status: http.StatusForbidden, Detail: "this page requires a token with the scope " + scopeWords(oneOf)}
+			return &problem{Status: http.StatusForbidden, Detail: v.T("this page requires a token with the scope %s", v.scopeWords(oneOf))}
 		}
 		return h(v, w)
 	})

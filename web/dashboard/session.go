@@ -3,11 +3,14 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"weir/web/auth"
 	"weir/web/openid"
+
+	"weir/web/dashboard/locale"
 )
 
 // loginPage asks for a token, or reports that none is needed.
@@ -99,12 +102,24 @@ func (d *Dashboard) logout(v *visit, w http.ResponseWriter) error {
 // changeTheme stores light or dark; any other value follows the system.
 func (d *Dashboard) changeTheme(v *visit, w http.ResponseWriter) error {
 	v.r.Body = http.MaxBytesReader(w, v.r.Body, maxForm)
-	life := themeLife
+	life := choiceLife
 	theme := themeOf(v.r.PostFormValue("theme"))
 	if theme == "" {
 		life = -time.Second
 	}
 	http.SetCookie(w, v.cookie(themeCookie, theme, life))
+	d.redirect(w, localPath(v.r.PostFormValue("back")))
+	return nil
+}
+
+// changeLanguage stores a language; any other value follows the browser.
+func (d *Dashboard) changeLanguage(v *visit, w http.ResponseWriter) error {
+	v.r.Body = http.MaxBytesReader(w, v.r.Body, maxForm)
+	life, code := choiceLife, v.r.PostFormValue("language")
+	if !slices.ContainsFunc(v.Languages(), func(l *locale.Locale) bool { return l.Code == code }) {
+		life, code = -time.Second, ""
+	}
+	http.SetCookie(w, v.cookie(localeCookie, code, life))
 	d.redirect(w, localPath(v.r.PostFormValue("back")))
 	return nil
 }

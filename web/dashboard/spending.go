@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"weir/people"
-	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 	peopleapi "weir/web/people"
 )
 
@@ -49,11 +49,11 @@ func (r spendingRow) Amount() string { return r.amount.String() }
 type priceView struct{ peopleapi.PriceView }
 
 // Reserves returns the minutes of a call that its claim reserves.
-func (p priceView) Reserves() string {
+func (p priceView) Reserves(l *locale.Locale) string {
 	if p.PerMinute == "" {
 		return noLimit
 	}
-	return display.Number(max(1, p.Minutes))
+	return l.Number(max(1, p.Minutes))
 }
 
 func priceEditLink(channel string) string {
@@ -78,7 +78,7 @@ func loadSpending(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.Limits = slices.DeleteFunc(limits, func(l limitView) bool { return len(l.Money()) == 0 })
+	d.Limits = slices.DeleteFunc(limits, func(l limitView) bool { return len(l.Money(v.Locale)) == 0 })
 	if err := d.readPrices(v.caller); err != nil {
 		return nil, err
 	}
@@ -171,11 +171,11 @@ type priceForm struct {
 }
 
 // Prefixes returns how many prefixes have prices of their own; empty: none.
-func (f *priceForm) Prefixes() string {
+func (f *priceForm) Prefixes(l *locale.Locale) string {
 	if len(f.prefixes) == 0 {
 		return ""
 	}
-	return display.Plural(int64(len(f.prefixes)), "prefix", "prefixes")
+	return l.T("%d prefixes", len(f.prefixes))
 }
 
 func (f *priceForm) content() *content {
@@ -279,7 +279,7 @@ func askDeletePrice(v *visit) (*question, error) {
 		}
 	}
 	if n := len(p.Prefixes); n > 0 {
-		facts = append(facts, fact{"Prefixes", display.Number(n)})
+		facts = append(facts, fact{"Prefixes", v.Number(n)})
 	}
 	return &question{
 		title: "Delete the price of channel " + channel, Button: "Delete", Danger: true, back: priceEditLink(channel), crumbs: spendingCrumbs(crumb{Text: "Price of " + channel, Link: priceEditLink(channel)}, crumb{Text: "Delete"}),

@@ -15,23 +15,24 @@ import (
 	"weir/surveys"
 	"weir/surveys/calendar"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 	surveyapi "weir/web/surveys"
 )
 
 // causeText describes why a survey stops or is done.
-func causeText(c surveys.Cause) string {
+func causeText(l *locale.Locale, c surveys.Cause) string {
 	texts := map[surveys.Cause]string{
 		surveys.Exhausted: "finished: everyone was contacted", surveys.Reached: "finished: the target is reached",
 		surveys.WindowOver: "finished: the last window has closed", surveys.ByUser: "stopped by a user",
 		surveys.BudgetSpent: "finished: its budget is spent",
 	}
-	return cmp.Or(texts[c], display.Words(c))
+	return cmp.Or(texts[c], l.Word(string(c)))
 }
 
 // logEventText describes an event of a survey's log.
-func logEventText(event string) string {
+func logEventText(l *locale.Locale, event string) string {
 	texts := map[string]string{"enqueued": "queued", string(surveys.ContactAccepted): "sent to provider", string(surveys.ContactEnded): "finished"}
-	return cmp.Or(texts[event], display.Words(event))
+	return cmp.Or(texts[event], l.Word(string(event)))
 }
 
 // maxRecent is how many log entries a survey's own page shows.
@@ -109,7 +110,7 @@ func loadSurvey(v *visit) (*content, error) {
 	}
 	// A stored schedule may no longer be valid, for instance if this release has no such zone.
 	if schedule, wrong := s.Schedule.Compile(); len(wrong) == 0 {
-		d.Calendar = calendarOf(s.Schedule, schedule, v.Now())
+		d.Calendar = calendarOf(v.Locale, s.Schedule, schedule, v.Now())
 	}
 	var log surveyapi.SurveyLogList
 	if err := v.get(apiPath("v1", "surveys", s.Survey, "log"), url.Values{"limit": {strconv.Itoa(maxRecent)}}, &log); err != nil {
@@ -124,7 +125,7 @@ func loadSurvey(v *visit) (*content, error) {
 		moved = d.Log[0].At // newest first
 	}
 	d.WhyView = whyOf(s.WhyCode, s.Why, moved, v.Now())
-	d.BrakeView = brakeOf(s.Brake, countOf(stats), s.Braked)
+	d.BrakeView = brakeOf(v.Locale, s.Brake, countOf(stats), s.Braked)
 	return &content{title: "Survey " + s.Survey, crumbs: surveyCrumbs(s.Survey), data: d}, nil
 }
 
@@ -138,7 +139,7 @@ func countOf(stats *surveyapi.StatsView) *weir.BrakeFigures {
 
 // addStats builds the charts of the statistics.
 func (d *surveyData) addStats(v *visit, s *surveyapi.StatsView) {
-	d.Funnel, d.Others = funnelOf(s)
+	d.Funnel, d.Others = funnelOf(v.Locale, s)
 	link := v.Link("/surveys", s.Survey, "respondents")
 	var rows []display.Row
 	for _, x := range surveys.Dispositions() {
@@ -147,15 +148,15 @@ func (d *surveyData) addStats(v *visit, s *surveyapi.StatsView) {
 			Link: link + "?" + url.Values{"disposition": {string(x)}}.Encode(),
 		})
 	}
-	d.Dispositions = display.Rows(float64(s.Respondents), rows)
-	d.Attempts = attemptsOf(s.Attempts)
+	d.Dispositions = display.Rows(v.Locale, float64(s.Respondents), rows)
+	d.Attempts = attemptsOf(v.Locale, s.Attempts)
 	for _, q := range s.Quotas {
 		full := q.Counted >= q.Quota
 		class := "c1"
 		if full {
 			class = "c3"
 		}
-		where := whereText(q.Where)
+		where := whereText(v.Locale, q.Where)
 		d.OverQuota = d.OverQuota || q.Counted > q.Quota
 		d.Buckets = append(d.Buckets, bucketRow{where, q, display.Bar{
 			Title: where, Whole: float64(q.Quota), Segments: []display.Segment{{Name: "counted", Class: class, Value: float64(q.Counted)}},
@@ -166,7 +167,7 @@ func (d *surveyData) addStats(v *visit, s *surveyapi.StatsView) {
 // funnelOf counts how many respondents reached at least each step. Respondents who
 // were ineligible, were rejected by a full quota or refused may have been at any
 // step, so they are counted apart.
-func funnelOf(s *surveyapi.StatsView) (rows []display.Row, apart int) {
+func funnelOf(l *locale.Locale, s *surveyapi.StatsView) (rows []display.Row, apart int) {
 	beside := []surveys.Disposition{surveys.Ineligible, surveys.RejectedQuota, surveys.Refused}
 	for _, d := range beside {
 		apart += s.Dispositions[d]
@@ -181,7 +182,7 @@ func funnelOf(s *surveyapi.StatsView) (rows []display.Row, apart int) {
 		return n
 	}
 	all := float64(s.Respondents)
-	return display.Rows(max(1, all), []display.Row{
+	return display.Rows(l, max(1, all), []display.Row{
 		{Name: "in the survey", Class: "c8", Value: all},
 		{Name: "queued", Class: "c5", Value: reached(surveys.Queued)},
 		{Name: "contacted", Class: "c1", Value: reached(surveys.Contacted)},
@@ -209,17 +210,17 @@ func dispositionClass(d surveys.Disposition) string {
 }
 
 // attemptsOf groups attempts by mode.
-func attemptsOf(list []surveyapi.AttemptsView) []attemptRows {
+func attemptsOf(l *locale.Locale, list []surveyapi.AttemptsView) []attemptRows {
 	var out []attemptRows
 	for _, mode := range surveys.Modes() {
 		var rows []display.Row
 		for _, a := range list {
 			if a.Mode == mode {
-				rows = append(rows, display.Row{Name: display.Words(a.Outcome), Value: float64(a.Count), Class: outcomeClass(a.Outcome)})
+				rows = append(rows, display.Row{Name: l.Word(string(a.Outcome)), Value: float64(a.Count), Class: outcomeClass(a.Outcome)})
 			}
 		}
 		if len(rows) > 0 {
-			out = append(out, attemptRows{mode, display.Rows(0, rows)})
+			out = append(out, attemptRows{mode, display.Rows(l, 0, rows)})
 		}
 	}
 	return out
@@ -237,10 +238,10 @@ func outcomeClass(o weir.Outcome) string {
 }
 
 // whereText describes in words the respondents of a bucket.
-func whereText(where map[string]surveys.Match) string {
+func whereText(l *locale.Locale, where map[string]surveys.Match) string {
 	var parts []string
 	for name, m := range where {
-		parts = append(parts, display.Words(name)+" "+matchText(m))
+		parts = append(parts, l.Word(string(name))+" "+matchText(m))
 	}
 	// A map has no order, and a page that refreshes must not change its texts.
 	slices.Sort(parts)
@@ -297,7 +298,7 @@ func askSurvey(about question, counts ...statusCount) func(*visit) (*question, e
 			for _, status := range c.of {
 				n += stats.Statuses[status]
 			}
-			q.Facts = append(q.Facts, fact{c.name, display.Number(n)})
+			q.Facts = append(q.Facts, fact{c.name, v.Number(n)})
 		}
 		return &q, nil
 	}
@@ -315,7 +316,7 @@ func aboutSurvey(c *caller, name string, q *question) (s surveyapi.SurveyView, s
 	if stats == nil {
 		return s, &surveyapi.StatsView{}, nil
 	}
-	q.Facts = []fact{{"Respondents", display.Number(stats.Respondents)}}
+	q.Facts = []fact{{"Respondents", c.Number(stats.Respondents)}}
 	return s, stats, nil
 }
 
@@ -328,7 +329,7 @@ func (c *launchCheck) ManyQuestionnaires() bool {
 }
 
 // Assumes returns what the forecast assumes.
-func (c *launchCheck) Assumes() string {
+func (c *launchCheck) Assumes(l *locale.Locale) string {
 	if c.Forecast == nil {
 		return ""
 	}
@@ -337,31 +338,31 @@ func (c *launchCheck) Assumes() string {
 		bound = "channel " + c.Forecast.Bound
 	}
 	return fmt.Sprintf("The forecast assumes that everybody answers the first attempt, that a contact takes about two minutes, and that no other survey uses the channels. It counts %s; %s takes the longest.",
-		display.Plural(int64(c.Forecast.Contacts), "respondent", "respondents"), bound)
+		l.T("%d respondents", c.Forecast.Contacts), bound)
 }
 
 // facts returns how many respondents each mode is for, who is missing a value, and the forecast.
-func (c *launchCheck) facts(schedule *calendar.Schedule) (list []fact) {
+func (c *launchCheck) facts(l *locale.Locale, schedule *calendar.Schedule) (list []fact) {
 	for _, m := range c.Modes {
 		var texts []string
 		if m.First > 0 || m.Later == 0 {
-			texts = append(texts, "about "+display.Number(m.First)+" first")
+			texts = append(texts, "about "+l.Number(m.First)+" first")
 		}
 		if m.Later > 0 {
-			texts = append(texts, "up to "+display.Number(m.Later)+" later")
+			texts = append(texts, "up to "+l.Number(m.Later)+" later")
 		}
 		list = append(list, fact{"Respondents by " + string(m.Mode), strings.Join(texts, ", ")})
 	}
 	if c.Missing > 0 {
-		list = append(list, fact{"Missing a value used in the texts", display.Number(c.Missing)})
+		list = append(list, fact{"Missing a value used in the texts", l.Number(c.Missing)})
 	}
 	if c.Partial {
-		list = append(list, fact{"Checked", "the first " + display.Number(c.Respondents) + "; the launch checks all"})
+		list = append(list, fact{"Checked", "the first " + l.Number(c.Respondents) + "; the launch checks all"})
 	}
 	if b := c.Budget; b != nil {
 		text := b.Left + " of " + b.Money + " " + b.Currency + " are left"
 		if b.Attempts != nil {
-			text += ", which pays for about " + display.Plural(*b.Attempts, "attempt", "attempts") + " at " + b.PerAttempt + " " + b.Currency
+			text += ", which pays for about " + l.T("%d attempts", *b.Attempts) + " at " + b.PerAttempt + " " + b.Currency
 		}
 		list = append(list, fact{"Budget", text})
 	}
@@ -391,9 +392,9 @@ func askLaunch(v *visit) (*question, error) {
 	}
 	schedule, wrong := s.Schedule.Compile()
 	if len(wrong) == 0 {
-		q.Facts = append(q.Facts, fact{"Window", calendarOf(s.Schedule, schedule, v.Now()).Next})
+		q.Facts = append(q.Facts, fact{"Window", calendarOf(v.Locale, s.Schedule, schedule, v.Now()).Next})
 	}
-	q.Facts = append(q.Facts, targetFacts(s.Definition)...)
+	q.Facts = append(q.Facts, targetFacts(v.Locale, s.Definition)...)
 	if s.State != surveys.Draft {
 		return q, nil // a launch that is repeated changes nothing
 	}
@@ -401,7 +402,7 @@ func askLaunch(v *visit) (*question, error) {
 	if err := v.get(apiPath("v1", "surveys", s.Survey, "launch-check"), nil, &q.Check.LaunchCheckView); err != nil {
 		return nil, err
 	}
-	q.Facts = append(q.Facts, q.Check.facts(schedule)...)
+	q.Facts = append(q.Facts, q.Check.facts(v.Locale, schedule)...)
 	if n := q.Check.Missing; n > 0 && n < q.Check.Respondents {
 		q.Fields = []field{{Name: "skip", Label: "Launch all the same, and do not contact respondents who are missing a value unless they are corrected before their turn", Type: "checkbox"}}
 	}
@@ -409,16 +410,16 @@ func askLaunch(v *visit) (*question, error) {
 }
 
 // targetFacts returns how many respondents a survey needs, and when it ends at the latest.
-func targetFacts(d surveys.Definition) []fact {
+func targetFacts(l *locale.Locale, d surveys.Definition) []fact {
 	plan, wrong := d.Compile(surveys.Defaults{})
 	if len(wrong) > 0 {
 		return nil // the check reports it
 	}
 	var facts []fact
 	if target := plan.Target(); target > 0 {
-		text := display.Number(target)
+		text := l.Number(target)
 		if rate := d.InitialSuccessRate; rate != nil && *rate > 0 {
-			text += fmt.Sprintf("; about %s respondents are needed if %s succeed", display.Number(plan.BatchSize(surveys.Tally{})), display.Percent(*rate, 1))
+			text += fmt.Sprintf("; about %s respondents are needed if %s succeed", l.Number(plan.BatchSize(surveys.Tally{})), locale.Percent(*rate, 1))
 		}
 		facts = append(facts, fact{"Target", text})
 	}

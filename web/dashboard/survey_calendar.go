@@ -10,6 +10,7 @@ import (
 
 	"weir/surveys/calendar"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 const (
@@ -40,11 +41,11 @@ type calendarDay struct {
 	Bar   template.HTML
 }
 
-func calendarOf(spec calendar.ScheduleSpec, s *calendar.Schedule, now time.Time) *scheduleCalendar {
+func calendarOf(l *locale.Locale, spec calendar.ScheduleSpec, s *calendar.Schedule, now time.Time) *scheduleCalendar {
 	local := now.In(s.Zone())
 	c := &scheduleCalendar{
 		Zone: spec.TimeZone, Clock: local.Format(localForm), From: spec.StartDate, To: spec.EndDate,
-		Open: s.Contains(now), Next: nextOpening(s, now), ClockChange: clockChange(local),
+		Open: s.Contains(now), Next: nextOpening(s, now), ClockChange: clockChange(l, local),
 	}
 	days := spec.BlockedDays
 	slices.Sort(days)
@@ -80,7 +81,7 @@ func nextOpening(s *calendar.Schedule, now time.Time) string {
 }
 
 // clockChange describes a clock change within clockChangeAhead.
-func clockChange(local time.Time) string {
+func clockChange(l *locale.Locale, local time.Time) string {
 	// The end is zero in a zone whose clocks do not change any more.
 	_, end := local.ZoneBounds()
 	if end.IsZero() || end.Sub(local) > clockChangeAhead {
@@ -96,9 +97,9 @@ func clockChange(local time.Time) string {
 	at := end.In(time.FixedZone("", before)).Format(localForm)
 	moved := time.Duration(after-before) * time.Second
 	if moved > 0 {
-		return fmt.Sprintf("Clocks go forward by %s on %s. A window that begins in the skipped time opens at its end.", display.Span(moved), at)
+		return fmt.Sprintf("Clocks go forward by %s on %s. A window that begins in the skipped time opens at its end.", l.Span(moved), at)
 	}
-	return fmt.Sprintf("Clocks go back by %s on %s. Of the repeated time, only the first pass counts.", display.Span(-moved), at)
+	return fmt.Sprintf("Clocks go back by %s on %s. Of the repeated time, only the first pass counts.", l.Span(-moved), at)
 }
 
 // dayOf draws the windows of a date.

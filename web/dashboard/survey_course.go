@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 	surveyapi "weir/web/surveys"
 )
 
@@ -26,12 +27,12 @@ type passedRow struct {
 
 // AnsweredShare returns the share of the started respondents who answered.
 func (r passedRow) AnsweredShare() string {
-	return display.Percent(float64(r.Answered), float64(r.Started))
+	return locale.Percent(float64(r.Answered), float64(r.Started))
 }
 
 // CompletedShare returns the share of the started respondents who completed the interview.
 func (r passedRow) CompletedShare() string {
-	return display.Percent(float64(r.Completed), float64(r.Started))
+	return locale.Percent(float64(r.Completed), float64(r.Started))
 }
 
 // readCourse returns nil if the course is not known: the definition is no longer valid.
@@ -42,12 +43,12 @@ func readCourse(c *caller, known *cache[*courseData], name string) (*courseData,
 		if status, _ := statusOf(err); err != nil && (status == http.StatusNotFound || status == http.StatusUnprocessableEntity) {
 			return nil, nil
 		}
-		return courseOf(&v), err
+		return courseOf(c.Locale, &v), err
 	})
 }
 
-func courseOf(v *surveyapi.CourseView) *courseData {
-	d := &courseData{Zone: v.TimeZone, Days: dayChart(v), Answers: display.Heat{Title: "Answers by weekday and hour", Unit: "respondents"}}
+func courseOf(l *locale.Locale, v *surveyapi.CourseView) *courseData {
+	d := &courseData{Zone: v.TimeZone, Days: dayChart(l, v), Answers: display.Heat{Title: "Answers by weekday and hour", Unit: "respondents"}}
 	if v.Forecast != nil {
 		d.EndsAt = v.Forecast.EndsAt
 	}
@@ -56,7 +57,7 @@ func courseOf(v *surveyapi.CourseView) *courseData {
 	}
 	for _, a := range v.Arms {
 		if len(v.Arms) > 1 {
-			d.Arms = append(d.Arms, passedRow{display.Number(a.Arm) + " " + a.Questionnaire, a.Started, a.Answered, a.Completed})
+			d.Arms = append(d.Arms, passedRow{l.Number(a.Arm) + " " + a.Questionnaire, a.Started, a.Answered, a.Completed})
 		}
 	}
 	for i, name := range weekdayNames() {
@@ -74,7 +75,7 @@ func courseOf(v *surveyapi.CourseView) *courseData {
 // weekdayNames returns the short names of the days, from Monday.
 func weekdayNames() []string { return []string{"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"} }
 
-func dayChart(v *surveyapi.CourseView) display.DayChart {
+func dayChart(l *locale.Locale, v *surveyapi.CourseView) display.DayChart {
 	started, completed := display.Series{Name: "started", Class: "c1"}, display.Series{Name: "completed", Class: "c3"}
 	expected := display.Series{Name: "expected to start", Class: "c2", Kind: display.Line}
 	c := display.DayChart{Title: "Respondents by day", Unit: "respondents"}

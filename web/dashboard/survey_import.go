@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"weir/surveys/respondents"
-	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 	surveyapi "weir/web/surveys"
 )
 
@@ -127,10 +127,10 @@ func (f *respondentFile) send(post fileRequest, _ []column, rows []*fileRow) err
 	return nil
 }
 
-func (f *respondentFile) outcome() (figures []fileFigure, text string) {
-	text = display.Plural(int64(f.added), "respondent was added", "respondents were added")
+func (f *respondentFile) outcome(l *locale.Locale) (figures []fileFigure, text string) {
+	text = l.T("%d respondents were added", f.added)
 	if f.updated > 0 {
-		text += ", " + display.Plural(int64(f.updated), "was updated", "were updated")
+		text += ", " + l.T("%d were updated", f.updated)
 	}
 	return []fileFigure{{"added", "Added", f.added}, {"updated", "Updated", f.updated}, {"unchanged", "Already there", f.unchanged}}, text + "."
 }

@@ -13,6 +13,7 @@ import (
 	"weir/surveys"
 	"weir/surveys/calendar"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 	surveyapi "weir/web/surveys"
 )
 
@@ -68,7 +69,7 @@ type planDay struct {
 }
 
 // Share returns which share of the room is taken.
-func (d planDay) Share() string { return display.Percent(float64(d.Load), float64(d.Room)) }
+func (d planDay) Share() string { return locale.Percent(float64(d.Load), float64(d.Room)) }
 
 // Over reports whether more is expected than the channel can do within the windows.
 func (d planDay) Over() bool { return d.Room > 0 && float64(d.Load) > 1.005*float64(d.Room) }
@@ -111,7 +112,7 @@ func readPlan(c *caller, now time.Time) (*surveyPlan, error) {
 			known = append(known, p)
 		}
 	}
-	plan.arrange(known, capacity, now)
+	plan.arrange(c.Locale, known, capacity, now)
 	return plan, nil
 }
 
@@ -159,7 +160,7 @@ func readPlanned(c *caller, now time.Time) (list []surveyapi.SurveySummary, more
 }
 
 // arrange lays the surveys out over their channels.
-func (p *surveyPlan) arrange(list []plannedSurvey, capacity map[string]int, now time.Time) {
+func (p *surveyPlan) arrange(l *locale.Locale, list []plannedSurvey, capacity map[string]int, now time.Time) {
 	first, last := planDays(now)
 	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
 		p.Days = append(p.Days, day)
@@ -192,9 +193,9 @@ func (p *surveyPlan) arrange(list []plannedSurvey, capacity map[string]int, now 
 				r.Table = append(r.Table, d)
 			}
 		}
-		p.draw(r, now)
+		p.draw(l, r, now)
 	}
-	p.Heading = p.heading(now)
+	p.Heading = p.heading(l, now)
 }
 
 func channelsOf(c *surveyapi.CourseView) (list []string) {
@@ -285,7 +286,7 @@ func (r *planRow) day(i int, date, now time.Time) planDay {
 // place returns where an instant is, in days from the first.
 func (p *surveyPlan) place(at time.Time) float64 { return at.Sub(p.Days[0]).Hours() / 24 }
 
-func (p *surveyPlan) draw(r *planRow, now time.Time) {
+func (p *surveyPlan) draw(l *locale.Locale, r *planRow, now time.Time) {
 	for _, s := range r.Surveys {
 		plan := display.Plan{Title: s.Survey + " on " + r.Channel, Days: len(p.Days), Now: p.place(now), Class: stateClass(s.State)}
 		for _, cell := range s.Days {
@@ -295,14 +296,14 @@ func (p *surveyPlan) draw(r *planRow, now time.Time) {
 				plan.Bars = append(plan.Bars, bar)
 			}
 		}
-		s.Bar = plan.SVG()
+		s.Bar = plan.SVG(l)
 	}
 	marks := display.Plan{Title: "More than " + r.Channel + " can do", Days: len(p.Days), Now: p.place(now)}
 	for _, d := range r.Over {
 		marks.Marked = append(marks.Marked, int(p.place(d.Date)))
 	}
 	if len(r.Over) > 0 {
-		r.Marks = marks.SVG()
+		r.Marks = marks.SVG(l)
 	}
 }
 
@@ -331,12 +332,12 @@ func stateClass(s surveys.State) string {
 	}
 }
 
-func (p *surveyPlan) heading(now time.Time) template.HTML {
+func (p *surveyPlan) heading(l *locale.Locale, now time.Time) template.HTML {
 	plan := display.Plan{Title: fmt.Sprintf("Days from %s to %s", p.Days[0].Format("2 Jan"), p.Days[len(p.Days)-1].Format("2 Jan")), Days: len(p.Days), Now: p.place(now)}
 	for i, day := range p.Days {
 		if day.Weekday() == time.Monday {
 			plan.Labels = append(plan.Labels, display.PlanLabel{Day: i, Text: day.Format("2 Jan")})
 		}
 	}
-	return plan.SVG()
+	return plan.SVG(l)
 }

@@ -9,7 +9,6 @@ import (
 
 	"weir/operators"
 	"weir/surveys"
-	"weir/web/dashboard/display"
 	surveyapi "weir/web/surveys"
 )
 
@@ -132,7 +131,7 @@ func loadRespondent(v *visit) (*content, error) {
 		count int
 	}{{surveys.IVR, a.IVR}, {surveys.SMS, a.SMS}, {surveys.MobileWeb, a.MobileWeb}, {surveys.CATI, a.CATI}} {
 		if m.count > 0 {
-			d.AttemptsByMode = append(d.AttemptsByMode, fact{string(m.mode), display.Number(m.count)})
+			d.AttemptsByMode = append(d.AttemptsByMode, fact{string(m.mode), v.Number(m.count)})
 		}
 	}
 	crumbs := surveyCrumbs(name, crumb{Text: "Respondents", Link: surveyLink(name) + "/respondents"}, crumb{Text: d.ID})

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"weir/web/api"
-	"weir/web/dashboard/display"
 )
 
 const webhooksPath = "/webhooks"
@@ -132,7 +131,7 @@ func replayWebhook(v *visit) (*done, error) {
 	if err := v.call(http.MethodPost, apiPath("v1", "webhooks", id, "replay"), body, &out); err != nil {
 		return nil, err
 	}
-	text := display.Plural(int64(out.Replayed), "event is", "events are") + " sent again."
+	text := v.T("%d events are", out.Replayed) + " sent again."
 	// A page has to be answered soon, so that the rest is left to another request.
 	if out.More {
 		text += " There are more: repeat the action."
@@ -160,7 +159,7 @@ func testWebhook(v *visit) (*done, error) {
 	if d.Result == "delivered" {
 		return &done{text: "The test event was delivered.", to: webhookLink(id)}, nil
 	}
-	text := display.Words(d.Error)
+	text := v.Word(string(d.Error))
 	if d.Error == "status" {
 		text = fmt.Sprintf("HTTP %d", d.Status)
 	}

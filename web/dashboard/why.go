@@ -7,6 +7,7 @@ import (
 
 	"weir/operators"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 // whyView is why something waits, as a page shows it.
@@ -35,7 +36,7 @@ func sentence(limit int, text string) template.HTML {
 		if c.At.IsZero() {
 			template.HTMLEscape(&b, []byte(c.Text))
 		} else {
-			b.WriteString(string(display.Instant(c.At)))
+			b.WriteString(string(locale.Instant(c.At)))
 		}
 	}
 	return template.HTML(b.String()) //nolint:gosec // escaped above
