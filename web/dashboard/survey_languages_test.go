@@ -18,7 +18,7 @@ func TestSurvey_PagesAreInTheLanguageOfTheReader(t *testing.T) {
 			"/surveys/flu/launch":      {"Lanzar la encuesta flu</h1>", "Cuenta con 3 encuestados; lo que más tarda es el canal texts.", "502; hacen falta unos 5.020 encuestados si el 10 % tiene éxito", " 2099-12-30 20:00 America/Mexico_City"},
 			"/surveys/_new":            {"<h1>Nueva encuesta</h1>", "> Lunes</label>", `aria-label="Martes 09:00"`, "Llamadas (ivr)", "en este orden", "<code>{{first_name}}</code> inserta"},
 			"/surveys/flu/respondents": {"Encuestados de flu", `<option value="interim partial">`, "Situación"},
-			"/surveys/flu/import":      {"Importar encuestados de flu", "La primera línea nombra las columnas"},
+			"/surveys/flu/import":      {"Importar encuestados de flu", "La primera línea nombra"},
 			"/surveys/_calendar":       {"Calendario de encuestas", "<caption>La carga es"},
 		},
 		"fr": {
