@@ -6,6 +6,7 @@ import (
 
 	"weir/web/api"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 const (
@@ -25,13 +26,13 @@ func readHours(c *caller, known *cache[*hoursData], channel string) (*hoursData,
 		begin := now.Truncate(24*time.Hour).AddDate(0, 0, 1-hoursDays)
 		var v api.HoursView
 		err := c.get(apiPath("v1", "channels", channel, "hours"), url.Values{"since": {begin.Format(time.RFC3339)}}, &v)
-		return hoursOf(&v, begin, now), err
+		return hoursOf(c.Locale, &v, begin, now), err
 	})
 }
 
 // hoursOf makes the maps of hours since a midnight. A weekly value is the mean over the hours
 // since the first known one: before it, the channel may not have existed.
-func hoursOf(v *api.HoursView, begin, now time.Time) *hoursData {
+func hoursOf(l *locale.Locale, v *api.HoursView, begin, now time.Time) *hoursData {
 	d := &hoursData{
 		Weekly: display.Heat{Title: "Utilization by weekday and hour", Unit: "mean of four weeks, in UTC", Percent: true, Full: 1},
 		Recent: display.Heat{Title: "Utilization of the last 14 days", Unit: "in UTC", Percent: true, Full: 1},
@@ -56,7 +57,7 @@ func hoursOf(v *api.HoursView, begin, now time.Time) *hoursData {
 		row := &d.Recent.Rows[len(d.Recent.Rows)-1]
 		row.Values = append(row.Values, used[at])
 	}
-	for i, name := range weekdayNames() {
+	for i, name := range weekdayNames(l) {
 		row := display.HeatRow{Name: name}
 		for k := range sums[i] {
 			row.Values = append(row.Values, sums[i][k]/max(1, counts[i][k]))

@@ -200,22 +200,22 @@ func surveyPages() []*page {
 		{
 			name: "survey", path: one, scopes: reader, load: loadSurvey, live: []string{"state", "figures", "brake", "skipped", "people", "course", "calendar", "recent"},
 			actions: []action{
-				{path: one + "/launch", scopes: admin, ask: askLaunch, run: surveyStep(surveys.Launch, "is launched")},
-				{path: one + "/pause", scopes: admin, run: surveyStep(surveys.Pause, "is paused"), ask: askSurvey(question{
-					Button: "Pause", Text: "No respondents are started or retried until the survey is resumed. Queued contacts are canceled; contacts in flight continue, and answers are recorded.",
+				{path: one + "/launch", scopes: admin, ask: askLaunch, run: surveyStep(surveys.Launch, "Survey %s is launched.")},
+				{path: one + "/pause", scopes: admin, run: surveyStep(surveys.Pause, "Survey %s is paused."), ask: askSurvey(asking{
+					title: "Pause survey %s", button: "Pause", text: "No respondents are started or retried until the survey is resumed. Queued contacts are canceled; contacts in flight continue, and answers are recorded.",
 				}, statusCount{"Active now", []surveys.Status{surveys.Active}})},
-				{path: one + "/resume", scopes: admin, run: surveyStep(surveys.Resume, "is resumed"), ask: askSurvey(question{
-					Button: "Resume", Text: "The survey continues where it stopped, as soon as a window is open.",
+				{path: one + "/resume", scopes: admin, run: surveyStep(surveys.Resume, "Survey %s is resumed."), ask: askSurvey(asking{
+					title: "Resume survey %s", button: "Resume", text: "The survey continues where it stopped, as soon as a window is open.",
 				}, statusCount{"Not started yet", []surveys.Status{surveys.Pending}}, statusCount{"Active", []surveys.Status{surveys.Active}})},
-				{path: one + "/lock", scopes: admin, run: surveyStep(surveys.Lock, "is locked"), ask: askSurvey(question{
-					Button: "Lock", Text: "The survey cannot be paused, stopped, changed or deleted until it is unlocked. It ends by itself all the same.",
+				{path: one + "/lock", scopes: admin, run: surveyStep(surveys.Lock, "Survey %s is locked."), ask: askSurvey(asking{
+					title: "Lock survey %s", button: "Lock", text: "The survey cannot be paused, stopped, changed or deleted until it is unlocked. It ends by itself all the same.",
 				})},
-				{path: one + "/unlock", scopes: admin, run: surveyStep(surveys.Unlock, "is unlocked"), ask: askSurvey(question{
-					Button: "Unlock", Text: "The survey can be paused, stopped, changed and deleted again.",
+				{path: one + "/unlock", scopes: admin, run: surveyStep(surveys.Unlock, "Survey %s is unlocked."), ask: askSurvey(asking{
+					title: "Unlock survey %s", button: "Unlock", text: "The survey can be paused, stopped, changed and deleted again.",
 				})},
-				{path: one + "/stop", scopes: admin, run: surveyStep(surveys.Stop, "is stopping"), ask: askSurvey(question{
-					Button: "Stop", Danger: true,
-					Text: "This cannot be undone. Queued contacts are canceled, providers are asked to cancel contacts in flight, and respondents who are not done end as canceled. Results are kept.",
+				{path: one + "/stop", scopes: admin, run: surveyStep(surveys.Stop, "Survey %s is stopping."), ask: askSurvey(asking{
+					title: "Stop survey %s", button: "Stop", danger: true,
+					text: "This cannot be undone. Queued contacts are canceled, providers are asked to cancel contacts in flight, and respondents who are not done end as canceled. Results are kept.",
 				}, statusCount{"Will be canceled", []surveys.Status{surveys.Active, surveys.Pending}}, statusCount{"Being contacted now", []surveys.Status{surveys.Active}})},
 			},
 			files: map[string]handler{one + "/results.csv": surveyFile("results.csv"), one + "/log.csv": surveyFile("log.csv")},
@@ -224,11 +224,11 @@ func surveyPages() []*page {
 		{
 			name: "survey_respondent", path: one + "/respondents/{id}", scopes: reader, load: loadRespondent, live: []string{"respondent"},
 			actions: []action{
-				{path: one + "/respondents/{id}/stop", scopes: admin, run: stopRespondent, ask: askRespondent(question{
-					Button: "Stop", Danger: true, Text: "This cannot be undone. A queued contact is canceled, the provider is asked to cancel one in flight, and the respondent ends as canceled.",
+				{path: one + "/respondents/{id}/stop", scopes: admin, run: stopRespondent, ask: askRespondent(asking{
+					title: "Stop respondent %[1]s of %[2]s", button: "Stop", danger: true, text: "This cannot be undone. A queued contact is canceled, the provider is asked to cancel one in flight, and the respondent ends as canceled.",
 				})},
-				{path: one + "/respondents/{id}/remove", scopes: admin, run: removeRespondent, ask: askRespondent(question{
-					Button: "Remove", Danger: true, Text: "This cannot be undone. The number and the attributes are deleted; attempts stay in the figures and, under the id, in the log.",
+				{path: one + "/respondents/{id}/remove", scopes: admin, run: removeRespondent, ask: askRespondent(asking{
+					title: "Remove respondent %[1]s of %[2]s", button: "Remove", danger: true, text: "This cannot be undone. The number and the attributes are deleted; attempts stay in the figures and, under the id, in the log.",
 				})},
 			},
 		},

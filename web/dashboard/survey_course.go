@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/http"
+	"strconv"
 	"time"
 
 	"weir/web/dashboard/display"
@@ -48,7 +49,7 @@ func readCourse(c *caller, known *cache[*courseData], name string) (*courseData,
 }
 
 func courseOf(l *locale.Locale, v *surveyapi.CourseView) *courseData {
-	d := &courseData{Zone: v.TimeZone, Days: dayChart(l, v), Answers: display.Heat{Title: "Answers by weekday and hour", Unit: "respondents"}}
+	d := &courseData{Zone: v.TimeZone, Days: dayChart(l, v), Answers: display.Heat{Title: l.T("Answers by weekday and hour"), Unit: l.T("respondents")}}
 	if v.Forecast != nil {
 		d.EndsAt = v.Forecast.EndsAt
 	}
@@ -60,7 +61,7 @@ func courseOf(l *locale.Locale, v *surveyapi.CourseView) *courseData {
 			d.Arms = append(d.Arms, passedRow{l.Number(a.Arm) + " " + a.Questionnaire, a.Started, a.Answered, a.Completed})
 		}
 	}
-	for i, name := range weekdayNames() {
+	for i, name := range weekdayNames(l) {
 		row := display.HeatRow{Name: name}
 		if i < len(v.WeeklyHours) {
 			for _, n := range v.WeeklyHours[i] {
@@ -73,15 +74,20 @@ func courseOf(l *locale.Locale, v *surveyapi.CourseView) *courseData {
 }
 
 // weekdayNames returns the short names of the days, from Monday.
-func weekdayNames() []string { return []string{"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"} }
+func weekdayNames(l *locale.Locale) (list []string) {
+	for i := range 7 {
+		list = append(list, l.Weekday(time.Weekday((i+1)%7)))
+	}
+	return list
+}
 
 func dayChart(l *locale.Locale, v *surveyapi.CourseView) display.DayChart {
-	started, completed := display.Series{Name: "started", Class: "c1"}, display.Series{Name: "completed", Class: "c3"}
-	expected := display.Series{Name: "expected to start", Class: "c2", Kind: display.Line}
-	c := display.DayChart{Title: "Respondents by day", Unit: "respondents"}
+	started, completed := display.Series{Name: l.T("started"), Class: "c1"}, display.Series{Name: l.T("completed"), Class: "c3"}
+	expected := display.Series{Name: l.T("expected to start"), Class: "c2", Kind: display.Line}
+	c := display.DayChart{Title: l.T("Respondents by day"), Unit: l.T("respondents")}
 	for i := range v.Days {
 		day := &v.Days[i]
-		c.Days = append(c.Days, dateText(day.Date))
+		c.Days = append(c.Days, dateText(l, day.Date))
 		started.Values, completed.Values = append(started.Values, float64(day.Started)), append(completed.Values, float64(day.Completed))
 		expected.Values = append(expected.Values, day.ExpectedStarted)
 	}
@@ -93,10 +99,15 @@ func dayChart(l *locale.Locale, v *surveyapi.CourseView) display.DayChart {
 }
 
 // dateText formats a date of the API.
-func dateText(date string) string {
+func dateText(l *locale.Locale, date string) string {
 	d, err := time.Parse(time.DateOnly, date)
 	if err != nil {
 		return date
 	}
-	return d.Format("2 Jan")
+	return monthDay(l, d)
+}
+
+// monthDay formats a date without its weekday.
+func monthDay(l *locale.Locale, d time.Time) string {
+	return l.T("%[1]s %[2]s", strconv.Itoa(d.Day()), l.Month(d.Month()))
 }

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"cmp"
-	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -75,7 +74,7 @@ func (d planDay) Share() string { return locale.Percent(float64(d.Load), float64
 func (d planDay) Over() bool { return d.Room > 0 && float64(d.Load) > 1.005*float64(d.Room) }
 
 // Day formats the date.
-func (d planDay) Day() string { return d.Date.Format("Mon 2 Jan") }
+func (d planDay) Day(l *locale.Locale) string { return l.Day(d.Date) }
 
 // plannedSurvey is what the calendar knows of a survey.
 type plannedSurvey struct {
@@ -85,7 +84,7 @@ type plannedSurvey struct {
 
 func loadSurveyCalendar(v *visit) (*content, error) {
 	plan, err := v.d.planCache.get(v.rights(), func() (*surveyPlan, error) { return readPlan(v.caller, time.Now().UTC()) })
-	return &content{title: "Calendar of surveys", crumbs: []crumb{{Text: "Surveys", Link: "/surveys"}, {Text: "Calendar"}}, data: plan}, err
+	return &content{title: v.T("Calendar of surveys"), crumbs: []crumb{{Text: v.T("Surveys"), Link: "/surveys"}, {Text: v.T("Calendar")}}, data: plan}, err
 }
 
 func readPlan(c *caller, now time.Time) (*surveyPlan, error) {
@@ -288,7 +287,7 @@ func (p *surveyPlan) place(at time.Time) float64 { return at.Sub(p.Days[0]).Hour
 
 func (p *surveyPlan) draw(l *locale.Locale, r *planRow, now time.Time) {
 	for _, s := range r.Surveys {
-		plan := display.Plan{Title: s.Survey + " on " + r.Channel, Days: len(p.Days), Now: p.place(now), Class: stateClass(s.State)}
+		plan := display.Plan{Title: l.T("%[1]s on %[2]s", s.Survey, r.Channel), Days: len(p.Days), Now: p.place(now), Class: stateClass(s.State)}
 		for _, cell := range s.Days {
 			bar := display.PlanBar{Share: r.share(&cell, now)}
 			for _, w := range cell.Windows {
@@ -298,7 +297,7 @@ func (p *surveyPlan) draw(l *locale.Locale, r *planRow, now time.Time) {
 		}
 		s.Bar = plan.SVG(l)
 	}
-	marks := display.Plan{Title: "More than " + r.Channel + " can do", Days: len(p.Days), Now: p.place(now)}
+	marks := display.Plan{Title: l.T("More than %s can do", r.Channel), Days: len(p.Days), Now: p.place(now)}
 	for _, d := range r.Over {
 		marks.Marked = append(marks.Marked, int(p.place(d.Date)))
 	}
@@ -333,10 +332,10 @@ func stateClass(s surveys.State) string {
 }
 
 func (p *surveyPlan) heading(l *locale.Locale, now time.Time) template.HTML {
-	plan := display.Plan{Title: fmt.Sprintf("Days from %s to %s", p.Days[0].Format("2 Jan"), p.Days[len(p.Days)-1].Format("2 Jan")), Days: len(p.Days), Now: p.place(now)}
+	plan := display.Plan{Title: l.T("Days from %[1]s to %[2]s", monthDay(l, p.Days[0]), monthDay(l, p.Days[len(p.Days)-1])), Days: len(p.Days), Now: p.place(now)}
 	for i, day := range p.Days {
 		if day.Weekday() == time.Monday {
-			plan.Labels = append(plan.Labels, display.PlanLabel{Day: i, Text: day.Format("2 Jan")})
+			plan.Labels = append(plan.Labels, display.PlanLabel{Day: i, Text: monthDay(l, day)})
 		}
 	}
 	return plan.SVG(l)
