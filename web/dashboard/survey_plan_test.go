@@ -72,7 +72,7 @@ func TestCalendar_MarksDaysWithMoreThanAChannelCanDo(t *testing.T) {
 			}
 			var got []day
 			for _, d := range plan.Rows[0].Table {
-				got = append(got, day{d.Day(), d.Surveys, d.Share(), d.Started, d.Over()})
+				got = append(got, day{d.Day(english(t)), d.Surveys, d.Share(), d.Started, d.Over()})
 			}
 			// The forecast ends on the fourth, and the channel can work until the window closes.
 			if diff := cmp.Diff(c.want, got); diff != "" {
