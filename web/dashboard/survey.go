@@ -21,24 +21,34 @@ import (
 
 // causeText describes why a survey stops or is done.
 func causeText(l *locale.Locale, c surveys.Cause) string {
-	texts := map[surveys.Cause]locale.Message{
-		surveys.Exhausted: "finished: everyone was contacted", surveys.Reached: "finished: the target is reached",
-		surveys.WindowOver: "finished: the last window has closed", surveys.ByUser: "stopped by a user",
-		surveys.BudgetSpent: "finished: its budget is spent",
+	switch c {
+	case surveys.Exhausted:
+		return l.T("finished: everyone was contacted")
+	case surveys.Reached:
+		return l.T("finished: the target is reached")
+	case surveys.WindowOver:
+		return l.T("finished: the last window has closed")
+	case surveys.ByUser:
+		return l.T("stopped by a user")
+	case surveys.BudgetSpent:
+		return l.T("finished: its budget is spent")
+	default:
+		return l.Word(string(c))
 	}
-	if text, ok := texts[c]; ok {
-		return l.T(text)
-	}
-	return l.Word(string(c))
 }
 
 // logEventText describes an event of a survey's log.
 func logEventText(l *locale.Locale, event string) string {
-	texts := map[string]locale.Message{"enqueued": "queued", string(surveys.ContactAccepted): "sent to provider", string(surveys.ContactEnded): "finished"}
-	if text, ok := texts[event]; ok {
-		return l.T(text)
+	switch event {
+	case "enqueued":
+		return l.T("queued")
+	case string(surveys.ContactAccepted):
+		return l.T("sent to provider")
+	case string(surveys.ContactEnded):
+		return l.T("finished")
+	default:
+		return l.Word(event)
 	}
-	return l.Word(event)
 }
 
 // maxRecent is how many log entries a survey's own page shows.

@@ -117,7 +117,16 @@ func (m *modeForm) Field(name string) string { return string(m.Mode) + "_" + nam
 
 // Name returns the name of the mode in words.
 func (m *modeForm) Name() locale.Message {
-	return map[surveys.Mode]locale.Message{surveys.IVR: "Calls (ivr)", surveys.SMS: "Text messages (sms)", surveys.MobileWeb: "Text messages with a link (mobileweb)", surveys.CATI: "Interviews by people (cati)"}[m.Mode]
+	switch m.Mode {
+	case surveys.IVR:
+		return "Calls (ivr)"
+	case surveys.SMS:
+		return "Text messages (sms)"
+	case surveys.MobileWeb:
+		return "Text messages with a link (mobileweb)"
+	default:
+		return "Interviews by people (cati)"
+	}
 }
 
 // Calls reports whether the contents of the mode have a call.

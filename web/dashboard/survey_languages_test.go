@@ -14,11 +14,11 @@ func TestSurvey_PagesAreInTheLanguageOfTheReader(t *testing.T) {
 	for code, pages := range map[string]map[string][]string{
 		"es": {
 			"/surveys":                 {"<h1>Encuestas</h1>", "<dt>encuestados</dt><dd>3</dd>", `<option value="draft">`},
-			"/surveys/flu":             {"<title>Encuesta flu – Weir</title>", "Cuotas</h2>", "age 18 a 40, sex f", "Importar encuestados</a>", "Respuestas por día de la semana y hora", "mié"},
-			"/surveys/flu/launch":      {"Lanzar la encuesta flu</h1>", "Cuenta con 3 encuestados; lo que más tarda es el canal texts.", "502; hacen falta unos 5.020 encuestados si el 10 % tiene éxito", "mié 2099-12-30 20:00 America/Mexico_City"},
+			"/surveys/flu":             {"<title>Encuesta flu – Weir</title>", "Cuotas</h2>", "age 18 a 40, sex f", "Importar encuestados</a>", "Respuestas por día de la semana y hora"},
+			"/surveys/flu/launch":      {"Lanzar la encuesta flu</h1>", "Cuenta con 3 encuestados; lo que más tarda es el canal texts.", "502; hacen falta unos 5.020 encuestados si el 10 % tiene éxito", " 2099-12-30 20:00 America/Mexico_City"},
 			"/surveys/_new":            {"<h1>Nueva encuesta</h1>", "> Lunes</label>", `aria-label="Martes 09:00"`, "Llamadas (ivr)", "en este orden", "<code>{{first_name}}</code> inserta"},
 			"/surveys/flu/respondents": {"Encuestados de flu", `<option value="interim partial">`, "Situación"},
-			"/surveys/flu/import":      {"Importar encuestados de flu", "dejar al encuestado como está"},
+			"/surveys/flu/import":      {"Importar encuestados de flu", "La primera línea nombra las columnas"},
 			"/surveys/_calendar":       {"Calendario de encuestas", "<caption>La carga es"},
 		},
 		"fr": {
@@ -60,6 +60,7 @@ func TestSurvey_MistakesAndResultsAreInTheLanguageOfTheReader(t *testing.T) {
 	b.post("/surveys/_new/json", url.Values{"name": {"flu"}, "definition": {"{"}}).want(422).has("Ligne 1\u00a0: Le texte finit avant la définition.")
 	b.post("/surveys/_new", filledSurvey()).want(303)
 	b.get("/surveys/flu").want(200).has("L’enquête flu est créée.")
+	r.api("POST", "/v1/surveys/flu/respondents", `{"respondents":[{"phone":"+12125550100","attributes":{"first_name":"Ana"}}]}`, nil)
 	b.cookies["weir_language"] = "es"
 	b.post("/surveys/flu/launch", nil).want(303)
 	b.get("/surveys/flu").want(200).has("La encuesta flu se lanzó.")
