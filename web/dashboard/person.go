@@ -80,9 +80,9 @@ type talkView struct {
 }
 
 // Texts returns what a contact says.
-func (t *talkView) Texts() string {
+func (t *talkView) Texts(l *locale.Locale) string {
 	if t.Contact.Call != nil {
-		return "a call"
+		return l.T("a call")
 	}
 	return strings.Join(t.Contact.Messages, " / ")
 }
@@ -170,7 +170,7 @@ func confirmed(ask func(*visit, *personView) (*confirmForm, error), run func(*vi
 		to := strings.TrimSpace(v.r.PostForm.Get("to"))
 		if wrong := wrongAddress(to); wrong != "" {
 			c, d := peopleContent(v, to, nil)
-			c.status, d.Wrong = http.StatusUnprocessableEntity, wrong
+			c.status, d.Wrong = http.StatusUnprocessableEntity, v.T(wrong)
 			return c, nil
 		}
 		var done *flash
@@ -206,9 +206,9 @@ func waitingOf(c *caller, to string) (ids []string, err error) {
 func askCancelWaiting(v *visit, p *personView) (*confirmForm, error) {
 	ids, err := waitingOf(v.caller, p.To)
 	return &confirmForm{
-		To: p.To, Action: "cancel", Button: "Cancel waiting contacts",
-		Text:  "The contacts that wait end as canceled at once. Contacts in flight continue. A survey may contact the person again: to prevent that, record that the person does not want to be contacted.",
-		Facts: []fact{{"Contacts that wait", v.Number(len(ids))}},
+		To: p.To, Action: "cancel", Button: v.T("Cancel waiting contacts"),
+		Text:  v.T("The contacts that wait end as canceled at once. Contacts in flight continue. A survey may contact the person again: to prevent that, record that the person does not want to be contacted."),
+		Facts: []fact{{v.T("Contacts that wait"), v.Number(len(ids))}},
 	}, err
 }
 
@@ -228,19 +228,19 @@ func cancelWaiting(v *visit, to string) (*flash, error) {
 			return nil, err // what is canceled stays so
 		}
 	}
-	f := &flash{Text: v.Number(done) + " of " + v.Number(len(ids)) + " waiting contacts are canceled."}
+	f := &flash{Text: v.T("%d of %d waiting contacts are canceled.", done, len(ids))}
 	if done < len(ids) {
-		f.Text += " The others were dispatched meanwhile, or are still to be canceled."
+		f.Text += " " + v.T("The others were dispatched meanwhile, or are still to be canceled.")
 	}
 	f.Bad = left > 0
 	return f, nil
 }
 
-func askErase(_ *visit, p *personView) (*confirmForm, error) {
+func askErase(v *visit, p *personView) (*confirmForm, error) {
 	return &confirmForm{
-		To: p.To, Action: "erase", Button: "Erase what was said",
-		Text: "This cannot be undone. The address, what was said and the idempotency keys are removed from the history of consents. Whether the person may be contacted stays as it is, by a keyed hash. " +
-			"Contacts, messages and respondents keep the address until they are deleted: contacts and messages at the end of the retention, respondents with their survey.",
+		To: p.To, Action: "erase", Button: v.T("Erase what was said"),
+		Text: v.T("This cannot be undone. The address, what was said and the idempotency keys are removed from the history of consents. Whether the person may be contacted stays as it is, by a keyed hash. " +
+			"Contacts, messages and respondents keep the address until they are deleted: contacts and messages at the end of the retention, respondents with their survey."),
 	}, nil
 }
 
@@ -249,7 +249,7 @@ func eraseConsents(v *visit, to string) (*flash, error) {
 	if err := v.call(http.MethodPost, "/v1/consents:erase", map[string]any{"to": to}, &out); err != nil {
 		return nil, err
 	}
-	return &flash{Text: "The address is erased from " + v.Number(out.Erased) + " consents. Whether the person may be contacted has not changed."}, nil
+	return &flash{Text: v.T("The address is erased from %d consents. Whether the person may be contacted has not changed.", out.Erased)}, nil
 }
 
 // exportPerson sends everything about a person as a file.
@@ -259,7 +259,7 @@ func exportPerson(v *visit, w http.ResponseWriter) error {
 	}
 	q := readPersonQuery(v.r.PostForm)
 	if wrong := wrongAddress(q.To); wrong != "" && q.id() == "" {
-		return &problem{Status: http.StatusUnprocessableEntity, Detail: wrong}
+		return &problem{Status: http.StatusUnprocessableEntity, Detail: v.T(wrong)}
 	}
 	whole, err := q.all(v.caller)
 	if err != nil {

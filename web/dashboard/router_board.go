@@ -62,16 +62,16 @@ func loadStaffBoard(v *visit) (*content, error) {
 	for i := range workers {
 		b.Rows = append(b.Rows, staffRowOf(v.Locale, &workers[i], last[workers[i].ID]))
 	}
-	return &content{title: "Board of the router", crumbs: routerCrumbs(crumb{Text: "Board"}), data: b}, nil
+	return &content{title: v.T("Board of the router"), crumbs: routerCrumbs(v.Locale, crumb{Text: v.T("Board")}), data: b}, nil
 }
 
 // staffRowOf says what a worker does. The router's API has no instant since when a worker waits, so
 // the last event stands for it.
 func staffRowOf(l *locale.Locale, w *router.Worker, last timelineEntry) staffRow {
-	r := staffRow{Worker: *w, Last: last, Doing: "no new offers"}
+	r := staffRow{Worker: *w, Last: last, Doing: l.T("no new offers")}
 	switch {
 	case len(w.AssignedJobs) > 0:
-		r.Doing = "has " + l.T("%d jobs", len(w.AssignedJobs))
+		r.Doing = l.T("has %d jobs", len(w.AssignedJobs))
 		r.Since = w.AssignedJobs[0].AssignedAt
 		for _, a := range w.AssignedJobs {
 			if a.AssignedAt.Before(r.Since) {
@@ -79,7 +79,7 @@ func staffRowOf(l *locale.Locale, w *router.Worker, last timelineEntry) staffRow
 			}
 		}
 	case len(w.Offers) > 0:
-		r.Doing = "is offered " + l.T("%d jobs", len(w.Offers))
+		r.Doing = l.T("is offered %d jobs", len(w.Offers))
 		r.Since = w.Offers[0].OfferedAt
 		for _, o := range w.Offers {
 			if o.OfferedAt.Before(r.Since) {
@@ -87,7 +87,7 @@ func staffRowOf(l *locale.Locale, w *router.Worker, last timelineEntry) staffRow
 			}
 		}
 	case w.AvailableForOffers:
-		r.Doing = "waits for a job"
+		r.Doing = l.T("waits for a job")
 	}
 	return r
 }

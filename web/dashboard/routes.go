@@ -260,9 +260,9 @@ func routerPages() []*page {
 			name: "router_job", path: job, scopes: users, load: loadJob, live: []string{"job"},
 			actions: []action{
 				{path: job + "/cancel", scopes: users, ask: askCancelJob, run: cancelJob},
-				{path: held + "/complete", scopes: users, ask: askAssignment("Complete", "The worker has done the job. Close the job to release the worker's capacity."), run: endAssignment("complete", "is completed")},
-				{path: held + "/close", scopes: users, ask: askAssignment("Close", "The job ends, and the worker's capacity is released."), run: endAssignment("close", "is closed")},
-				{path: held + "/unassign", scopes: users, ask: askAssignment("Unassign", "The job returns to its queue and is offered again. The worker's capacity is released at once."), run: endAssignment("unassign", "is back in its queue")},
+				{path: held + "/complete", scopes: users, ask: askAssignment(1, "Complete", "Complete job %s", "The worker has done the job. Close the job to release the worker's capacity."), run: endAssignment("complete", "Job %s is completed.")},
+				{path: held + "/close", scopes: users, ask: askAssignment(2, "Close", "Close job %s", "The job ends, and the worker's capacity is released."), run: endAssignment("close", "Job %s is closed.")},
+				{path: held + "/unassign", scopes: users, ask: askAssignment(0, "Unassign", "Unassign job %s", "The job returns to its queue and is offered again. The worker's capacity is released at once."), run: endAssignment("unassign", "Job %s is back in its queue.")},
 			},
 		},
 	}, deskPages()...)
@@ -281,9 +281,9 @@ func deskPages() []*page {
 			actions: []action{
 				{path: me + "/on", scopes: users, ask: atDesk("id", askAvailable(true)), run: setAvailableAtDesk(true)},
 				{path: me + "/off", scopes: users, ask: atDesk("id", askAvailable(false)), run: setAvailableAtDesk(false)},
-				{path: offer + "/accept", scopes: users, ask: atDesk("worker", askOffer("Accept", "The job is yours until you close it.")), run: answerOffer("accept", "is yours")},
-				{path: offer + "/decline", scopes: users, ask: atDesk("worker", askOffer("Decline", "The job is offered to others.")), run: answerOffer("decline", "is declined")},
-				{path: held + "/complete", scopes: users, ask: atDesk("worker", askAssignment("Complete", "The work is done. The job stays on your desk until you close it.")), run: completeAtDesk},
+				{path: offer + "/accept", scopes: users, ask: atDesk("worker", askOffer("Accept", "Accept job %s", "The job is yours until you close it.")), run: answerOffer("accept", "Job %s is yours.")},
+				{path: offer + "/decline", scopes: users, ask: atDesk("worker", askOffer("Decline", "Decline job %s", "The job is offered to others.")), run: answerOffer("decline", "Job %s is declined.")},
+				{path: held + "/complete", scopes: users, ask: atDesk("worker", askAssignment(1, "Complete", "Complete job %s", "The work is done. The job stays on your desk until you close it.")), run: completeAtDesk},
 				{path: held + "/close", scopes: users, ask: atDesk("worker", askClose), run: closeAtDesk},
 			},
 		},
@@ -298,11 +298,11 @@ func webhookPages() []*page {
 		{
 			name: "webhook", path: one, scopes: admins, load: loadWebhook, live: []string{"state", "deliveries"},
 			actions: []action{
-				{path: one + "/pause", scopes: admins, ask: askWebhook(question{Button: "Pause", Text: "No events are sent until it is resumed. They wait in the log, as long as that keeps them."}), run: enableWebhook(false)},
-				{path: one + "/resume", scopes: admins, ask: askWebhook(question{Button: "Resume", Text: "It goes on where it stopped."}), run: enableWebhook(true)},
-				{path: one + "/test", scopes: admins, ask: askWebhook(question{Button: "Test", Text: "A test event is sent at once, and once."}), run: testWebhook},
+				{path: one + "/pause", scopes: admins, ask: askWebhook("Pause", "Pause webhook %s", "No events are sent until it is resumed. They wait in the log, as long as that keeps them."), run: enableWebhook(false)},
+				{path: one + "/resume", scopes: admins, ask: askWebhook("Resume", "Resume webhook %s", "It goes on where it stopped."), run: enableWebhook(true)},
+				{path: one + "/test", scopes: admins, ask: askWebhook("Test", "Test webhook %s", "A test event is sent at once, and once."), run: testWebhook},
 				{path: one + "/replay", scopes: admins, ask: askReplay, run: replayWebhook},
-				{path: one + "/delete", scopes: admins, ask: askWebhook(question{Button: "Delete", Text: "This cannot be undone. Events that it has not got yet are not sent.", Danger: true}), run: deleteWebhook},
+				{path: one + "/delete", scopes: admins, ask: askDeleteWebhook, run: deleteWebhook},
 			},
 		},
 	}
