@@ -127,8 +127,12 @@ func (w deadFilter) facts(l *locale.Locale) []fact {
 		name string
 		text locale.Message
 	}{{"channel", "channel"}, {"outcome", "outcome"}, {"reason", "reason"}, {"from", "from"}, {"until", "until"}} {
+		value := w.query.Get(part.name)
+		if part.name == "outcome" {
+			value = l.Word(value)
+		}
 		if w.query.Has(part.name) {
-			list = append(list, fact{l.T(part.text), cmp.Or(l.Word(w.query.Get(part.name)), l.T("no reason"))})
+			list = append(list, fact{l.T(part.text), cmp.Or(value, l.T("no reason"))})
 		}
 	}
 	if len(list) == 0 {
