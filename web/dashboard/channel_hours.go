@@ -34,8 +34,8 @@ func readHours(c *caller, known *cache[*hoursData], channel string) (*hoursData,
 // since the first known one: before it, the channel may not have existed.
 func hoursOf(l *locale.Locale, v *api.HoursView, begin, now time.Time) *hoursData {
 	d := &hoursData{
-		Weekly: display.Heat{Title: "Utilization by weekday and hour", Unit: "mean of four weeks, in UTC", Percent: true, Full: 1},
-		Recent: display.Heat{Title: "Utilization of the last 14 days", Unit: "in UTC", Percent: true, Full: 1},
+		Weekly: display.Heat{Title: l.T("Utilization by weekday and hour"), Unit: l.T("mean of four weeks, in UTC"), Percent: true, Full: 1},
+		Recent: display.Heat{Title: l.T("Utilization of the last 14 days"), Unit: l.T("in UTC"), Percent: true, Full: 1},
 	}
 	used := map[time.Time]float64{}
 	for i := range v.Hours {
@@ -52,7 +52,7 @@ func hoursOf(l *locale.Locale, v *api.HoursView, begin, now time.Time) *hoursDat
 			continue
 		}
 		if at.Hour() == 0 {
-			d.Recent.Rows = append(d.Recent.Rows, display.HeatRow{Name: at.Format("Mon 2 Jan")})
+			d.Recent.Rows = append(d.Recent.Rows, display.HeatRow{Name: l.Day(at)})
 		}
 		row := &d.Recent.Rows[len(d.Recent.Rows)-1]
 		row.Values = append(row.Values, used[at])

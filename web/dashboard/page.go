@@ -163,7 +163,7 @@ func (p *page) loadPosted(v *visit, w http.ResponseWriter) (*content, error) {
 func (v *visit) readForm(w http.ResponseWriter, room int64) error {
 	v.r.Body = http.MaxBytesReader(w, v.r.Body, room)
 	if err := v.r.ParseForm(); err != nil {
-		return &problem{Status: http.StatusBadRequest, Detail: fmt.Sprintf("the form is malformed or larger than %d KiB", room>>10)}
+		return &problem{Status: http.StatusBadRequest, Detail: v.T("the form is malformed or larger than %d KiB", room>>10)}
 	}
 	return nil
 }
@@ -238,6 +238,16 @@ type question struct {
 	crumbs []crumb
 }
 
+// asking is a question whose words are known before anyone is asked. What it is about is in the title.
+type asking struct {
+	title, button, text locale.Message
+	danger              bool
+}
+
+func (a asking) question(l *locale.Locale, about ...any) *question {
+	return &question{title: l.T(a.title, about...), Button: l.T(a.button), Text: l.T(a.text), Danger: a.danger}
+}
+
 // fact is a line of a question.
 type fact struct{ Name, Value string }
 
@@ -290,6 +300,9 @@ func (d *Dashboard) ask(a *action) handler {
 
 func (d *Dashboard) question(v *visit, w http.ResponseWriter, status int, q *question, wrong *problem) error {
 	data := questionData{question: q, Action: d.Prefix + v.r.URL.RequestURI(), Back: d.Prefix + q.back, Wrong: wrong}
+	if wrong != nil {
+		data.Wrong = wrong.in(v.Locale)
+	}
 	return d.render(v, w, status, "question", &content{title: q.title, crumbs: q.crumbs, data: data})
 }
 

@@ -70,18 +70,18 @@ func channelPage() *page {
 	return &page{
 		name: "channel", path: one, scopes: readers(), load: loadChannel, live: []string{"state", "figures", "brake", "limits", "skipped", "charts", "hours", "contacts"},
 		actions: []action{
-			{path: one + "/pause", scopes: admins, run: pauseChannel(true), ask: askChannel(question{
-				Button: "Pause", Text: "No new contacts are dispatched until the channel is resumed. Contacts in flight continue, and contacts can still be queued.",
+			{path: one + "/pause", scopes: admins, run: pauseChannel(true), ask: askChannel(asking{
+				title: "Pause channel %s", button: "Pause", text: "No new contacts are dispatched until the channel is resumed. Contacts in flight continue, and contacts can still be queued.",
 			}, nil)},
-			{path: one + "/resume", scopes: admins, run: pauseChannel(false), ask: askChannel(question{
-				Button: "Resume", Text: "Queued contacts are dispatched at once, as many as there are free slots.",
+			{path: one + "/resume", scopes: admins, run: pauseChannel(false), ask: askChannel(asking{
+				title: "Resume channel %s", button: "Resume", text: "Queued contacts are dispatched at once, as many as there are free slots.",
 			}, nil)},
-			{path: one + "/capacity", scopes: admins, run: setCapacity, ask: askChannel(question{
-				title: "Change capacity of channel", Button: "Change",
-				Text: "The maximum number of slots in flight. If it is lowered, no new contacts are dispatched until the slots in flight are below it.",
+			{path: one + "/capacity", scopes: admins, run: setCapacity, ask: askChannel(asking{
+				title: "Change capacity of channel %s", button: "Change",
+				text: "The maximum number of slots in flight. If it is lowered, no new contacts are dispatched until the slots in flight are below it.",
 			}, addCapacity)},
-			{path: one + "/delete", scopes: admins, run: deleteChannel, ask: askChannel(question{
-				Button: "Delete", Danger: true, Text: "This cannot be undone. Finished contacts stay readable until their retention ends.",
+			{path: one + "/delete", scopes: admins, run: deleteChannel, ask: askChannel(asking{
+				title: "Delete channel %s", button: "Delete", danger: true, text: "This cannot be undone. Finished contacts stay readable until their retention ends.",
 			}, addOpenContacts)},
 		},
 	}
@@ -117,8 +117,8 @@ func contactPages() []*page {
 			name: "dead", path: deadLettersPath, nav: "Dead letters", scopes: reader, load: loadDeadGroups, live: []string{"groups"},
 			files: map[string]handler{deadLettersPath + "/export.csv": exportDeadLetters},
 			actions: []action{
-				{path: deadLettersPath + "/requeue", scopes: writer, ask: askRequeue, run: bulkDeadLetters("requeue", "requeued")},
-				{path: deadLettersPath + "/discard", scopes: writer, ask: askDiscard, run: bulkDeadLetters("discard", "discarded")},
+				{path: deadLettersPath + "/requeue", scopes: writer, ask: askRequeue, run: bulkDeadLetters("requeue", "%d dead letters are requeued.")},
+				{path: deadLettersPath + "/discard", scopes: writer, ask: askDiscard, run: bulkDeadLetters("discard", "%d dead letters are discarded.")},
 			},
 		},
 		{name: "dead_list", path: deadLettersPath + "/list", scopes: reader, load: loadDeadList},
@@ -376,7 +376,7 @@ func (d *Dashboard) withoutSession(h handler) http.Handler {
 		if err == nil {
 			err = h(v, w)
 		} else { // a page of another site made the browser send it
-			err = &problem{Status: http.StatusForbidden, Detail: "requests from pages of other sites are rejected"}
+			err = &problem{Status: http.StatusForbidden, words: "requests from pages of other sites are rejected"}
 		}
 		if err != nil {
 			d.writeError(v, w, err)
@@ -412,9 +412,10 @@ func (d *Dashboard) writeError(v *visit, w http.ResponseWriter, err error) {
 	if p.wait != "" {
 		w.Header().Set("Retry-After", p.wait)
 	}
-	c := &content{title: titleOf(status), crumbs: []crumb{{Text: titleOf(status)}}, data: failure{p, v.id}}
+	title := v.T(titleOf(status))
+	c := &content{title: title, crumbs: []crumb{{Text: title}}, data: failure{p.in(v.Locale), v.id}}
 	if err := d.render(v, w, status, "error", c); err != nil {
-		http.Error(w, titleOf(status), status)
+		http.Error(w, title, status)
 	}
 }
 

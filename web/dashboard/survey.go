@@ -300,16 +300,6 @@ type statusCount struct {
 	of   []surveys.Status
 }
 
-// asking is a question whose words are known before anyone is asked. What it is about is in the title.
-type asking struct {
-	title, button, text locale.Message
-	danger              bool
-}
-
-func (a asking) question(l *locale.Locale, about ...any) *question {
-	return &question{title: l.T(a.title, about...), Button: l.T(a.button), Text: l.T(a.text), Danger: a.danger}
-}
-
 // askSurvey returns the question about a step of a survey. Without statistics, all
 // counts are 0.
 func askSurvey(about asking, counts ...statusCount) func(*visit) (*question, error) {

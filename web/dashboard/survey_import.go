@@ -38,9 +38,12 @@ func newRespondentFile(v *visit, form url.Values) (fileUse, error) {
 
 func (f *respondentFile) about() *fileWords {
 	return &fileWords{
-		title: f.T("Import respondents of %s", f.survey), crumbs: surveyCrumbs(f.Locale, f.survey, crumb{Text: f.T("Import")}), Path: surveyLink(f.survey) + "/import", Verb: f.T("Import"), Done: "imported",
+		title: f.T("Import respondents of %s", f.survey), crumbs: surveyCrumbs(f.Locale, f.survey, crumb{Text: f.T("Import")}), Path: surveyLink(f.survey) + "/import", Verb: f.T("Import"),
 		Help:  f.T("The first line names the columns, separated by commas, semicolons or tabs. Excel on Windows saves CSV as windows-1252. The phone number identifies a respondent within the survey."),
-		Named: f.T("attribute"), Shown: []string{respondents.FieldPhone}, Heads: []string{f.T("Phone number"), f.T("Attributes")},
+		First: f.T("Nothing is imported before you have seen how."),
+		Named: "Name of the attribute", NamedOf: "Name of the attribute of column %s", Shown: []string{respondents.FieldPhone}, Heads: []string{f.T("Phone number"), f.T("Attributes")},
+		done: f.T("File imported"), doneInPart: f.T("File imported in part"), Stopped: "Not all of %[1]s was imported, because %[2]s.",
+		Whole: f.T("Or mend and send the whole file: what was imported is not imported twice."),
 		Again: f.T("Import the same file again: nobody is added twice."),
 		Next:  crumb{f.T("To the survey"), f.link},
 	}

@@ -12,8 +12,8 @@ import (
 
 // whyView is why something waits, as a page shows it.
 type whyView struct {
-	Head  string
-	Alarm bool // red
+	Head  locale.Message // see apiWords
+	Alarm bool           // red
 	Text  string
 }
 
@@ -23,9 +23,8 @@ func whyOf(code operators.WhyCode, text string, idle, now time.Time) *whyView {
 	if text == "" {
 		return nil
 	}
-	w := &whyView{Text: text}
-	w.Head, w.Alarm = code.Headline(idle, now)
-	return w
+	head, alarm := code.Headline(idle, now)
+	return &whyView{locale.Message(head), alarm, text}
 }
 
 // sentence escapes a sentence and marks its instants up, so that they are shown in

@@ -58,7 +58,7 @@ func (b Bar) describe(l *locale.Locale) string {
 	for _, s := range b.Segments {
 		parts = append(parts, l.Number(s.Value)+" "+s.Name)
 	}
-	text := b.Title + ": " + strings.Join(parts, ", ")
+	text := l.T("%[1]s: %[2]s", b.Title, strings.Join(parts, ", "))
 	if b.Whole > 0 {
 		text = l.T("%[1]s of %[2]s", text, l.Number(b.Whole))
 	}

@@ -241,7 +241,7 @@ func (c Chart) describe(l *locale.Locale) string {
 	if c.Unit != "" {
 		text += ", " + c.Unit
 	}
-	return text + ": " + strings.Join(parts, "; ")
+	return l.T("%[1]s: %[2]s", text, strings.Join(parts, "; "))
 }
 
 // TableRow is a row of the table that shows the values of a chart.

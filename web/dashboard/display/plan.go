@@ -64,9 +64,9 @@ func (p Plan) SVG(l *locale.Locale) template.HTML {
 func (p Plan) describe(l *locale.Locale) string {
 	switch {
 	case len(p.Marked) > 0:
-		return p.Title + ": " + l.T("%d days", len(p.Marked))
+		return l.T("%[1]s: %[2]s", p.Title, l.T("%d days", len(p.Marked)))
 	case len(p.Bars) > 0:
-		return p.Title + ": " + l.T("%d windows", len(p.Bars))
+		return l.T("%[1]s: %[2]s", p.Title, l.T("%d windows", len(p.Bars)))
 	default:
 		return p.Title
 	}
