@@ -17,8 +17,8 @@ func TestSurvey_PagesAreInTheLanguageOfTheReader(t *testing.T) {
 			"/surveys/flu":             {"<title>Encuesta flu – Weir</title>", "Cuotas</h2>", "age 18 a 40, sex f", "Importar encuestados</a>", "Respuestas por día de la semana y hora"},
 			"/surveys/flu/launch":      {"Lanzar la encuesta flu</h1>", "Cuenta con 3 encuestados; lo que más tarda es el canal texts.", "502; hacen falta unos 5.020 encuestados si el 10 % tiene éxito", " 2099-12-30 20:00 America/Mexico_City"},
 			"/surveys/_new":            {"<h1>Nueva encuesta</h1>", "> Lunes</label>", `aria-label="Martes 09:00"`, "Llamadas (ivr)", "en este orden", "<code>{{first_name}}</code> inserta"},
-			"/surveys/flu/respondents": {"Encuestados de flu", `<option value="interim partial">`, "Situación"},
-			"/surveys/flu/import":      {"Importar encuestados de flu", "La primera línea nombra las columnas"},
+			"/surveys/flu/respondents": {"Encuestados de flu", `<option value="interim partial">`, "Disposición"},
+			"/surveys/flu/import":      {"Importar encuestados de flu", "La primera línea nombra"},
 			"/surveys/_calendar":       {"Calendario de encuestas", "<caption>La carga es"},
 		},
 		"fr": {
@@ -56,7 +56,7 @@ func TestSurvey_MistakesAndResultsAreInTheLanguageOfTheReader(t *testing.T) {
 	wrong := filledSurvey()
 	wrong.Set("name", "Flu!")
 	wrong.Set("window_1_to", "08:00")
-	b.post("/surveys/_new", wrong).want(422).has("Rien n’a été enregistré. Corrigez les champs marqués", "De 1 à 63 caractères\u00a0: a-z", "Plage 1\u00a0: ")
+	b.post("/surveys/_new", wrong).want(422).has("Rien n’a été enregistré. Corrigez les champs signalés", "De 1 à 63 caractères\u00a0: a-z", "Plage 1\u00a0: ")
 	b.post("/surveys/_new/json", url.Values{"name": {"flu"}, "definition": {"{"}}).want(422).has("Ligne 1\u00a0: Le texte finit avant la définition.")
 	b.post("/surveys/_new", filledSurvey()).want(303)
 	b.get("/surveys/flu").want(200).has("L’enquête flu est créée.")
