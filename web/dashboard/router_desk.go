@@ -278,7 +278,7 @@ func dispositionOptions(c *caller, i *interview) []option {
 	list := []option{{"", c.T("none")}}
 	for _, code := range slices.Concat(codes, channelCodes(c, i.Contact)) {
 		if !slices.ContainsFunc(list, func(o option) bool { return o.Value == code }) {
-			list = append(list, option{code, c.Word(string(code))})
+			list = append(list, option{code, c.Word(code)})
 		}
 	}
 	return list

@@ -170,7 +170,7 @@ func testWebhook(v *visit) (*done, error) {
 	if d.Result == "delivered" {
 		return &done{text: v.T("The test event was delivered."), to: webhookLink(id)}, nil
 	}
-	text := v.Word(string(d.Error))
+	text := v.Word(d.Error)
 	if d.Error == "status" {
 		text = fmt.Sprintf("HTTP %d", d.Status)
 	}
