@@ -91,8 +91,8 @@ func TestLanguages_OfFormsAndLogin(t *testing.T) {
 	b := r.login(scopes)
 	b.cookies["weir_language"] = "es"
 	b.post("/contacts/_new", url.Values{"channel": {"texts"}, "messages": {"hi"}, "not_after": {"x"}}).want(422).
-		has("No se envió nada. Corrija los campos marcados del formulario.", "Indique un número de teléfono u otra dirección.", "Indique una fecha y una hora en UTC")
+		has("No se ha enviado nada. Corrija los campos marcados del formulario.", "Indique un número de teléfono u otra dirección.", "Indique una fecha y una hora en UTC")
 	b.cookies["weir_language"] = "fr"
-	b.post("/channels/_new", url.Values{"type": {"nuntium"}, "name": {"texts"}}).want(422).has("Rien n’a été enregistré. Corrigez les champs marqués", "Un canal porte déjà ce nom")
+	b.post("/channels/_new", url.Values{"type": {"nuntium"}, "name": {"texts"}}).want(422).has("Rien n’a été enregistré. Corrigez les champs signalés", "Un canal porte déjà ce nom")
 	b.post("/channels/texts/capacity", url.Values{"capacity": {"x"}}).want(422).has("la capacité doit être un nombre entier", "Modifier la capacité du canal texts</h1>")
 }

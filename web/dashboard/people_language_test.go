@@ -21,12 +21,12 @@ func translatedPages() map[string]pagesOf {
 		"es": {
 			people: []string{"<h1>Personas</h1>", "Un número de teléfono lleva el código del país.", "no quiere que se la contacte"}, purposes: []string{"1 día festivo<", "2 días festivos<", "solo se contacta a personas cuyo consentimiento está registrado", "como máximo 2 en 7d entre todas las finalidades"},
 			limits: []string{"Límites compartidos", "Personas nuevas en 24 horas", "Editar portfolio"}, spending: []string{"No se ha gastado nada."}, tokens: []string{"Nuevo token", "Quién o qué lo usa."}, webhooks: []string{"Aún no hay webhooks"},
-			mistakes: []string{"No se guardó nada. Corrija los campos marcados del formulario.", "Introduzca al menos un límite, de estos tres o de dinero."}, numbers: "0 de 1.234",
+			mistakes: []string{"No se ha guardado nada. Corrija los campos marcados del formulario.", "Introduzca al menos un límite, de estos tres o de dinero."}, numbers: "0 de 1.234",
 		},
 		"fr": {
 			people: []string{"<h1>Personnes</h1>", "Un numéro de téléphone comprend l’indicatif du pays.", "ne veut pas être contactée"}, purposes: []string{"1 jour férié<", "2 jours fériés<", "seules les personnes dont le consentement est enregistré sont contactées", "au plus 2 en 7d, toutes finalités confondues"},
 			limits: []string{"Limites partagées", "Nouvelles personnes en 24 heures", "Modifier portfolio"}, spending: []string{"Rien n’a été dépensé."}, tokens: []string{"Nouveau jeton", "Qui ou quoi l’utilise."}, webhooks: []string{"Aucun webhook pour le moment"},
-			mistakes: []string{"Rien n’a été enregistré. Corrigez les champs marqués du formulaire.", "Saisissez au moins une limite, parmi ces trois ou d’argent."}, numbers: "0 sur 1\u00a0234",
+			mistakes: []string{"Rien n’a été enregistré. Corrigez les champs signalés du formulaire.", "Saisissez au moins une limite, parmi ces trois ou d’argent."}, numbers: "0 sur 1\u00a0234",
 		},
 		"pt": {
 			people: []string{"<h1>Pessoas</h1>", "Um número de telefone tem o código do país.", "não quer ser contatada"}, purposes: []string{"1 feriado<", "2 feriados<", "só são contatadas pessoas cujo consentimento está registrado", "no máximo 2 em 7d, somando todas as finalidades"},
