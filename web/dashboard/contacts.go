@@ -215,7 +215,10 @@ func contactFields(l *locale.Locale, c *api.ContactView) (list []contactField) {
 		}
 		title := contactFieldTitle(l, name)
 		entries, isMap := value.Interface().(map[string]string)
-		if !isMap {
+		switch {
+		case name == "priority":
+			list = append(list, contactField{title, l.Word(c.Priority)})
+		case !isMap:
 			list = append(list, contactField{title, value.Interface()})
 		}
 		for _, key := range slices.Sorted(maps.Keys(entries)) {

@@ -17,7 +17,7 @@ func TestLanguages_OfPagesOfChannelsAndContacts(t *testing.T) {
 	for code, pages := range map[string]map[string][]string{
 		"es": {
 			"/":                        {`<html lang="es">`, "<h1>Resumen</h1>", "En pausa · 4 en cola", "0 / 12.345", "Cerrar sesión", `data-live="activo"`},
-			"/channels/texts":          {"Canal texts – Weir", "Últimas 3 horas", "Utilización por hora", "Se pone en pausa si, de los últimos 100 contactos y a partir de 20, más del 5 % se da de baja, o más del 30 % termina con el motivo &#34;quota: 5 %d %s&#34;.", "<strong>En pausa:</strong>", "lun"},
+			"/channels/texts":          {"Canal texts – Weir", "Últimas 3 horas", "Utilización por hora", "Se pone en pausa si, de los últimos 100 contactos y a partir de 20, más del 5 % se da de baja, o más del 30 % termina con el motivo &#34;quota: 5 %d %s&#34;.", "<strong>En pausa:</strong>", "lun"}, //nolint:misspell // Spanish
 			"/channels/texts/capacity": {"Cambiar la capacidad del canal texts</h1>", "<dt>En curso</dt><dd>0 de 12.345 plazas</dd>", ">Cambiar</button>", ">Volver</a>"},
 			"/channels/_new":           {"<h1>Nuevo canal</h1>", "Un canal conecta Weir con una cuenta"},
 			"/contacts/" + contact:     {"Contacto " + contact + "</h1>", "<dt>Prioridad</dt>", "aceptado", "en cola</span>"},
@@ -62,7 +62,7 @@ func TestLanguages_CountsHaveTheirForms(t *testing.T) {
 	list := r.contactsOf("texts")
 	for code, want := range map[string][2]string{
 		"en": {"Cancel 1 contact</h1>", "Cancel 2 contacts</h1>"},
-		"es": {"Cancelar 1 contacto</h1>", "Cancelar 2 contactos</h1>"},
+		"es": {"Cancelar 1 contacto</h1>", "Cancelar 2 contactos</h1>"}, //nolint:misspell // Spanish
 		"fr": {"Annuler 1 contact</h1>", "Annuler 2 contacts</h1>"},
 		"pt": {"Cancelar 1 contato</h1>", "Cancelar 2 contatos</h1>"},
 	} {
@@ -91,7 +91,7 @@ func TestLanguages_OfFormsAndLogin(t *testing.T) {
 	b := r.login(scopes)
 	b.cookies["weir_language"] = "es"
 	b.post("/contacts/_new", url.Values{"channel": {"texts"}, "messages": {"hi"}, "not_after": {"x"}}).want(422).
-		has("No se envió nada. Corrija los campos marcados del formulario.", "Introduzca un número de teléfono u otra dirección.", "Introduzca una fecha y una hora en UTC")
+		has("No se ha enviado nada. Corrija los campos marcados del formulario.", "Indique un número de teléfono u otra dirección.", "Indique una fecha y una hora en UTC")
 	b.cookies["weir_language"] = "fr"
 	b.post("/channels/_new", url.Values{"type": {"nuntium"}, "name": {"texts"}}).want(422).has("Rien n’a été enregistré. Corrigez les champs signalés", "Un canal porte déjà ce nom")
 	b.post("/channels/texts/capacity", url.Values{"capacity": {"x"}}).want(422).has("la capacité doit être un nombre entier", "Modifier la capacité du canal texts</h1>")
