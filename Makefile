@@ -127,12 +127,13 @@ test-typescript: ## Check a client program with TypeScript types of docs/openapi
 test-twilio: ## Compare the channel types for Twilio and the simulated Twilio with Twilio's Go and Node libraries, fetched with go and npm; needs Node 20 (half a minute)
 	@GO='$(GO)' scripts/test-twilio
 
-.PHONY: test-webhooks
+.PHONY: test-oidc
 test-oidc: ## Test log-in by name against a provider that misbehaves in every way: wrong signatures, nonces, audiences, replays, outages (half a minute)
 	$(GO) test -count=1 ./web/openid/...
 	$(GO) test -count=1 ./web/dashboard -run Names
 	$(GO) test -count=1 ./config -run OIDC
 
+.PHONY: test-webhooks
 test-webhooks: ## Verify what Weir sends to webhooks with the official Go and Node libraries of Standard Webhooks, fetched with go and npm; needs Node 20 (ten seconds)
 	@GO='$(GO)' scripts/test-webhooks
 

@@ -232,11 +232,19 @@ func Escape(key string) string {
 // characters.
 const MaxAddress = 255
 
-var errPhoneNumber = errors.New("must be a phone number as in E.164: an optional + and 3 to 15 digits, such as +254722123456")
+var (
+	errPhoneNumber = errors.New("must be a phone number as in E.164: an optional + and 3 to 15 digits, such as +254722123456")
+	errNational    = errors.New("has no country code, because it begins with 0: write it as +254722123456, or set the channel's region")
+)
 
 // PhoneNumber is the form of addresses unless a type has its own: an optional plus
-// and 3 to 15 digits, kept as given.
+// and 3 to 15 digits, kept as given. With spaces, hyphens, dots or brackets, as people write it, it needs its country code, and
+// becomes one of E.164. One that begins with 0 is known in its own country only: refusals of the
+// person, who is known by the whole number, would not count for it.
 func PhoneNumber(to string) (string, error) {
+	if WrittenNumber(to) || phonenumber.Rounded(to) {
+		return phonenumber.Normalize(to, "")
+	}
 	digits := to
 	if to != "" && to[0] == '+' {
 		digits = to[1:]
@@ -249,11 +257,19 @@ func PhoneNumber(to string) (string, error) {
 			return "", errPhoneNumber
 		}
 	}
+	if digits[0] == '0' {
+		return "", errNational
+	}
 	return to, nil
 }
 
 // phoneSigns are the characters of phone numbers as people write them.
 const phoneSigns = "+0123456789 ().-/"
+
+// WrittenNumber reports whether a text is a phone number with spaces or other signs, as people write it.
+func WrittenNumber(text string) bool {
+	return strings.Trim(text, phoneSigns) == "" && strings.ContainsAny(text, " ().-/") && strings.ContainsAny(text[:1], "+(0123456789")
+}
 
 // CanonicalAddress returns the canonical form of an address on channels of this type,
 // or an error that states what is allowed. In a region, phone numbers are converted to

@@ -945,7 +945,7 @@ type ContactBody struct {
 	// Examples: Africa/Nairobi
 	TimeZone string `json:"time_zone,omitempty,omitzero"`
 
-	// To the address, in the form of the channel's type: a number as in E.164 (an optional + and 3 to 15 digits, nothing else) unless the type has its own; on a channel with a region also one without a country code, which is stored as in E.164; visible ASCII characters; for phone numbers + and digits, such as +254722123456
+	// To the address, in the form of the channel's type: a number as in E.164 (an optional + and 3 to 15 digits, such as +254722123456) unless the type has its own; with spaces, hyphens, dots or brackets, or on a channel with a region also without a country code, it is stored as in E.164. One that begins with 0 needs the region; visible ASCII characters; a phone number may have spaces
 	//
 	// Examples: +15550001
 	To string `json:"to"`

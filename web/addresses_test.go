@@ -81,12 +81,23 @@ func TestAddresses_TakeTheRegionOfTheirChannel(t *testing.T) {
 	if len(r.memory.contacts) != before {
 		t.Error("a refused number was stored")
 	}
-	into[api.AcceptedList](t, post("plain", "0722123456"), http.StatusAccepted)
+	for to, detail := range map[string]string{"0722123456": "begins with 0", "+0722123456": "begins with 0", "0722 123 456": "no country code", "2.54722E+11": "spreadsheets"} {
+		g := post("plain", to)
+		if p := g.problem(t); g.status != 422 || len(p.Errors) != 1 || p.Errors[0].Pointer != "/contacts/0/to" || !strings.Contains(p.Errors[0].Detail, detail) || strings.Contains(g.body, to) {
+			t.Errorf("%s without a region: %d %s", to, g.status, g.body)
+		}
+	}
+	for i, to := range []string{"+254722123456", "+254 722 123-456", "(+254) 722.123.456"} {
+		a := into[api.AcceptedList](t, post("plain", to), http.StatusAccepted).Contacts[0]
+		if v := into[api.ContactView](t, r.do("GET", "/v1/contacts/"+a.ID, ""), 200); v.To != "+254722123456" || a.Duplicate != (i > 0) {
+			t.Errorf("%s without a region became %s, a duplicate: %v", to, v.To, a.Duplicate)
+		}
+	}
 	into[api.AcceptedList](t, post("chats", "chat:ann"), http.StatusAccepted)
 	for body, want := range map[string]int{
 		`{"to":"0722 123 456","channel":"local"}`: 1, `{"to":"+254722123456","channel":"local"}`: 1,
-		`{"to":"0722123456","channel":"plain"}`: 1, `{"to":"+254722123456","channel":"plain"}`: 0,
-		`{"to":"0722123456"}`: 2, // on any channel, in the form that each of them has
+		`{"to":"0722123456","channel":"plain"}`: 0, `{"to":"+254 722 123456","channel":"plain"}`: 1,
+		`{"to":"0722123456"}`: 2, // on any channel: in a region it is the whole number
 	} {
 		if list := into[api.ContactList](t, r.do("POST", "/v1/contacts:search", body), 200); len(list.Contacts) != want {
 			t.Errorf("%s finds %d, want %d", body, len(list.Contacts), want)

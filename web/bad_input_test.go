@@ -76,7 +76,7 @@ func badContacts() []refused {
 		{name: "no address", body: batch(`{"messages":["hi"]}`), mistakes: at("/to", "required")},
 		{name: "address is a number", body: batch(`{"to":15550001,"messages":["hi"]}`), mistakes: at("/to", "type")},
 		{name: "address with letters", body: batch(`{"to":"+1555CALL","messages":["hi"]}`), mistakes: at("/to", "format")},
-		{name: "address with spaces", body: batch(`{"to":"+1 555 0001","messages":["hi"]}`), mistakes: at("/to", "format")},
+		{name: "address with spaces", body: batch(`{"to":"+1 555 CALL","messages":["hi"]}`), mistakes: at("/to", "format")},
 		{name: "address too short", body: batch(`{"to":"11","messages":["hi"]}`), mistakes: at("/to", "format")},
 		{name: "address too long", body: batch(`{"to":"+1234567890123456","messages":["hi"]}`), mistakes: at("/to", "format")},
 		{name: "address null", body: batch(`{"to":null,"messages":["hi"]}`), mistakes: at("/to", "type")},

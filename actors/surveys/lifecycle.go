@@ -25,9 +25,9 @@ type lifecycle struct {
 	tallies map[int64]tally // of the surveys that may start respondents
 }
 
-// advance advances a survey that is done, stopping or paused. open reports whether
-// the survey may contact respondents now.
-func (l *lifecycle) advance(ctx context.Context, sv *surveyState) (open bool, err error) {
+// advance advances a survey that is done, stopping or paused. goesOn reports whether it is running;
+// the feeder looks whether its window is open.
+func (l *lifecycle) advance(ctx context.Context, sv *surveyState) (goesOn bool, err error) {
 	if sv.plan == nil {
 		return false, nil
 	}
@@ -37,7 +37,7 @@ func (l *lifecycle) advance(ctx context.Context, sv *surveyState) (open bool, er
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			open, err = false, nil
+			goesOn, err = false, nil
 			l.skipBroken(sv, p)
 		}
 	}()

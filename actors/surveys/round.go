@@ -95,11 +95,11 @@ func (r *round) run(ctx context.Context) error {
 	var bidders []*surveyState
 	for _, sv := range r.memory.surveys {
 		sv.backlog = 0
-		open, err := r.life.advance(ctx, sv)
+		goesOn, err := r.life.advance(ctx, sv)
 		if err != nil {
 			return err
 		}
-		if open {
+		if goesOn {
 			bidders = append(bidders, sv)
 		}
 	}

@@ -22,6 +22,9 @@ var (
 
 var scientific = regexp.MustCompile(`^[0-9]([.,][0-9]*)?[eE]\+?[0-9]+$`)
 
+// Rounded reports whether a text is a number that a spreadsheet has rounded, such as 5.2E+11.
+func Rounded(text string) bool { return scientific.MatchString(text) }
+
 // KnownRegion reports whether a region has phone numbers.
 func KnownRegion(region string) bool { return phonenumbers.GetSupportedRegions()[region] }
 

@@ -138,7 +138,7 @@ func (p *part) insertContacts(t *commit.Tx, list []Insertion) error {
 				p.emit(t, c, events.ContactDone, c.FinishedAt, contactData(c))
 			}
 		case c.State == weir.Sending:
-			p.landing.records = append(p.landing.records, record{c.Ref, kept(c.Progress)})
+			p.flightChanges.records = append(p.flightChanges.records, record{c.Ref, kept(c.Progress)})
 			p.countAccepted(c)
 			p.gate.Claimed(t, c)
 			if t.WritesContactEvents() {

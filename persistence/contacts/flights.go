@@ -44,8 +44,8 @@ func newFlights() *flights {
 	return &flights{channels: map[weir.ChannelID]map[weir.ContactID]flight{}, rows: map[int64]*logRow{}}
 }
 
-// landing lists the changes of a batch to flights, for when it is committed.
-type landing struct {
+// flightChanges lists the changes of a batch to flights, for when it is committed.
+type flightChanges struct {
 	row     int64 // the new row; 0: none
 	records []record
 	left    []weir.Ref // contacts that are no longer in flight
@@ -84,7 +84,7 @@ func (f *flights) recovered(log []loggedRow, still map[weir.Ref]bool) {
 }
 
 // committed applies what a batch has written.
-func (f *flights) committed(l *landing) {
+func (f *flights) committed(l *flightChanges) {
 	if l.row == 0 && len(l.left) == 0 && len(l.deleted) == 0 {
 		return
 	}
@@ -213,7 +213,7 @@ func (f *flights) byChannel() map[weir.ChannelID]int {
 // that steps change, that are claimed as they are accepted and that are carried forward. A contact has one
 // record in it.
 func (p *part) logFlights(t *commit.Tx, steps []step) error {
-	l := &p.landing
+	l := &p.flightChanges
 	changed := map[weir.Ref]bool{}
 	var list []record
 	for i := range steps {
@@ -257,7 +257,7 @@ func (p *part) dropFlights(t *commit.Tx) error {
 	}
 	unused = unused[:min(len(unused), maxUnused)]
 	size := multirow.PlacesFor(len(unused))
-	p.landing.deleted = slices.Clone(unused)
+	p.flightChanges.deleted = slices.Clone(unused)
 	t.Add(dropFlightsSQL+columns.Marks(size), multirow.Fill(columns.Arguments(unused), size-len(unused))...)
 	return nil
 }

@@ -20,7 +20,7 @@ func TestFlights_KnowWhatTheLogHolds(t *testing.T) {
 		want := map[weir.Ref]weir.Progress{}
 		rev := int64(0)
 		batch := func(records, left int) {
-			l := landing{}
+			l := flightChanges{}
 			for _, ref := range slices.SortedFunc(maps.Keys(want), compareRefs)[:min(left, len(want))] {
 				l.left = append(l.left, ref)
 				delete(want, ref)
@@ -99,14 +99,14 @@ func TestFlights_TheLogStaysSmall(t *testing.T) {
 	f := newFlights()
 	id := int64(0)
 	for batch := range 200 {
-		l := landing{row: int64(batch + 1), deleted: slices.Clone(f.unused)}
+		l := flightChanges{row: int64(batch + 1), deleted: slices.Clone(f.unused)}
 		for range 1000 {
 			id++
 			l.records = append(l.records, record{weir.Ref{Channel: 1, ID: weir.ContactID(id)}, weir.Progress{Rev: 1}})
 		}
 		l.records = append(l.records, f.carried()...)
 		f.committed(&l)
-		ended := landing{}
+		ended := flightChanges{}
 		for i := id - 999; i < id; i++ { // one of each batch stays
 			ended.left = append(ended.left, weir.Ref{Channel: 1, ID: weir.ContactID(i)})
 		}

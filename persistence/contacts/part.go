@@ -19,12 +19,12 @@ type part struct {
 	observer Observer
 	gate     Gate
 
-	accepted []Insertion
-	changes  []*change
-	settled  map[weir.Ref]weir.Receipt // of contacts that end, if the gate has changed them
-	counts   map[weir.ChannelID]delta
-	landing  landing
-	scratch  []any // Arguments of the statement before
+	accepted      []Insertion
+	changes       []*change
+	settled       map[weir.Ref]weir.Receipt // of contacts that end, if the gate has changed them
+	counts        map[weir.ChannelID]delta
+	flightChanges flightChanges
+	scratch       []any // Arguments of the statement before
 }
 
 // delta is by how much the counters of a channel change.
@@ -62,7 +62,7 @@ func (p *part) Flush(t *commit.Tx) error {
 
 // Committed implements [commit.Part].
 func (p *part) Committed() {
-	p.contacts.flights.committed(&p.landing)
+	p.contacts.flights.committed(&p.flightChanges)
 }
 
 // judge asks the gate about the claims. A contact that it does not let pass ends or waits
