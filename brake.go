@@ -90,6 +90,9 @@ func (b *Brake) minimum() int {
 	return b.Minimum
 }
 
+// Window returns how many of the latest contacts are counted, and how many must have ended before the brake acts.
+func (b *Brake) Window() (over, minimum int) { return b.over(), b.minimum() }
+
 // Equal reports whether two brakes, which may be nil, are the same.
 func (b *Brake) Equal(other *Brake) bool {
 	if b == nil || other == nil {

@@ -105,12 +105,21 @@ const (
 	OverAll     Over = "all"
 )
 
+// Days returns over how many calendar days the contacts are counted; 0: the cap counts other time. Known
+// after Compile.
+func (k *Cap) Days() int {
+	if k.Kind != Calendar {
+		return 0
+	}
+	return int(k.within / day)
+}
+
 // Text returns the cap in words.
 func (k *Cap) Text() string {
 	text := fmt.Sprintf("%d in %s", k.Max, k.Within)
 	if k.Kind == Calendar {
-		text = fmt.Sprintf("%d in %d calendar days", k.Max, int(k.within/day))
-		if k.within == day {
+		text = fmt.Sprintf("%d in %d calendar days", k.Max, k.Days())
+		if k.Days() == 1 {
 			text = fmt.Sprintf("%d a calendar day", k.Max)
 		}
 	}

@@ -15,6 +15,7 @@ import { contacts } from "./checks/contacts.mjs";
 import { dead } from "./checks/dead.mjs";
 import { follow } from "./checks/follow.mjs";
 import { keyboard } from "./checks/keyboard.mjs";
+import { languages } from "./checks/languages.mjs";
 import { live } from "./checks/live.mjs";
 import { limits } from "./checks/limits.mjs";
 import { money } from "./checks/money.mjs";
@@ -32,9 +33,9 @@ import { survey } from "./checks/survey.mjs";
 import { surveyforms } from "./checks/surveyforms.mjs";
 import { webhooks } from "./checks/webhooks.mjs";
 
-const parts = { alarm, look, session, rights, channels, setup, contacts, dead, people, purposes, limits, money, brake, budget, webhooks, survey, surveyforms, follow, routing, live, keyboard, plain, audit, prefix, quiet };
+const parts = { alarm, look, session, languages, rights, channels, setup, contacts, dead, people, purposes, limits, money, brake, budget, webhooks, survey, surveyforms, follow, routing, live, keyboard, plain, audit, prefix, quiet };
 
-const limit = 10 * 60_000; // ends a run that hangs
+const limit = 15 * 60_000; // ends a run that hangs
 
 async function main() {
   const chosen = process.argv.slice(2);

@@ -16,6 +16,8 @@ import (
 	"weir/operators"
 	"weir/web/api"
 	"weir/web/auth"
+	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 // problem is an error response of the API.
@@ -24,10 +26,26 @@ type problem struct {
 	Detail string            `json:"detail"`
 	Errors []weir.FieldError `json:"errors"`
 	wait   string            // Retry-After
+	// words are the detail of a problem of the dashboard itself, where no language is known. The
+	// details of its errors are messages, too.
+	words locale.Message
 }
 
 // Error returns the API's detail.
-func (p *problem) Error() string { return p.Detail }
+func (p *problem) Error() string { return cmp.Or(p.Detail, string(p.words)) }
+
+// in returns the problem in a language.
+func (p *problem) in(l *locale.Locale) *problem {
+	if p.words == "" {
+		return p
+	}
+	out := *p
+	out.Detail, out.Errors = l.T(p.words), slices.Clone(p.Errors)
+	for i := range out.Errors {
+		out.Errors[i].Detail = l.T(locale.Message(out.Errors[i].Detail))
+	}
+	return &out
+}
 
 // routerError is an error in the format of the router's API.
 type routerError struct {
@@ -39,12 +57,13 @@ type routerError struct {
 
 // caller calls the API with the rights of a browser's session.
 type caller struct {
-	api     http.Handler
-	browser *http.Request // whose address and context the calls have
-	id      string        // X-Request-Id
-	token   string        // empty while no token is needed
-	session bool          // token is the text of a session
-	Who     api.WhoView
+	*locale.Locale // of the reader
+	api            http.Handler
+	browser        *http.Request // whose address and context the calls have
+	id             string        // X-Request-Id
+	token          string        // empty while no token is needed
+	session        bool          // token is the text of a session
+	Who            api.WhoView
 }
 
 // May reports whether the token has one of the scopes; none: any token will do.
@@ -53,7 +72,7 @@ func (c *caller) May(oneOf ...operators.Scope) bool {
 }
 
 // rights returns a key that is equal for all who see the same.
-func (c *caller) rights() string { return scopeWords(c.Who.Scopes) }
+func (c *caller) rights() string { return c.Code + " " + display.Join(c.Who.Scopes, " ") }
 
 // get reads a resource of the API.
 func (c *caller) get(path string, query url.Values, into any) error {
@@ -212,19 +231,19 @@ func statusOf(err error) (int, *problem) {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p.Status, p
 	}
-	p := &problem{Status: http.StatusInternalServerError, Detail: "internal error; details are in the log"}
+	p := &problem{Status: http.StatusInternalServerError, words: "internal error; details are in the log"}
 	switch code := weir.CodeOf(err); {
 	case code == weir.CodeUnauthorised: // a session could not begin or end, here and in the next case
 		p = &problem{Status: http.StatusUnauthorized}
 	case code == weir.CodeUnavailable:
-		p = &problem{Status: http.StatusServiceUnavailable, Detail: "the session could not be stored; try again", wait: "2"}
+		p = &problem{Status: http.StatusServiceUnavailable, words: "the session could not be stored; try again", wait: "2"}
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded): // the browser disconnected, or it took too long
-		p = &problem{Status: http.StatusServiceUnavailable, Detail: "the request timed out; try again", wait: "2"}
+		p = &problem{Status: http.StatusServiceUnavailable, words: "the request timed out; try again", wait: "2"}
 	}
 	return p.Status, p
 }
 
-func titleOf(status int) string {
+func titleOf(status int) locale.Message {
 	switch status {
 	case http.StatusForbidden:
 		return "Not allowed"

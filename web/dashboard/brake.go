@@ -3,53 +3,80 @@ package dashboard
 import (
 	"maps"
 	"slices"
-	"strconv"
+	"strings"
 	"time"
 
 	"weir"
-	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 // brakeView shows the brake of a channel or survey.
 type brakeView struct {
-	Rule   string // in words
+	Rule   string // in a sentence
+	Acted  string // what it has counted, if it has acted
 	Counts []fact // what it counts; nil: not known
 	Braked *weir.Braked
 	Since  time.Time // when it has acted
 }
 
 // brakeOf returns the brake as pages show it; nil if there is none, and none has acted.
-func brakeOf(b *weir.Brake, count *weir.BrakeFigures, braked *weir.Braked) *brakeView {
+func brakeOf(l *locale.Locale, b *weir.Brake, count *weir.BrakeFigures, braked *weir.Braked) *brakeView {
 	if b == nil && braked == nil {
 		return nil
 	}
 	v := &brakeView{Braked: braked}
 	if braked != nil {
-		v.Since = braked.At
+		v.Since, v.Acted = braked.At, brakedText(l, braked)
 	}
 	if b == nil {
 		return v
 	}
-	v.Rule = b.Text()
+	v.Rule = brakeText(l, b)
 	if count == nil {
 		return v
 	}
 	share := func(n, bound int) string {
-		text := display.Number(n) + " of " + display.Number(count.Of)
-		if bound > 0 {
-			text += "; more than " + strconv.Itoa(bound) + " % pause it"
-		}
-		return text
+		return l.T("%[1]s of %[2]s; more than %[3]s %% pause it", l.Number(n), l.Number(count.Of), l.Number(bound))
 	}
 	if b.OptedOut > 0 {
-		v.Counts = append(v.Counts, fact{"Opted out", share(count.OptedOut, b.OptedOut)})
+		v.Counts = append(v.Counts, fact{l.T("Opted out"), share(count.OptedOut, b.OptedOut)})
 	}
 	if b.Failed > 0 {
-		v.Counts = append(v.Counts, fact{"Failed", share(count.Failed, b.Failed)})
+		v.Counts = append(v.Counts, fact{l.T("Failed"), share(count.Failed, b.Failed)})
 	}
 	for _, reason := range slices.Sorted(maps.Keys(b.Reasons)) {
-		v.Counts = append(v.Counts, fact{"Reason: " + reason, share(count.Reasons[reason], b.Reasons[reason])})
+		v.Counts = append(v.Counts, fact{l.T("Reason: %s", reason), share(count.Reasons[reason], b.Reasons[reason])})
 	}
-	v.Counts = append(v.Counts, fact{"Ended since the count began", display.Plural(int64(count.Touched), "contact", "contacts")})
+	v.Counts = append(v.Counts, fact{l.T("Ended since the count began"), l.T("%d contacts", count.Touched)})
 	return v
+}
+
+// brakeText describes a brake in a sentence.
+func brakeText(l *locale.Locale, b *weir.Brake) string {
+	var bounds []string
+	if b.OptedOut > 0 {
+		bounds = append(bounds, l.T("%s %% opted out", l.Number(b.OptedOut)))
+	}
+	if b.Failed > 0 {
+		bounds = append(bounds, l.T("%s %% failed", l.Number(b.Failed)))
+	}
+	for _, reason := range slices.Sorted(maps.Keys(b.Reasons)) {
+		bounds = append(bounds, l.T("%[1]s %% ended with the reason %[2]q", l.Number(b.Reasons[reason]), reason))
+	}
+	over, minimum := b.Window()
+	return l.T("It pauses itself if, of the last %[1]s contacts, from %[2]s on, more than %[3]s.", l.Number(over), l.Number(minimum), strings.Join(bounds, l.T(", or more than ")))
+}
+
+// brakedText describes what a brake has acted on, in a clause.
+func brakedText(l *locale.Locale, b *weir.Braked) string {
+	count, of, bound := l.Number(b.Count), l.Number(b.Of), l.Number(b.Percent)
+	switch b.Cause {
+	case weir.BrakeOptedOut:
+		return l.T("paused itself: %[1]s of the last %[2]s contacts opted out, the bound is %[3]s %%", count, of, bound)
+	case weir.BrakeFailed:
+		return l.T("paused itself: %[1]s of the last %[2]s contacts failed, the bound is %[3]s %%", count, of, bound)
+	case weir.BrakeReason:
+		return l.T("paused itself: %[1]s of the last %[2]s contacts ended with the reason %[4]q, the bound is %[3]s %%", count, of, bound, b.Reason)
+	}
+	return b.Text
 }

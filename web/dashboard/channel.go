@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"cmp"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"weir/operators"
 	"weir/web/api"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 // channelData is the data of a channel's page.
@@ -42,8 +42,8 @@ func loadChannel(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &channelData{channelCard: channelCardOf(ch, v.Now()), Settings: factsOf(ch.Settings, display.SettingText), Periods: periods(), Period: periodOf(v.r.URL.Query().Get("hours"))}
-	d.WhyView, d.BrakeView = channelWhy(&ch, v.Now()), brakeOf(ch.Brake, ch.BrakeCount, ch.Braked)
+	d := &channelData{channelCard: channelCardOf(v.Locale, ch, v.Now()), Settings: factsOf(ch.Settings, display.SettingText), Periods: periods(), Period: periodOf(v.r.URL.Query().Get("hours"))}
+	d.WhyView, d.BrakeView = channelWhy(&ch, v.Now()), brakeOf(v.Locale, ch.Brake, ch.BrakeCount, ch.Braked)
 	if d.Charts, err = readCharts(v.caller, v.d.chartCache, ch.Channel, d.Period); err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func loadChannel(v *visit) (*content, error) {
 			return nil, err
 		}
 	}
-	return &content{title: "Channel " + ch.Channel, crumbs: []crumb{{Text: ch.Channel}}, data: d}, nil
+	return &content{title: v.T("Channel %s", ch.Channel), crumbs: []crumb{{Text: ch.Channel}}, data: d}, nil
 }
 
 // channelWhy explains why a channel dispatches nothing. It is idle from when both
@@ -98,40 +98,40 @@ func (d *channelData) readLists(v *visit) error {
 
 // askChannel returns the question about an action on a channel. more, if not nil, adds
 // to it. The channel may change until the question is answered; only the API decides then.
-func askChannel(about question, more func(*question, *api.ChannelView)) func(*visit) (*question, error) {
+func askChannel(about asking, more func(*locale.Locale, *question, *api.ChannelView)) func(*visit) (*question, error) {
 	return func(v *visit) (*question, error) {
 		ch, err := readChannel(v.caller, v.r.PathValue("name"))
 		if err != nil {
 			return nil, err
 		}
-		q := about
-		q.title, q.back = cmp.Or(q.title, q.Button+" channel")+" "+ch.Channel, "/channels/"+url.PathEscape(ch.Channel)
-		q.crumbs = []crumb{{Text: ch.Channel, Link: q.back}, {Text: q.Button}}
+		q := about.question(v.Locale, ch.Channel)
+		q.back = channelLink(ch.Channel)
+		q.crumbs = channelCrumbs(ch.Channel, crumb{Text: q.Button})
 		q.Facts = []fact{
-			{"In flight", display.Number(ch.InFlight) + " of " + display.Number(ch.Capacity) + " slots"},
-			{"Queued", display.Plural(ch.Queued, "contact", "contacts")},
+			{v.T("In flight"), v.T("%[1]s of %[2]s slots", v.Number(ch.InFlight), v.Number(ch.Capacity))},
+			{v.T("Queued"), v.T("%d contacts", ch.Queued)},
 		}
 		if more != nil {
-			more(&q, &ch)
+			more(v.Locale, q, &ch)
 		}
-		return &q, nil
+		return q, nil
 	}
 }
 
 func pauseChannel(paused bool) func(*visit) (*done, error) {
 	return func(v *visit) (*done, error) {
-		name, word := v.r.PathValue("name"), "is resumed"
+		name, text := v.r.PathValue("name"), locale.Message("Channel %s is resumed.")
 		if paused {
-			word = "is paused"
+			text = "Channel %s is paused."
 		}
 		err := v.call(http.MethodPatch, apiPath("v1", "channels", name), map[string]any{"paused": paused}, nil)
-		return &done{text: "Channel " + name + " " + word + ".", to: "/channels/" + url.PathEscape(name)}, err
+		return &done{text: v.T(text, name), to: channelLink(name)}, err
 	}
 }
 
-func addCapacity(q *question, ch *api.ChannelView) {
+func addCapacity(l *locale.Locale, q *question, ch *api.ChannelView) {
 	q.Fields = []field{{
-		Name: "capacity", Label: "Capacity", Type: "number", Value: strconv.Itoa(ch.Capacity), Required: true,
+		Name: "capacity", Label: l.T("Capacity"), Type: "number", Value: strconv.Itoa(ch.Capacity), Required: true,
 		Min: strconv.Itoa(weir.MinCapacity), Max: strconv.Itoa(weir.MaxCapacity),
 	}}
 }
@@ -141,16 +141,16 @@ func setCapacity(v *visit) (*done, error) {
 	// A form has texts, the API wants a number. Bounds are checked there.
 	n, err := strconv.Atoi(v.r.PostForm.Get("capacity"))
 	if err != nil {
-		return nil, &problem{Status: http.StatusUnprocessableEntity, Detail: "the capacity must be a whole number"}
+		return nil, &problem{Status: http.StatusUnprocessableEntity, Detail: v.T("the capacity must be a whole number")}
 	}
 	err = v.call(http.MethodPatch, apiPath("v1", "channels", name), map[string]any{"capacity": n}, nil)
-	return &done{text: "The capacity of channel " + name + " is " + display.Number(n) + ".", to: "/channels/" + url.PathEscape(name)}, err
+	return &done{text: v.T("The capacity of channel %[1]s is %[2]s.", name, v.Number(n)), to: channelLink(name)}, err
 }
 
-func addOpenContacts(q *question, ch *api.ChannelView) {
+func addOpenContacts(l *locale.Locale, q *question, ch *api.ChannelView) {
 	if open := ch.Queued + int64(ch.Sending+ch.Active+ch.Unknown); open > 0 {
-		q.Text += " The channel has open contacts: queued ones end as canceled, and the provider is asked to cancel the others."
-		q.Fields = []field{{Name: "cancel", Label: "Cancel " + display.Plural(open, "open contact", "open contacts"), Type: "checkbox"}}
+		q.Text += " " + l.T("The channel has open contacts: queued ones end as canceled, and the provider is asked to cancel the others.")
+		q.Fields = []field{{Name: "cancel", Label: l.T("Cancel %d open contacts", open), Type: "checkbox"}}
 	}
 }
 
@@ -165,7 +165,7 @@ func deleteChannel(v *visit) (*done, error) {
 		return nil, err
 	}
 	if still.Deleting {
-		return &done{text: "Channel " + name + " is deleted when its last contact is done.", to: "/"}, nil
+		return &done{text: v.T("Channel %s is deleted when its last contact is done.", name), to: "/"}, nil
 	}
-	return &done{text: "Channel " + name + " is deleted.", to: "/"}, nil
+	return &done{text: v.T("Channel %s is deleted.", name), to: "/"}, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"weir/web/api"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 const (
@@ -48,10 +49,10 @@ func readSparks(c *caller, now time.Time) (sparks, error) {
 		for i := range some.Channels {
 			ch := &some.Channels[i]
 			drawn := display.Chart{
-				Title: "Dispatched in the last 6 hours", Unit: "contacts per 15 min", Begin: some.Since, Step: 15 * time.Minute,
-				Series: []display.Series{{Name: "dispatched", Class: "c1", Values: floats(ch.Sent)}},
+				Title: c.T("Dispatched in the last 6 hours"), Unit: c.T("contacts per 15 min"), Begin: some.Since, Step: 15 * time.Minute,
+				Series: []display.Series{{Name: c.T("dispatched"), Class: "c1", Values: floats(ch.Sent)}},
 			}
-			all[ch.Channel] = &spark{drawn.Through(now).Spark(), drawn.Series[0].Sum()}
+			all[ch.Channel] = &spark{drawn.Through(now).Spark(c.Locale), drawn.Series[0].Sum()}
 		}
 		if some.NextCursor == "" || len(all) > maxChannels {
 			return all, nil
@@ -62,12 +63,17 @@ func readSparks(c *caller, now time.Time) (sparks, error) {
 
 // periods returns the periods that a channel's page can show, and their steps.
 func periods() []period {
-	return []period{{"3", "3 hours", 3 * time.Hour, "5m", 5 * time.Minute}, {"12", "12 hours", 12 * time.Hour, "15m", 15 * time.Minute}, {"47", "2 days", 47 * time.Hour, "1h", time.Hour}}
+	return []period{
+		{"3", "3 hours", "Last 3 hours", 3 * time.Hour, "5m", 5 * time.Minute},
+		{"12", "12 hours", "Last 12 hours", 12 * time.Hour, "15m", 15 * time.Minute},
+		{"47", "2 days", "Last 2 days", 47 * time.Hour, "1h", time.Hour},
+	}
 }
 
 // period is a time span that charts cover.
 type period struct {
-	Hours, Text string
+	Hours       string
+	Text, Title locale.Message
 	length      time.Duration
 	stepText    string
 	step        time.Duration
@@ -94,13 +100,13 @@ func readCharts(c *caller, known *cache[*charts], channel string, s period) (*ch
 		if err := c.get(apiPath("v1", "channels", channel, "minutes"), query, &m); err != nil {
 			return nil, err
 		}
-		return chartsOf(&m, s, now), nil
+		return chartsOf(c.Locale, &m, s, now), nil
 	})
 }
 
 // seriesOf returns a series of one number of each step.
-func seriesOf(m *api.MinutesView, name, class string, of func(*api.MinuteView) int64) display.Series {
-	s := display.Series{Name: name, Class: class}
+func seriesOf(l *locale.Locale, m *api.MinutesView, name locale.Message, class string, of func(*api.MinuteView) int64) display.Series {
+	s := display.Series{Name: l.T(name), Class: class}
 	for i := range m.Minutes {
 		s.Values = append(s.Values, float64(of(&m.Minutes[i])))
 	}
@@ -114,29 +120,29 @@ func valueOrZero(n *int64) int64 {
 	return *n
 }
 
-func chartsOf(m *api.MinutesView, s period, now time.Time) *charts {
-	unit := "per " + display.Span(s.step)
-	draw := func(title string, stacked bool, list ...display.Series) display.Chart {
-		return display.Chart{Title: title, Unit: unit, Stacked: stacked, Begin: m.Since, Step: s.step, Series: list}.Through(now)
+func chartsOf(l *locale.Locale, m *api.MinutesView, s period, now time.Time) *charts {
+	unit := l.T("per %s", l.Span(s.step))
+	draw := func(title locale.Message, stacked bool, list ...display.Series) display.Chart {
+		return display.Chart{Title: l.T(title), Unit: unit, Stacked: stacked, Begin: m.Since, Step: s.step, Series: list}.Through(now)
 	}
-	outcomes := outcomeSeries(m)
+	outcomes := outcomeSeries(l, m)
 	c := &charts{
 		Traffic: draw("Contacts", false,
-			seriesOf(m, "accepted", "c8", func(x *api.MinuteView) int64 { return x.Accepted }),
-			seriesOf(m, "dispatched", "c1", func(x *api.MinuteView) int64 { return x.Sent }),
-			seriesOf(m, "not accepted by the provider", "c4", func(x *api.MinuteView) int64 { return x.SendFailed })),
+			seriesOf(l, m, "accepted", "c8", func(x *api.MinuteView) int64 { return x.Accepted }),
+			seriesOf(l, m, "dispatched", "c1", func(x *api.MinuteView) int64 { return x.Sent }),
+			seriesOf(l, m, "not accepted by the provider", "c4", func(x *api.MinuteView) int64 { return x.SendFailed })),
 		Finished: draw("Finished, by outcome", true, outcomes...),
 		Slots: draw("Slots in flight, maximum", false,
-			seriesOf(m, "in flight", "c1", func(x *api.MinuteView) int64 { return valueOrZero(x.InFlightMost) }),
-			seriesOf(m, "capacity", "c4", func(x *api.MinuteView) int64 { return valueOrZero(x.Capacity) })),
+			seriesOf(l, m, "in flight", "c1", func(x *api.MinuteView) int64 { return valueOrZero(x.InFlightMost) }),
+			seriesOf(l, m, "capacity", "c4", func(x *api.MinuteView) int64 { return valueOrZero(x.Capacity) })),
 		Callbacks: draw("Callbacks", true,
-			seriesOf(m, "applied", "c3", func(x *api.MinuteView) int64 { return x.Callbacks.Applied }),
-			seriesOf(m, "duplicate", "c8", func(x *api.MinuteView) int64 { return x.Callbacks.Duplicate }),
-			seriesOf(m, "late", "c2", func(x *api.MinuteView) int64 { return x.Callbacks.Late }),
-			seriesOf(m, "unknown", "c4", func(x *api.MinuteView) int64 { return x.Callbacks.Unknown })),
+			seriesOf(l, m, "applied", "c3", func(x *api.MinuteView) int64 { return x.Callbacks.Applied }),
+			seriesOf(l, m, "duplicate", "c8", func(x *api.MinuteView) int64 { return x.Callbacks.Duplicate }),
+			seriesOf(l, m, "late", "c2", func(x *api.MinuteView) int64 { return x.Callbacks.Late }),
+			seriesOf(l, m, "unknown", "c4", func(x *api.MinuteView) int64 { return x.Callbacks.Unknown })),
 		Collector: draw("Reconciliation", false,
-			seriesOf(m, "runs", "c8", func(x *api.MinuteView) int64 { return x.CollectorRuns }),
-			seriesOf(m, "contacts reconciled", "c5", func(x *api.MinuteView) int64 { return x.Reconciled })),
+			seriesOf(l, m, "runs", "c8", func(x *api.MinuteView) int64 { return x.CollectorRuns }),
+			seriesOf(l, m, "contacts reconciled", "c5", func(x *api.MinuteView) int64 { return x.Reconciled })),
 	}
 	c.Slots.Unit, c.Slots.Levels = "", true
 	c.Slots.Series[1].Kind = display.Limit
@@ -146,7 +152,7 @@ func chartsOf(m *api.MinutesView, s period, now time.Time) *charts {
 	for _, o := range outcomes {
 		c.Outcomes = append(c.Outcomes, display.Row{Name: o.Name, Class: o.Class, Value: o.Sum()})
 	}
-	c.Outcomes = display.Rows(0, c.Outcomes)
+	c.Outcomes = display.Rows(l, 0, c.Outcomes)
 	return c
 }
 
@@ -159,16 +165,16 @@ func fillLeadingZeros(values []float64) {
 	}
 }
 
-func outcomeSeries(m *api.MinutesView) []display.Series {
+func outcomeSeries(l *locale.Locale, m *api.MinutesView) []display.Series {
 	return []display.Series{
-		seriesOf(m, "completed", "c3", func(x *api.MinuteView) int64 { return x.Finished.Completed }),
-		seriesOf(m, "busy", "c2", func(x *api.MinuteView) int64 { return x.Finished.Busy }),
-		seriesOf(m, "no answer", "c5", func(x *api.MinuteView) int64 { return x.Finished.NoAnswer }),
-		seriesOf(m, "failed", "c4", func(x *api.MinuteView) int64 { return x.Finished.Failed }),
-		seriesOf(m, "expired", "c6", func(x *api.MinuteView) int64 { return x.Finished.Expired }),
-		seriesOf(m, "canceled", "c8", func(x *api.MinuteView) int64 { return x.Finished.Canceled }),
-		seriesOf(m, "lost", "c7", func(x *api.MinuteView) int64 { return x.Finished.Lost }),
-		seriesOf(m, "dead letter", "c1", func(x *api.MinuteView) int64 { return x.Finished.DeadLetter }),
+		seriesOf(l, m, "completed", "c3", func(x *api.MinuteView) int64 { return x.Finished.Completed }),
+		seriesOf(l, m, "busy", "c2", func(x *api.MinuteView) int64 { return x.Finished.Busy }),
+		seriesOf(l, m, "no answer", "c5", func(x *api.MinuteView) int64 { return x.Finished.NoAnswer }),
+		seriesOf(l, m, "failed", "c4", func(x *api.MinuteView) int64 { return x.Finished.Failed }),
+		seriesOf(l, m, "expired", "c6", func(x *api.MinuteView) int64 { return x.Finished.Expired }),
+		seriesOf(l, m, "canceled", "c8", func(x *api.MinuteView) int64 { return x.Finished.Canceled }),
+		seriesOf(l, m, "lost", "c7", func(x *api.MinuteView) int64 { return x.Finished.Lost }),
+		seriesOf(l, m, "dead letter", "c1", func(x *api.MinuteView) int64 { return x.Finished.DeadLetter }),
 	}
 }
 

@@ -3,12 +3,14 @@ package dashboard
 import (
 	"cmp"
 	"crypto/rand"
+	"html/template"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"weir/operators"
 	"weir/web/api"
+	"weir/web/dashboard/locale"
 )
 
 // channelSetup is the data of the page about what is to be done at the provider.
@@ -32,11 +34,12 @@ func loadChannelSetup(v *visit) (*content, error) {
 	if k, err := readChannelKind(v.caller, ch.Type, ""); err == nil {
 		d.Steps = k.Steps()
 	}
-	return &content{title: "Set-up of channel " + ch.Channel, crumbs: channelCrumbs(ch.Channel, crumb{Text: "Set-up"}), data: d}, nil
+	return &content{title: v.T("Set-up of channel %s", ch.Channel), crumbs: channelCrumbs(ch.Channel, crumb{Text: v.T("Set-up")}), data: d}, nil
 }
 
 // testContact is the form that sends a contact to try a channel, as it was filled in.
 type testContact struct {
+	*locale.Locale
 	Channel         string
 	Key             string // makes a form that is sent twice one contact
 	To, Text        string
@@ -58,13 +61,13 @@ func readTestContact(v *visit) (*testContact, error) {
 		return nil, err
 	}
 	return &testContact{
-		Channel: ch.Channel, Key: "test-" + rand.Text(), Text: "This is a test.",
+		Locale: v.Locale, Channel: ch.Channel, Key: "test-" + rand.Text(), Text: v.T("This is a test."),
 		Texts: k.Content != "voice", Call: k.Content == "voice", Mistakes: map[string]string{},
 	}, nil
 }
 
 func (f *testContact) content() *content {
-	return &content{title: "Send a test contact on channel " + f.Channel, crumbs: channelCrumbs(f.Channel, crumb{Text: "Test contact"}), data: f}
+	return &content{title: f.T("Send a test contact on channel %s", f.Channel), crumbs: channelCrumbs(f.Channel, crumb{Text: f.T("Test contact")}), data: f}
 }
 
 func newTestContact(v *visit) (*content, error) {
@@ -73,6 +76,11 @@ func newTestContact(v *visit) (*content, error) {
 		return nil, err
 	}
 	return f.content(), nil
+}
+
+// Example is a document for a call.
+func (*testContact) Example() template.HTML {
+	return `<code>&lt;Response&gt;&lt;Say&gt;This is a test.&lt;/Say&gt;&lt;/Response&gt;</code>`
 }
 
 // fill fills in what a browser sent.
@@ -130,9 +138,9 @@ func sendTestContact(v *visit) (*content, error) {
 	c := f.content()
 	if err == nil {
 		id := sent.Contacts[0].ID
-		c.to, c.flash = "/contacts/"+url.PathEscape(id), &flash{Text: "The contact is queued. This page shows what becomes of it."}
+		c.to, c.flash = "/contacts/"+url.PathEscape(id), &flash{Text: v.T("The contact is queued. This page shows what becomes of it.")}
 		if !v.May(operators.ScopeContactsRead) {
-			c.to, c.flash.Text = channelLink(f.Channel), "The contact "+id+" is queued."
+			c.to, c.flash.Text = channelLink(f.Channel), v.T("The contact %s is queued.", id)
 		}
 		return c, nil
 	}
@@ -141,6 +149,6 @@ func sendTestContact(v *visit) (*content, error) {
 		return nil, err
 	}
 	f.place(p)
-	c.status, c.flash = status, &flash{Bad: true, Text: "Nothing was sent."}
+	c.status, c.flash = status, &flash{Bad: true, Text: v.T("Nothing was sent.")}
 	return c, nil
 }

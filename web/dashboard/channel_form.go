@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"weir/web/api"
+	"weir/web/dashboard/locale"
 )
 
 // newChannelPath is the path of no channel: their names begin with a letter or a digit.
@@ -88,7 +89,7 @@ func readChannelKind(c *caller, typ, template string) (*channelKind, error) {
 			return k, nil
 		}
 	}
-	return nil, &problem{Status: http.StatusNotFound, Detail: "this program has no such channel type"}
+	return nil, &problem{Status: http.StatusNotFound, Detail: c.T("this program has no such channel type")}
 }
 
 // rateSetting is shown beside the capacity, and not among the other settings of every type.
@@ -137,6 +138,7 @@ func (f *settingField) json() any {
 
 // channelForm is the form that creates or edits a channel, as it was filled in.
 type channelForm struct {
+	*locale.Locale
 	New                   bool
 	Kinds                 []*channelKind // to choose from; nil: Kind is chosen
 	Kind                  *channelKind
@@ -178,8 +180,8 @@ func (f *channelForm) all() []*settingField {
 }
 
 // newChannelForm returns the empty form of a kind.
-func newChannelForm(k *channelKind) *channelForm {
-	f := &channelForm{Kind: k, Mistakes: map[string]string{}, Rate: &settingField{}}
+func newChannelForm(l *locale.Locale, k *channelKind) *channelForm {
+	f := &channelForm{Locale: l, Kind: k, Mistakes: map[string]string{}, Rate: &settingField{}}
 	for _, name := range k.Offer.Values {
 		f.Settings = append(f.Settings, &settingField{
 			ID: "value-" + name, Label: settingLabel(name), Kind: "string", key: "values", part: name,
@@ -291,7 +293,7 @@ func remembered(texts map[string]string) string {
 func recall(text string) (map[string]string, error) {
 	var out map[string]string
 	if err := json.Unmarshal([]byte(text), &out); err != nil || out == nil {
-		return nil, &problem{Status: http.StatusBadRequest, Detail: "the form is incomplete; open the page again"}
+		return nil, &problem{Status: http.StatusBadRequest, words: "the form is incomplete; open the page again"}
 	}
 	return out, nil
 }
@@ -362,7 +364,7 @@ func number(text string) any {
 func (f *channelForm) require() {
 	for _, s := range f.Settings {
 		if s.part != "" && s.Required && s.Value == "" {
-			f.Mistakes[s.ID] = "Enter this: the template needs it."
+			f.Mistakes[s.ID] = f.T("Enter this: the template needs it.")
 		}
 	}
 }
@@ -375,7 +377,7 @@ func (f *channelForm) place(p *problem) {
 	for _, e := range p.Errors {
 		field, where := f.fieldOf(strings.Split(strings.TrimPrefix(e.Pointer, "/"), "/"))
 		if e.Code == "required" && strings.HasPrefix(e.Detail, "channel type ") { // the help text is beside it
-			e.Detail = "enter this"
+			e.Detail = f.T("enter this")
 		}
 		switch {
 		case incomplete && e.Code == "placeholder": // it follows from a part that is missing
@@ -430,19 +432,19 @@ func (f *channelForm) forget() {
 
 func (f *channelForm) content() *content {
 	if f.New {
-		c := &content{title: "New channel", crumbs: []crumb{{Text: "New channel", Link: newChannelPath}}, data: f}
+		c := &content{title: f.T("New channel"), crumbs: []crumb{{Text: f.T("New channel"), Link: newChannelPath}}, data: f}
 		if f.Kind != nil {
 			c.crumbs = append(c.crumbs, crumb{Text: f.Kind.Name()})
 		}
 		return c
 	}
-	return &content{title: "Edit channel " + f.Name, crumbs: channelCrumbs(f.Name, crumb{Text: "Edit"}), data: f}
+	return &content{title: f.T("Edit channel %s", f.Name), crumbs: channelCrumbs(f.Name, crumb{Text: f.T("Edit")}), data: f}
 }
 
 // newChannel shows the kinds to choose from, or the form of the one that is chosen.
 func newChannel(v *visit) (*content, error) {
 	query := v.r.URL.Query()
-	f := &channelForm{New: true}
+	f := &channelForm{Locale: v.Locale, New: true}
 	var err error
 	if query.Get("type") == "" {
 		f.Kinds, err = readChannelKinds(v.caller)
@@ -452,7 +454,7 @@ func newChannel(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	f = newChannelForm(k)
+	f = newChannelForm(v.Locale, k)
 	f.New = true
 	return f.content(), nil
 }
@@ -466,7 +468,7 @@ func createChannel(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := newChannelForm(k)
+	f := newChannelForm(v.Locale, k)
 	f.New = true
 	f.fill(v.r.PostForm)
 	f.require()
@@ -477,10 +479,10 @@ func createChannel(v *visit) (*content, error) {
 	}
 	name := f.Name
 	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789._-") != "" || strings.Trim(name, ".") == "" {
-		f.Mistakes["name"] = "1 to 63 characters: a-z, 0-9, dot, underscore and hyphen. It begins with a letter or a digit."
+		f.Mistakes["name"] = f.T("1 to 63 characters: a-z, 0-9, dot, underscore and hyphen. It begins with a letter or a digit.")
 		name = noChannel
 	} else if _, err := readChannel(v.caller, name); err == nil {
-		f.Mistakes["name"] = "There is a channel of this name already: edit that one."
+		f.Mistakes["name"] = f.T("There is a channel of this name already: edit that one.")
 		name = noChannel
 	} else if status, _ := statusOf(err); status != http.StatusNotFound && status != http.StatusUnprocessableEntity && status != http.StatusBadRequest {
 		return nil, err
@@ -490,7 +492,7 @@ func createChannel(v *visit) (*content, error) {
 		return f.again(err)
 	}
 	c := f.content()
-	c.to, c.flash = channelLink(name), &flash{Text: "Channel " + name + " is created. Its provider is being asked whether it works; what is to be done there is under Set-up."}
+	c.to, c.flash = channelLink(name), &flash{Text: f.T("Channel %s is created. Its provider is being asked whether it works; what is to be done there is under Set-up.", name)}
 	return c, nil
 }
 
@@ -503,9 +505,9 @@ func (f *channelForm) again(err error) (*content, error) {
 	f.place(p)
 	f.forget()
 	c := f.content()
-	c.status, c.flash = status, &flash{Bad: true, Text: "Nothing was saved. Correct the marked fields of the form."}
+	c.status, c.flash = status, &flash{Bad: true, Text: f.T("Nothing was saved. Correct the marked fields of the form.")}
 	if len(f.Mistakes) == 0 {
-		c.flash.Text = "Nothing was saved."
+		c.flash.Text = f.T("Nothing was saved.")
 	}
 	return c, nil
 }
@@ -517,7 +519,10 @@ func (f *channelForm) ask(v *visit, body map[string]any) (*content, error) {
 	if err := v.call(http.MethodPost, "/v1/channels:test", body, &answer); err != nil {
 		c, err := f.again(err)
 		if c != nil {
-			c.flash.Text = strings.Replace(c.flash.Text, "Nothing was saved.", "The provider was not asked.", 1)
+			c.flash.Text = f.T("The provider was not asked. Correct the marked fields of the form.")
+			if len(f.Mistakes) == 0 {
+				c.flash.Text = f.T("The provider was not asked.")
+			}
 		}
 		return c, err
 	}
@@ -537,7 +542,7 @@ func readChannelForm(v *visit) (*channelForm, *api.ChannelView, string, error) {
 	if err != nil {
 		return nil, nil, "", err
 	}
-	return newChannelForm(k), &ch, tag, nil
+	return newChannelForm(v.Locale, k), &ch, tag, nil
 }
 
 func editChannel(v *visit) (*content, error) {
@@ -575,32 +580,32 @@ func changeChannel(v *visit) (*content, error) {
 		return f.again(err)
 	}
 	c := f.content()
-	c.to, c.flash = channelLink(f.Name), &flash{Text: "Channel " + f.Name + " is changed."}
+	c.to, c.flash = channelLink(f.Name), &flash{Text: f.T("Channel %s is changed.", f.Name)}
 	return c, nil
 }
 
 // merge shows the form after somebody else has changed the channel: with their values where
 // nothing was typed, and a list of what they changed.
 func (f *channelForm) merge(ch *api.ChannelView, was, now map[string]string, tag string) *content {
-	typed, theirs := f.texts(), newChannelForm(f.Kind)
+	typed, theirs := f.texts(), newChannelForm(f.Locale, f.Kind)
 	theirs.show(ch, tag)
 	note := func(name, label string, mine *string, their string) {
 		if now[name] == was[name] {
 			return
 		}
-		shown := cmp.Or(their, "empty")
+		shown := cmp.Or(their, f.T("empty"))
 		if len(shown) > 200 || strings.Contains(shown, "\n") {
-			shown = "another text"
+			shown = f.T("another text")
 		}
 		f.Changed = append(f.Changed, fact{label, shown})
 		if typed[name] == was[name] {
 			*mine = their
 		}
 	}
-	note(fieldTitle, "Title", &f.Title, theirs.Title)
-	note(fieldCapacity, "Capacity", &f.Capacity, theirs.Capacity)
+	note(fieldTitle, f.T("Title"), &f.Title, theirs.Title)
+	note(fieldCapacity, f.T("Capacity"), &f.Capacity, theirs.Capacity)
 	if now["paused"] != was["paused"] {
-		f.Changed = append(f.Changed, fact{"Paused", map[string]string{"true": "yes", "false": "no"}[now["paused"]]})
+		f.Changed = append(f.Changed, fact{f.T("Paused"), f.T(map[string]locale.Message{"true": "yes", "false": "no"}[now["paused"]])})
 	}
 	for i, s := range f.all() {
 		note(s.ID, s.Label, &s.Value, theirs.all()[i].Value)
@@ -608,6 +613,6 @@ func (f *channelForm) merge(ch *api.ChannelView, was, now map[string]string, tag
 	f.Tag, f.Was = tag, theirs.Was
 	f.forget()
 	c := f.content()
-	c.status, c.flash = http.StatusConflict, &flash{Bad: true, Text: "Nothing was saved: the channel was changed meanwhile. Look at what has changed, and save again."}
+	c.status, c.flash = http.StatusConflict, &flash{Bad: true, Text: f.T("Nothing was saved: the channel was changed meanwhile. Look at what has changed, and save again.")}
 	return c
 }

@@ -6,6 +6,7 @@ import (
 
 	"weir/web/api"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 const (
@@ -25,16 +26,16 @@ func readHours(c *caller, known *cache[*hoursData], channel string) (*hoursData,
 		begin := now.Truncate(24*time.Hour).AddDate(0, 0, 1-hoursDays)
 		var v api.HoursView
 		err := c.get(apiPath("v1", "channels", channel, "hours"), url.Values{"since": {begin.Format(time.RFC3339)}}, &v)
-		return hoursOf(&v, begin, now), err
+		return hoursOf(c.Locale, &v, begin, now), err
 	})
 }
 
 // hoursOf makes the maps of hours since a midnight. A weekly value is the mean over the hours
 // since the first known one: before it, the channel may not have existed.
-func hoursOf(v *api.HoursView, begin, now time.Time) *hoursData {
+func hoursOf(l *locale.Locale, v *api.HoursView, begin, now time.Time) *hoursData {
 	d := &hoursData{
-		Weekly: display.Heat{Title: "Utilization by weekday and hour", Unit: "mean of four weeks, in UTC", Percent: true, Full: 1},
-		Recent: display.Heat{Title: "Utilization of the last 14 days", Unit: "in UTC", Percent: true, Full: 1},
+		Weekly: display.Heat{Title: l.T("Utilization by weekday and hour"), Unit: l.T("mean of four weeks, in UTC"), Percent: true, Full: 1},
+		Recent: display.Heat{Title: l.T("Utilization of the last 14 days"), Unit: l.T("in UTC"), Percent: true, Full: 1},
 	}
 	used := map[time.Time]float64{}
 	for i := range v.Hours {
@@ -51,12 +52,12 @@ func hoursOf(v *api.HoursView, begin, now time.Time) *hoursData {
 			continue
 		}
 		if at.Hour() == 0 {
-			d.Recent.Rows = append(d.Recent.Rows, display.HeatRow{Name: at.Format("Mon 2 Jan")})
+			d.Recent.Rows = append(d.Recent.Rows, display.HeatRow{Name: l.Day(at)})
 		}
 		row := &d.Recent.Rows[len(d.Recent.Rows)-1]
 		row.Values = append(row.Values, used[at])
 	}
-	for i, name := range weekdayNames() {
+	for i, name := range weekdayNames(l) {
 		row := display.HeatRow{Name: name}
 		for k := range sums[i] {
 			row.Values = append(row.Values, sums[i][k]/max(1, counts[i][k]))

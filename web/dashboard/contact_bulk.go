@@ -10,7 +10,7 @@ import (
 
 	"weir"
 	"weir/web/api"
-	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 // cancelContactsPath is the path of no contact: their ids begin with a digit.
@@ -125,21 +125,25 @@ func (b bulkFilter) body(counted string) map[string]any {
 }
 
 // facts describes the filter in words.
-func (b bulkFilter) facts() []fact {
+func (b bulkFilter) facts(l *locale.Locale) []fact {
 	if ids := b.query["contact"]; ids != nil {
-		return []fact{{"Selected", display.Number(len(ids))}}
+		return []fact{{l.T("Selected"), l.Number(len(ids))}}
 	}
 	var list []fact
-	for _, name := range []string{"q", "channel", "state", "survey", "from", "until"} {
-		if value := b.query.Get(name); value != "" {
-			list = append(list, fact{map[string]string{"q": "key", "from": "queued from", "until": "queued until"}[name], value})
-			if last := &list[len(list)-1]; last.Name == "" {
-				last.Name = name
-			}
+	for _, part := range []struct {
+		name string
+		text locale.Message
+	}{{"q", "key"}, {"channel", "channel"}, {"state", "state"}, {"survey", "survey"}, {"from", "queued from"}, {"until", "queued until"}} {
+		value := b.query.Get(part.name)
+		if part.name == "state" {
+			value = l.Word(value)
+		}
+		if value != "" {
+			list = append(list, fact{l.T(part.text), value})
 		}
 	}
 	if len(list) == 0 {
-		return []fact{{"Filter", "all contacts that are not done"}}
+		return []fact{{l.T("Filter"), l.T("all contacts that are not done")}}
 	}
 	return list
 }
@@ -166,7 +170,7 @@ func askCancelContacts(v *visit) (*question, error) {
 		return nil, err
 	}
 	if !which.MayBeOpen() {
-		return nil, &problem{Status: http.StatusUnprocessableEntity, Detail: "contacts that are done cannot be canceled; remove the outcome, the state or the time of the end from the filter"}
+		return nil, &problem{Status: http.StatusUnprocessableEntity, Detail: v.T("contacts that are done cannot be canceled; remove the outcome, the state or the time of the end from the filter")}
 	}
 	if asked.Has("back") && !asked.Has("contact") {
 		return nil, errNoneSelected()
@@ -178,36 +182,35 @@ func askCancelContacts(v *visit) (*question, error) {
 	if err := v.call(http.MethodPost, "/v1/contacts:cancel", body, &count); err != nil {
 		return nil, err
 	}
-	many := display.Plural(count.Matching, "contact", "contacts")
+	title := locale.Message("Cancel %d contacts")
 	if count.More {
-		many = "at least " + many
+		title = "Cancel at least %d contacts"
 	}
-	q := &question{
-		title: "Cancel " + many, Button: "Cancel " + many, Danger: true, back: which.back(asked), Facts: append([]fact{{"Count", display.Number(count.Matching)}}, which.facts()...),
-		crumbs: []crumb{{Text: "Contacts", Link: "/contacts"}, {Text: "Cancel"}}, Fields: []field{until}, Text: cancelText(count),
-	}
-	return q, nil
+	return &question{
+		title: v.T(title, count.Matching), Button: v.T(title, count.Matching), Danger: true, back: which.back(asked), Facts: append([]fact{{v.T("Count"), v.Number(count.Matching)}}, which.facts(v.Locale)...),
+		crumbs: []crumb{{Text: v.T("Contacts"), Link: "/contacts"}, {Text: v.T("Cancel")}}, Fields: []field{until}, Text: cancelText(v.Locale, count),
+	}, nil
 }
 
 // errNoneSelected refuses an action on a selection that is empty: it must not become one on all.
 func errNoneSelected() error {
-	return &problem{Status: http.StatusUnprocessableEntity, Detail: "no contact is selected; select contacts in the list first"}
+	return &problem{Status: http.StatusUnprocessableEntity, words: "no contact is selected; select contacts in the list first"}
 }
 
 // cancelText describes what will happen to the contacts that were counted.
-func cancelText(count api.CancelDone) string {
+func cancelText(l *locale.Locale, count api.CancelDone) string {
 	flying := count.Matching - count.Waiting
 	var parts []string
 	if count.Waiting > 0 {
-		parts = append(parts, display.Plural(count.Waiting, "contact waits, and ends", "contacts wait, and end")+" as canceled at once.")
+		parts = append(parts, l.T("%d contacts wait, and end as canceled at once.", count.Waiting))
 	}
 	if flying > 0 {
-		parts = append(parts, display.Plural(flying, "contact is", "contacts are")+" in flight: the provider is asked to cancel, and each ends with the outcome that the provider reports. They may still reach people.")
+		parts = append(parts, l.T("%d contacts are in flight: the provider is asked to cancel, and each ends with the outcome that the provider reports. They may still reach people.", flying))
 	}
 	if len(parts) == 0 {
-		return "No contact that is not done, and not being canceled already, matches."
+		return l.T("No contact that is not done, and not being canceled already, matches.")
 	}
-	return strings.Join(append(parts, "This cannot be undone. Contacts that are queued from now on are not affected."), " ")
+	return strings.Join(append(parts, l.T("This cannot be undone. Contacts that are queued from now on are not affected.")), " ")
 }
 
 func cancelContacts(v *visit) (*done, error) {
@@ -223,15 +226,15 @@ func cancelContacts(v *visit) (*done, error) {
 	if err := v.call(http.MethodPost, "/v1/contacts:cancel", which.body(v.r.PostForm.Get("until")), &out); err != nil {
 		return nil, err
 	}
-	text := display.Plural(out.Canceled, "contact is", "contacts are") + " canceled."
+	text := v.T("%d contacts are canceled.", out.Canceled)
 	if out.Asked > 0 {
-		text += " For " + display.Number(out.Asked) + " in flight, the provider is asked to cancel."
+		text += " " + v.T("For %s in flight, the provider is asked to cancel.", v.Number(out.Asked))
 	}
 	if out.Ended > 0 {
-		text += " " + display.Number(out.Ended) + " had ended before."
+		text += " " + v.T("%s had ended before.", v.Number(out.Ended))
 	}
 	if out.More {
-		text += " More may match: repeat the action."
+		text += " " + v.T("More may match: repeat the action.")
 	}
 	return &done{text: text, to: which.back(asked)}, nil
 }

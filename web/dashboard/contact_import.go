@@ -13,7 +13,7 @@ import (
 
 	"weir/operators"
 	"weir/web/api"
-	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 // importPath is the path of no contact: ids begin with a digit.
@@ -24,6 +24,7 @@ const fieldLabel = "label"
 
 // contactFile sends the rows of a file as contacts of a channel.
 type contactFile struct {
+	*locale.Locale
 	link    string // to the contacts of the channel
 	channel string
 	run     string // with another name, the same rows are sent again
@@ -36,6 +37,7 @@ type contactFile struct {
 func newContactFile(v *visit, form url.Values) (fileUse, error) {
 	field := func(name string) string { return strings.TrimSpace(form.Get(name)) }
 	return &contactFile{
+		Locale:  v.Locale,
 		link:    v.Link("/contacts") + "?" + url.Values{"channel": {field("channel")}}.Encode(),
 		channel: field("channel"), run: field("run"), text: strings.ReplaceAll(field("text"), "\r\n", "\n"), priority: field("priority"), purpose: field("purpose"),
 	}, nil
@@ -43,31 +45,33 @@ func newContactFile(v *visit, form url.Values) (fileUse, error) {
 
 func (f *contactFile) about() *fileWords {
 	return &fileWords{
-		title: "Send a file", crumbs: []crumb{{Text: "Contacts", Link: "/contacts"}, {Text: "Send a file"}}, Path: importPath, Verb: "Send", Done: "sent",
-		Help:  "The first line names the columns, one of them the phone number, such as phone,text.",
-		Named: "label", Shown: []string{"to", "messages"}, Heads: []string{"To", "Texts", "Other fields"},
-		Again: "Send the same file again, with the same choices, to continue: nobody is contacted twice.",
-		Next:  crumb{"Contacts of " + f.channel, f.link}, next: []operators.Scope{operators.ScopeContactsRead},
+		title: f.T("Send a file"), crumbs: []crumb{{Text: f.T("Contacts"), Link: "/contacts"}, {Text: f.T("Send a file")}}, Path: importPath, Verb: f.T("Send"),
+		Help: f.T("The first line names the columns, one of them the phone number, such as phone,text."), First: f.T("Nothing is sent before you have seen how."),
+		Named: "Name of the label", NamedOf: "Name of the label of column %s", Shown: []string{"to", "messages"}, Heads: []string{f.T("To"), f.T("Texts"), f.T("Other fields")},
+		done: f.T("File sent"), doneInPart: f.T("File sent in part"), Stopped: "Not all of %[1]s was sent, because %[2]s.",
+		Again: f.T("Send the same file again, with the same choices, to continue: nobody is contacted twice."),
+		Whole: f.T("Or mend and send the whole file: what was sent is not sent twice."),
+		Next:  crumb{f.T("Contacts of %s", f.channel), f.link}, next: []operators.Scope{operators.ScopeContactsRead},
 	}
 }
 
-func (*contactFile) columns() *columnRules {
+func (f *contactFile) columns() *columnRules {
 	return &columnRules{
 		max: 100,
 		fields: []columnField{
-			{option: option{"to", "phone number or address"}, headers: "to phone phonenumber number msisdn mobile mobilenumber telephone tel recipient address", required: true},
-			{option: option{"message", "text"}, headers: "message text sms body", many: true},
-			{option: option{"key", "key"}, headers: "key idempotencykey externalid"},
-			{option: option{"priority", "priority"}, headers: "priority"},
-			{option: option{"not_before", "not before"}, headers: "notbefore"},
-			{option: option{"not_after", "not after"}, headers: "notafter"},
-			{option: option{"survey", "survey"}, headers: "survey"},
-			{option: option{"purpose", "purpose"}, headers: "purpose"},
-			{option: option{"time_zone", "time zone"}, headers: "timezone zone"},
-			{option: option{fieldLabel, "label"}, prefix: "label.", many: true, named: true},
-			{option: option{"callback_url", "call: document URL"}, headers: "callbackurl"},
-			{option: option{"call_flow_id", "call: flow"}, headers: "callflowid callflow"},
-			{option: option{"twiml", "call: document"}, headers: "twiml"},
+			{option: option{"to", f.T("phone number or address")}, headers: "to phone phonenumber number msisdn mobile mobilenumber telephone tel recipient address", required: true},
+			{option: option{"message", f.T("text")}, headers: "message text sms body", many: true},
+			{option: option{"key", f.T("key")}, headers: "key idempotencykey externalid"},
+			{option: option{"priority", f.T("priority")}, headers: "priority"},
+			{option: option{"not_before", f.T("not before")}, headers: "notbefore"},
+			{option: option{"not_after", f.T("not after")}, headers: "notafter"},
+			{option: option{"survey", f.T("survey")}, headers: "survey"},
+			{option: option{"purpose", f.T("purpose")}, headers: "purpose"},
+			{option: option{"time_zone", f.T("time zone")}, headers: "timezone zone"},
+			{option: option{fieldLabel, f.T("label")}, prefix: "label.", many: true, named: true},
+			{option: option{"callback_url", f.T("call: document URL")}, headers: "callbackurl"},
+			{option: option{"call_flow_id", f.T("call: flow")}, headers: "callflowid callflow"},
+			{option: option{"twiml", f.T("call: document")}, headers: "twiml"},
 		},
 		nameOf: func(header string) string {
 			name := strings.TrimSpace(header)
@@ -78,7 +82,7 @@ func (*contactFile) columns() *columnRules {
 		},
 		nameRule: func(name string) string {
 			if name == "" {
-				return "a label needs a name"
+				return f.T("a label needs a name")
 			}
 			return ""
 		},
@@ -91,24 +95,24 @@ func (f *contactFile) fields(c *caller) (first, more []fileField, err error) {
 		return nil, nil, err
 	}
 	purposes, err := purposeChoices(c, f.purpose)
-	channel := fileField{Name: "channel", Label: "Channel", Value: f.channel, Required: true, Max: 63}
+	channel := fileField{Name: "channel", Label: f.T("Channel"), Value: f.channel, Required: true, Max: 63}
 	if names != nil { // otherwise they cannot be read, and one is typed
-		channel.Choices = []option{{"", "choose"}}
+		channel.Choices = []option{{"", f.T("choose")}}
 	}
 	for _, name := range names {
 		channel.Choices = append(channel.Choices, option{name, name})
 	}
 	return []fileField{channel}, []fileField{
-		{Name: "text", Label: "Text of rows without one", Value: f.text, Long: true, Max: 1600},
-		{Name: "priority", Label: "Priority of rows without one", Value: f.priority, Choices: priorityChoices()},
-		{Name: "purpose", Label: "Purpose of rows without one", Value: f.purpose, Choices: purposes},
-		{Name: "run", Label: "Name of the run", Value: f.run, Max: 100, Help: "A row that was sent before, with the same content, is not sent again. To send the same rows once more on purpose, name another run, such as may."},
+		{Name: "text", Label: f.T("Text of rows without one"), Value: f.text, Long: true, Max: 1600},
+		{Name: "priority", Label: f.T("Priority of rows without one"), Value: f.priority, Choices: priorityChoices(f.Locale)},
+		{Name: "purpose", Label: f.T("Purpose of rows without one"), Value: f.purpose, Choices: purposes},
+		{Name: "run", Label: f.T("Name of the run"), Value: f.run, Max: 100, Help: f.T("A row that was sent before, with the same content, is not sent again. To send the same rows once more on purpose, name another run, such as may.")},
 	}, err
 }
 
 func (f *contactFile) mistakes() []string {
 	if f.channel == "" {
-		return []string{"choose a channel"}
+		return []string{f.T("choose a channel")}
 	}
 	return nil
 }
@@ -116,11 +120,11 @@ func (f *contactFile) mistakes() []string {
 func (f *contactFile) row(columns []column, r *fileRow) map[string]any {
 	body := filled("priority", f.priority, "purpose", f.purpose)
 	if field := f.fill(body, columns, r.cells); field != "" {
-		r.refuse(headerOf(columns, field), "is not a whole number")
+		r.refuse(headerOf(columns, field), f.T("is not a whole number"))
 		return body
 	}
 	if body["to"] == nil {
-		r.refuse(headerOf(columns, "to"), "is missing")
+		r.refuse(headerOf(columns, "to"), f.T("is missing"))
 		return body
 	}
 	raw, _ := json.Marshal(body) // texts and numbers cannot fail
@@ -244,10 +248,10 @@ func refuseContacts(err error, columns []column, rows []*fileRow) {
 	}
 }
 
-func (f *contactFile) outcome() (figures []fileFigure, text string) {
-	text = display.Plural(int64(f.accepted), "contact is", "contacts are") + " queued."
+func (f *contactFile) outcome(l *locale.Locale) (figures []fileFigure, text string) {
+	text = l.T("%d contacts are queued.", f.accepted)
 	if f.duplicates > 0 {
-		text += " " + display.Plural(int64(f.duplicates), "row was", "rows were") + " sent before: nobody is contacted twice."
+		text += " " + l.T("%d rows were sent before: nobody is contacted twice.", f.duplicates)
 	}
-	return []fileFigure{{"accepted", "Queued", f.accepted}, {"duplicates", "Sent before", f.duplicates}}, text
+	return []fileFigure{{"accepted", l.T("Queued"), f.accepted}, {"duplicates", l.T("Sent before"), f.duplicates}}, text
 }

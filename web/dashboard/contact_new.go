@@ -15,6 +15,7 @@ import (
 	"weir/people"
 	"weir/web/api"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 // newContactPath is the path of no contact: their ids begin with a digit.
@@ -26,6 +27,7 @@ const maxTexts = 50
 // newContactForm is the form that sends one contact, as it was filled in. The names of its fields
 // are those of the API.
 type newContactForm struct {
+	*locale.Locale
 	Channel, To, Key, Priority, Survey, Purpose, TimeZone string
 	NotBefore, NotAfter                                   string
 	Texts                                                 []string
@@ -39,10 +41,10 @@ type newContactForm struct {
 }
 
 // Priorities returns the choices of the priority.
-func (*newContactForm) Priorities() []option { return priorityChoices() }
+func (f *newContactForm) Priorities() []option { return priorityChoices(f.Locale) }
 
-func priorityChoices() []option {
-	return []option{{"", "normal"}, {"high", "high"}, {"reply", "reply"}}
+func priorityChoices(l *locale.Locale) []option {
+	return []option{{"", l.T("normal")}, {"high", l.T("high")}, {"reply", l.T("reply")}}
 }
 
 // Blank returns the inputs for texts that are empty: at least one more than there are texts.
@@ -114,18 +116,18 @@ func purposeChoices(c *caller, chosen string) ([]option, error) {
 }
 
 func loadNewContact(v *visit) (*content, error) {
-	f := &newContactForm{Channel: v.r.URL.Query().Get("channel"), Once: rand.Text()}
+	f := &newContactForm{Locale: v.Locale, Channel: v.r.URL.Query().Get("channel"), Once: rand.Text()}
 	return f.content(), f.addChoices(v.caller)
 }
 
 func (f *newContactForm) content() *content {
-	return &content{title: "Send a contact", crumbs: []crumb{{Text: "Contacts", Link: "/contacts"}, {Text: "Send"}}, data: f}
+	return &content{title: f.T("Send a contact"), crumbs: []crumb{{Text: f.T("Contacts"), Link: "/contacts"}, {Text: f.T("Send")}}, data: f}
 }
 
-func readNewContactForm(form url.Values) *newContactForm {
+func readNewContactForm(l *locale.Locale, form url.Values) *newContactForm {
 	field := func(name string) string { return strings.TrimSpace(form.Get(name)) }
 	f := &newContactForm{
-		Channel: field("channel"), To: field("to"), Key: field("key"), Priority: field("priority"), Survey: field("survey"), Purpose: field("purpose"), TimeZone: field("time_zone"),
+		Locale: l, Channel: field("channel"), To: field("to"), Key: field("key"), Priority: field("priority"), Survey: field("survey"), Purpose: field("purpose"), TimeZone: field("time_zone"),
 		NotBefore: field("not_before"), NotAfter: field("not_after"), CallbackURL: field("callback_url"), CallFlowID: field("call_flow_id"), TwiML: field("twiml"),
 		Labels: strings.ReplaceAll(field("labels"), "\r\n", "\n"), Once: form.Get("once"), Mistakes: map[string]string{},
 	}
@@ -141,15 +143,15 @@ func readNewContactForm(form url.Values) *newContactForm {
 // body returns the contact for the API, and finds the mistakes that only the form can have.
 func (f *newContactForm) body() map[string]any {
 	if f.Channel == "" {
-		f.Mistakes["channel"] = "Choose a channel."
+		f.Mistakes["channel"] = f.T("Choose a channel.")
 	}
 	if f.To == "" {
-		f.Mistakes["to"] = "Enter a phone number or another address."
+		f.Mistakes["to"] = f.T("Enter a phone number or another address.")
 	}
 	body := filled("to", f.To, "priority", f.Priority, "survey", f.Survey, "purpose", f.Purpose, "time_zone", f.TimeZone)
 	for name, text := range map[string]string{"not_before": f.NotBefore, "not_after": f.NotAfter} {
 		if at, err := readMoment(name, text); err != nil {
-			f.Mistakes[name] = "Enter a date and a time in UTC, such as 2026-05-04T09:00, or nothing."
+			f.Mistakes[name] = f.T("Enter a date and a time in UTC, such as 2026-05-04T09:00, or nothing.")
 		} else if !at.IsZero() {
 			body[name] = at.Format(time.RFC3339)
 		}
@@ -172,7 +174,7 @@ func (f *newContactForm) body() map[string]any {
 		if name = strings.TrimSpace(name); ok {
 			labels[name] = strings.TrimSpace(value)
 		} else if name != "" {
-			f.Mistakes["labels"] = "Write each label on a line of its own, as name=value."
+			f.Mistakes["labels"] = f.T("Write each label on a line of its own, as name=value.")
 		}
 	}
 	if len(labels) > 0 {
@@ -242,7 +244,7 @@ func contactFieldOf(pointer string) string {
 
 // sendContact queues the contact, or shows the form again with every mistake.
 func sendContact(v *visit) (*content, error) {
-	f := readNewContactForm(v.r.PostForm)
+	f := readNewContactForm(v.Locale, v.r.PostForm)
 	c := f.content()
 	list := []any{f.body()}
 	if len(f.Mistakes) > 0 {
@@ -265,18 +267,18 @@ func sendContact(v *visit) (*content, error) {
 	default:
 		return nil, err
 	}
-	c.flash = &flash{Bad: true, Text: "Nothing was sent. Correct the marked fields of the form."}
+	c.flash = &flash{Bad: true, Text: f.T("Nothing was sent. Correct the marked fields of the form.")}
 	if len(f.Mistakes) == 0 {
-		c.flash.Text = "Nothing was sent."
+		c.flash.Text = f.T("Nothing was sent.")
 	}
 	return c, f.addChoices(v.caller)
 }
 
 // sent returns the page that follows: that of the contact, if the token may read it.
 func (f *newContactForm) sent(v *visit, c *content, accepted *api.AcceptedView) *content {
-	text := "Contact " + accepted.ID + " is queued."
+	text := f.T("Contact %s is queued.", accepted.ID)
 	if accepted.Duplicate {
-		text = "Contact " + accepted.ID + " has this key already, with the same content. Nothing was sent again."
+		text = f.T("Contact %s has this key already, with the same content. Nothing was sent again.", accepted.ID)
 	}
 	c.flash, c.to = &flash{Text: text}, newContactPath+"?channel="+url.QueryEscape(f.Channel)
 	if v.May(operators.ScopeContactsRead) {

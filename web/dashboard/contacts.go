@@ -14,7 +14,7 @@ import (
 	"weir"
 	"weir/people"
 	"weir/web/api"
-	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 // contactList is the data of the contact search.
@@ -50,7 +50,7 @@ func loadContacts(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &content{title: "Contacts", crumbs: []crumb{{Text: "Contacts"}}, data: l}, l.search(v, v.r.URL.Query().Get("cursor"))
+	return &content{title: v.T("Contacts"), crumbs: []crumb{{Text: v.T("Contacts")}}, data: l}, l.search(v, v.r.URL.Query().Get("cursor"))
 }
 
 // newContactList reads the search terms from a query or a form.
@@ -140,7 +140,7 @@ func searchNumber(v *visit) (*content, error) {
 			break
 		}
 	}
-	return &content{title: "Contacts by phone number", crumbs: []crumb{{Text: "Contacts", Link: "/contacts"}, {Text: "Number"}}, data: l}, nil
+	return &content{title: v.T("Contacts by phone number"), crumbs: []crumb{{Text: v.T("Contacts"), Link: "/contacts"}, {Text: v.T("Number")}}, data: l}, nil
 }
 
 // contactData is the data of a contact's page.
@@ -158,7 +158,7 @@ type contactData struct {
 func (d *contactData) PurposeName() string { return cmp.Or(d.Purpose, people.DefaultPurpose) }
 
 // RuleTitle describes what the rule did to the contact.
-func (d *contactData) RuleTitle() string {
+func (d *contactData) RuleTitle() locale.Message {
 	switch {
 	case d.Open:
 		return "Waits for rule"
@@ -170,11 +170,11 @@ func (d *contactData) RuleTitle() string {
 }
 
 // RuleText describes the rule; empty: there is none.
-func (d *contactData) RuleText() string {
+func (d *contactData) RuleText(l *locale.Locale) string {
 	if d.Rule == "" {
 		return ""
 	}
-	return ruleText(d.Rule)
+	return ruleText(l, d.Rule)
 }
 
 // Receipts returns the attempts that have a receipt.
@@ -183,12 +183,15 @@ func (d *contactData) Receipts() []api.AttemptView {
 }
 
 // timelineText describes an event of a contact's timeline, as the command line does.
-func timelineText(what string) string {
-	texts := map[string]string{
+func timelineText(l *locale.Locale, what string) string {
+	texts := map[string]locale.Message{
 		"made_of": "requeued from", "waits_until": "delayed until here", "handed_over": "accepted by the provider", "last_heard": "last report of the provider",
 		"back_in_queue": "queued again", "ended": "done", "requeued": "requeued as",
 	}
-	return cmp.Or(texts[what], display.Words(what))
+	if text, ok := texts[what]; ok {
+		return l.T(text)
+	}
+	return l.Word(what)
 }
 
 // contactField is a field of a contact, as the page's list of facts shows it.
@@ -200,7 +203,7 @@ type contactField struct {
 // contactFields lists the fields of a contact that the page does not show elsewhere,
 // in the API's order. A new field of the API appears without a change here. Each
 // entry of a map is a field of its own.
-func contactFields(c *api.ContactView) (list []contactField) {
+func contactFields(l *locale.Locale, c *api.ContactView) (list []contactField) {
 	elsewhere := []string{
 		"id", "channel", "messages", "call", "state", "canceling", "outcome", "reason", "why", "why_code", "why_instants", "queued_at", "finished_at", "attempts",
 		"purpose", "time_zone", "rule",
@@ -210,19 +213,30 @@ func contactFields(c *api.ContactView) (list []contactField) {
 		if slices.Contains(elsewhere, name) || value.IsZero() {
 			continue
 		}
-		if name == "size" {
-			name = "slots"
-		}
-		title := strings.ToUpper(name[:1]) + display.Words(name[1:])
+		title := contactFieldTitle(l, name)
 		entries, isMap := value.Interface().(map[string]string)
-		if !isMap {
+		switch {
+		case name == "priority":
+			list = append(list, contactField{title, l.Word(c.Priority)})
+		case !isMap:
 			list = append(list, contactField{title, value.Interface()})
 		}
 		for _, key := range slices.Sorted(maps.Keys(entries)) {
-			list = append(list, contactField{strings.TrimSuffix(title, "s") + " " + key, entries[key]})
+			list = append(list, contactField{l.T("Label %s", key), entries[key]})
 		}
 	}
 	return list
+}
+
+// contactFieldTitle names a field of a contact.
+func contactFieldTitle(l *locale.Locale, name string) string {
+	titles := map[string]locale.Message{
+		"key": "Key", "to": "To", "priority": "Priority", "survey": "Survey", "not_before": "Not before", "not_after": "Not after", "size": "Slots", "segments": "Segments",
+	}
+	if title, ok := titles[name]; ok {
+		return l.T(title)
+	}
+	return strings.ToUpper(name[:1]) + l.Word(name[1:])
 }
 
 func readContact(c *caller, id string) (contact api.ContactView, err error) {
@@ -235,12 +249,12 @@ func loadContact(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &contactData{ContactView: c, WhyView: whyOf(c.WhyCode, c.Why, time.Time{}, v.Now()), Fields: contactFields(&c), Open: c.State != weir.Done.String(), DeadFilter: deadFilter{url.Values{"contact": {c.ID}}}}
+	d := &contactData{ContactView: c, WhyView: whyOf(c.WhyCode, c.Why, time.Time{}, v.Now()), Fields: contactFields(v.Locale, &c), Open: c.State != weir.Done.String(), DeadFilter: deadFilter{url.Values{"contact": {c.ID}}}}
 	if err := v.get(apiPath("v1", "contacts", c.ID, "timeline"), nil, &d.Timeline); err != nil {
 		return nil, err
 	}
 	d.Dead = slices.ContainsFunc(d.Timeline.Events, func(e api.TimelineEvent) bool { return e.What == "dead_letter" })
-	return &content{title: "Contact " + c.ID, crumbs: contactCrumbs(c.ID), data: d}, nil
+	return &content{title: v.T("Contact %s", c.ID), crumbs: contactCrumbs(v.Locale, c.ID), data: d}, nil
 }
 
 func askCancel(v *visit) (*question, error) {
@@ -248,14 +262,14 @@ func askCancel(v *visit) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := "The contact is queued. It ends as canceled at once."
+	text := v.T("The contact is queued. It ends as canceled at once.")
 	if c.State != weir.Queued.String() {
-		text = "The contact is in flight. The provider is asked to cancel it, and it ends with the outcome that the provider reports. It may still reach the person."
+		text = v.T("The contact is in flight. The provider is asked to cancel it, and it ends with the outcome that the provider reports. It may still reach the person.")
 	}
 	return &question{
-		title: "Cancel contact " + c.ID, Text: text, Button: "Cancel contact", Danger: true, back: contactLink(c.ID),
-		Facts:  []fact{{"Channel", c.Channel}, {"State", display.Words(c.State)}, {"Attempts", display.Number(len(c.Attempts))}},
-		crumbs: contactCrumbs(c.ID, crumb{Text: "Cancel"}),
+		title: v.T("Cancel contact %s", c.ID), Text: text, Button: v.T("Cancel contact"), Danger: true, back: contactLink(c.ID),
+		Facts:  []fact{{v.T("Channel"), c.Channel}, {v.T("State"), v.Word(c.State)}, {v.T("Attempts"), v.Number(len(c.Attempts))}},
+		crumbs: contactCrumbs(v.Locale, c.ID, crumb{Text: v.T("Cancel")}),
 	}, nil
 }
 
@@ -266,7 +280,7 @@ func cancelContact(v *visit) (*done, error) {
 		return nil, err
 	}
 	if out.State != weir.Done.String() {
-		return &done{text: "The provider is asked to cancel contact " + id + ".", to: contactLink(id)}, nil
+		return &done{text: v.T("The provider is asked to cancel contact %s.", id), to: contactLink(id)}, nil
 	}
-	return &done{text: "Contact " + id + " is canceled.", to: contactLink(id)}, nil
+	return &done{text: v.T("Contact %s is canceled.", id), to: contactLink(id)}, nil
 }

@@ -8,6 +8,8 @@ import (
 	"weir/operators"
 	"weir/web/auth"
 	"weir/web/openid"
+
+	"weir/web/dashboard/locale"
 )
 
 // Options configures a dashboard.
@@ -53,7 +55,8 @@ type Sessions interface {
 type Dashboard struct {
 	Options
 	files           *files
-	templates       pageTemplates
+	locales         *locale.Set
+	templates       map[string]pageTemplates // by the code of a language
 	streams         *auth.ConcurrencyLimit
 	uploads         *auth.ConcurrencyLimit // files that are being sent
 	fragmentCache   *cache[[]fragment]
@@ -83,6 +86,7 @@ type fragment struct {
 type navItem struct {
 	Text, Link string
 	Current    bool
+	text       locale.Message
 	path       string
 	scopes     []operators.Scope
 }

@@ -2,14 +2,13 @@ package dashboard
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
 	"time"
 
 	"weir/web/api"
-	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 const deadLettersPath = "/dead-letters"
@@ -116,21 +115,28 @@ func (w deadFilter) apiQuery() url.Values {
 }
 
 // facts describes the filter in words.
-func (w deadFilter) facts() []fact {
+func (w deadFilter) facts(l *locale.Locale) []fact {
 	switch ids := w.query["contact"]; {
 	case len(ids) == 1:
-		return []fact{{"Contact", ids[0]}}
+		return []fact{{l.T("Contact"), ids[0]}}
 	case len(ids) > 1:
-		return []fact{{"Selected contacts", display.Number(len(ids))}}
+		return []fact{{l.T("Selected contacts"), l.Number(len(ids))}}
 	}
 	list := []fact{}
-	for _, name := range []string{"channel", "outcome", "reason", "from", "until"} {
-		if w.query.Has(name) {
-			list = append(list, fact{name, cmp.Or(display.Words(w.query.Get(name)), "no reason")})
+	for _, part := range []struct {
+		name string
+		text locale.Message
+	}{{"channel", "channel"}, {"outcome", "outcome"}, {"reason", "reason"}, {"from", "from"}, {"until", "until"}} {
+		value := w.query.Get(part.name)
+		if part.name == "outcome" {
+			value = l.Word(value)
+		}
+		if w.query.Has(part.name) {
+			list = append(list, fact{l.T(part.text), cmp.Or(value, l.T("no reason"))})
 		}
 	}
 	if len(list) == 0 {
-		return []fact{{"Filter", "all dead letters"}}
+		return []fact{{l.T("Filter"), l.T("all dead letters")}}
 	}
 	return list
 }
@@ -162,7 +168,7 @@ func loadDeadGroups(v *visit) (*content, error) {
 		d.Groups = append(d.Groups, deadGroup{g, which.group(g)})
 		d.Total += g.Count
 	}
-	return &content{title: "Dead letters", crumbs: []crumb{{Text: "Dead letters"}}, data: d}, nil
+	return &content{title: v.T("Dead letters"), crumbs: []crumb{{Text: v.T("Dead letters")}}, data: d}, nil
 }
 
 // deadListData is the data of a list of dead letters.
@@ -189,11 +195,11 @@ func loadDeadList(v *visit) (*content, error) {
 	if err := v.get("/v1/dead-letters", query, &page); err != nil {
 		return nil, err
 	}
-	d := &deadListData{Filter: which, Facts: which.facts(), Pager: v.more(page.NextCursor)}
+	d := &deadListData{Filter: which, Facts: which.facts(v.Locale), Pager: v.more(page.NextCursor)}
 	for _, dead := range page.DeadLetters {
 		d.List = append(d.List, deadEntry{dead, deadFilter{url.Values{"contact": {dead.Contact.ID}}}})
 	}
-	return &content{title: "Filtered dead letters", crumbs: []crumb{{Text: "Dead letters", Link: deadLettersPath}, {Text: "List"}}, data: d}, nil
+	return &content{title: v.T("Filtered dead letters"), crumbs: []crumb{{Text: v.T("Dead letters"), Link: deadLettersPath}, {Text: v.T("List")}}, data: d}, nil
 }
 
 // deadFilterForAction reads the filter of an action. One on a selection, which has a page to
@@ -207,7 +213,7 @@ func deadFilterForAction(v *visit) (deadFilter, error) {
 }
 
 // deadLetterQuestion counts the dead letters before it asks for confirmation.
-func deadLetterQuestion(v *visit, step, title, button string) (*question, api.DeadDone, error) {
+func deadLetterQuestion(v *visit, step string, about asking) (*question, api.DeadDone, error) {
 	which, err := deadFilterForAction(v)
 	if err != nil {
 		return nil, api.DeadDone{}, err
@@ -219,33 +225,31 @@ func deadLetterQuestion(v *visit, step, title, button string) (*question, api.De
 	if err := v.call(http.MethodPost, "/v1/dead-letters:"+step, body, &count); err != nil {
 		return nil, count, err
 	}
-	return &question{
-		title: title, Button: button, back: which.page(), Facts: append([]fact{{"Count", display.Number(count.Matching)}}, which.facts()...),
-		crumbs: []crumb{{Text: "Dead letters", Link: deadLettersPath}, {Text: button}}, Fields: []field{until},
-	}, count, nil
+	q := about.question(v.Locale)
+	q.back, q.Facts = which.page(), append([]fact{{v.T("Count"), v.Number(count.Matching)}}, which.facts(v.Locale)...)
+	q.crumbs, q.Fields = []crumb{{Text: v.T("Dead letters"), Link: deadLettersPath}, {Text: q.Button}}, []field{until}
+	return q, count, nil
 }
 
 func askRequeue(v *visit) (*question, error) {
-	q, count, err := deadLetterQuestion(v, "requeue", "Requeue dead letters", "Requeue")
+	q, count, err := deadLetterQuestion(v, "requeue", asking{title: "Requeue dead letters", button: "Requeue"})
 	if err != nil {
 		return nil, err
 	}
-	q.Text = fmt.Sprintf("%s contacted again: each dead letter becomes a new contact with the same content, at the end of the queue. "+
-		"Check the reasons first: a lost contact may have reached the person.", display.Plural(count.Matching, "person is", "people are"))
+	q.Text = v.T("%d people are contacted again: each dead letter becomes a new contact with the same content, at the end of the queue. "+
+		"Check the reasons first: a lost contact may have reached the person.", count.Matching)
 	return q, nil
 }
 
 func askDiscard(v *visit) (*question, error) {
-	q, _, err := deadLetterQuestion(v, "discard", "Discard dead letters", "Discard")
-	if err != nil {
-		return nil, err
-	}
-	q.Danger = true
-	q.Text = "Discarded dead letters are no longer listed and cannot be requeued. Their contacts stay readable until their retention ends."
-	return q, nil
+	q, _, err := deadLetterQuestion(v, "discard", asking{
+		title: "Discard dead letters", button: "Discard", danger: true,
+		text: "Discarded dead letters are no longer listed and cannot be requeued. Their contacts stay readable until their retention ends.",
+	})
+	return q, err
 }
 
-func bulkDeadLetters(step, did string) func(*visit) (*done, error) {
+func bulkDeadLetters(step string, did locale.Message) func(*visit) (*done, error) {
 	return func(v *visit) (*done, error) {
 		which, err := deadFilterForAction(v)
 		if err != nil {
@@ -255,15 +259,15 @@ func bulkDeadLetters(step, did string) func(*visit) (*done, error) {
 		if err := v.call(http.MethodPost, "/v1/dead-letters:"+step, which.body(v.r.PostForm.Get("until")), &out); err != nil {
 			return nil, err
 		}
-		text := display.Plural(out.Done, "dead letter is", "dead letters are") + " " + did + "."
+		text := v.T(did, out.Done)
 		if out.WindowClosed > 0 {
-			text += " " + display.Number(out.WindowClosed) + " not requeued: their window has closed."
+			text += " " + v.T("%s not requeued: their window has closed.", v.Number(out.WindowClosed))
 		}
 		if out.ChannelGone > 0 {
-			text += " " + display.Number(out.ChannelGone) + " not requeued: their channel was deleted."
+			text += " " + v.T("%s not requeued: their channel was deleted.", v.Number(out.ChannelGone))
 		}
 		if rest := out.Remaining - out.WindowClosed - out.ChannelGone; rest > 0 {
-			text += " " + display.Number(rest) + " remain: repeat the action."
+			text += " " + v.T("%s remain: repeat the action.", v.Number(rest))
 		}
 		return &done{text: text, to: which.page()}, nil
 	}

@@ -46,6 +46,12 @@
 // "label" …}} within {{if .May …}}. Elements in live regions that can have the
 // focus need a stable id, so that an update keeps the focus.
 //
+// Texts are messages, in English, which are translated: {{t "Queued"}}, {{t "%d of %d" .A .B}}, {{markup
+// "Ends <strong>%s</strong>" .When}} with HTML; in Go v.T("…"), and l.T("…") where there is no visit. A
+// sentence is one message, never put together from parts. catalogs/*.json of package
+// locale have the translations, and the forms for a count; TestMessages says what is missing.
+// Names of the API are shown in words with {{words .State}}, which apiWords lists.
+//
 // Lists are paged by the API's cursor: a link with ?cursor=…, built by pageLink. A
 // test creates a rig (see rig_test.go), logs in with the scopes under test and
 // reads the page.

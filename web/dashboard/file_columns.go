@@ -3,13 +3,13 @@ package dashboard
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 	"unicode"
 
 	"weir/surveys/respondents"
+	"weir/web/dashboard/locale"
 )
 
 // column is a column of a file, with what it is sent as.
@@ -41,8 +41,8 @@ type columnRules struct {
 }
 
 // Choices returns what people can choose for a column.
-func (r *columnRules) Choices() []option {
-	list := []option{{"", "not sent"}}
+func (r *columnRules) Choices(l *locale.Locale) []option {
+	list := []option{{"", l.T("not sent")}}
 	for _, f := range r.fields {
 		list = append(list, f.option)
 	}
@@ -111,30 +111,30 @@ func (r *columnRules) choose(columns []column, form url.Values) bool {
 }
 
 // mistakes returns what is wrong with a mapping; empty: nothing.
-func (r *columnRules) mistakes(columns []column) (list []string) {
+func (r *columnRules) mistakes(l *locale.Locale, columns []column) (list []string) {
 	count, names := map[string]int{}, map[[2]string]bool{}
 	for i, c := range columns {
 		count[c.Field]++
 		f, ok := r.field(c.Field)
 		if !ok && c.Field != "" {
-			list = append(list, fmt.Sprintf("Column %d has an unknown field.", i+1))
+			list = append(list, l.T("Column %d has an unknown field.", i+1))
 		}
 		if !f.named {
 			continue
 		}
 		if why := r.nameRule(c.Name); why != "" {
-			list = append(list, fmt.Sprintf("Column %d: %s.", i+1, why))
+			list = append(list, l.T("Column %d: %s.", i+1, why))
 		} else if names[[2]string{c.Field, c.Name}] {
-			list = append(list, fmt.Sprintf("Column %d: another column is the %s %s already.", i+1, f.Text, c.Name))
+			list = append(list, l.T("Column %d: another column is the %s %s already.", i+1, f.Text, c.Name))
 		}
 		names[[2]string{c.Field, c.Name}] = true
 	}
 	for _, f := range r.fields {
 		switch n := count[f.Value]; {
 		case f.required && n == 0:
-			list = append(list, "No column has the "+f.Text+".")
+			list = append(list, l.T("No column has the %s.", f.Text))
 		case n > 1 && !f.many:
-			list = append(list, fmt.Sprintf("%d columns have the same field: %s.", n, f.Text))
+			list = append(list, l.T("%d columns have the same field: %s.", n, f.Text))
 		}
 	}
 	return list

@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -21,6 +20,7 @@ import (
 	"weir/operators"
 	"weir/surveys/respondents"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 	"weir/web/route"
 )
 
@@ -57,7 +57,7 @@ type fileUse interface {
 	// send sends rows, and refuses those that the API refuses. An error concerns all of them.
 	send(post fileRequest, columns []column, rows []*fileRow) error
 	// outcome returns what came of the rows that were sent, as figures and in words.
-	outcome() (figures []fileFigure, text string)
+	outcome(l *locale.Locale) (figures []fileFigure, text string)
 }
 
 // fileRequest sends a request with rows to the API.
@@ -69,14 +69,19 @@ type fileWords struct {
 	crumbs []crumb
 	Path   string   // of the page
 	Verb   string   // of the button, such as Send
-	Done   string   // the same of a file, such as sent
 	Help   string   // for the choice of a file
-	Named  string   // what a named column is; empty: columns have no names
+	First  string   // that the preview is first
 	Shown  []string // fields that the preview shows in a cell each
 	Heads  []string // of these cells, and of the one with the other fields
 	Again  string   // what happens if the file is sent again
-	Next   crumb
-	next   []operators.Scope // who may follow it; nil: everyone
+	Whole  string   // what happens if it is sent again with the refused rows mended
+	// Titles of the result.
+	done, doneInPart string
+	Named            locale.Message // the name of a named column
+	NamedOf          locale.Message // the same, of a column
+	Stopped          locale.Message // that a file was not sent to its end, and why
+	Next             crumb
+	next             []operators.Scope // who may follow it; nil: everyone
 }
 
 // fileField is a field of the form beside the file and its columns.
@@ -112,6 +117,7 @@ func (r *fileRow) size() int { return max(len(r.raw), len(strings.Join(r.cells, 
 
 // fileForm is the form that sends a file, as it was filled in.
 type fileForm struct {
+	*locale.Locale
 	use         fileUse
 	About       *fileWords
 	Rules       *columnRules
@@ -160,7 +166,7 @@ func newFileForm(v *visit, form url.Values, start newFileUse) (*fileForm, error)
 		return nil, err
 	}
 	field := func(name string) string { return strings.TrimSpace(form.Get(name)) }
-	return &fileForm{use: use, About: use.about(), Rules: use.columns(), Encoding: field("encoding"), Header: field("header"), Name: field("name")}, nil
+	return &fileForm{Locale: v.Locale, use: use, About: use.about(), Rules: use.columns(), Encoding: field("encoding"), Header: field("header"), Name: field("name")}, nil
 }
 
 // upload returns what shows the page for a posted file. A mistake shows its form again.
@@ -179,7 +185,7 @@ func (start newFileUse) upload(step func(*fileForm, *visit, *upload) error) func
 			f.refuse(text)
 		}
 		if u.file == nil {
-			f.refuse("choose a file")
+			f.refuse(f.T("choose a file"))
 		} else if f.Name, err = u.name, step(f, v, u); err != nil {
 			return nil, err
 		}
@@ -199,13 +205,13 @@ func (f *fileForm) content() *content {
 	if f.Result == nil {
 		return c
 	}
-	_, text := f.use.outcome()
-	c.title, c.flash = "File "+f.About.Done, &flash{Text: text, Bad: f.Result.Stopped != nil}
+	_, text := f.use.outcome(f.Locale)
+	c.title, c.flash = f.About.done, &flash{Text: text, Bad: f.Result.Stopped != nil}
 	if n := f.Result.Refused.Count; n > 0 {
-		c.flash.Text += " " + display.Plural(int64(n), "row is", "rows are") + " refused."
+		c.flash.Text += " " + f.T("%d rows are refused.", n)
 	}
 	if f.Result.Stopped != nil {
-		c.title += " in part"
+		c.title = f.About.doneInPart
 		c.status = f.Result.Stopped.Status
 	}
 	c.crumbs[len(c.crumbs)-1].Text = c.title
@@ -214,16 +220,16 @@ func (f *fileForm) content() *content {
 
 func (f *fileForm) addFields(c *caller) (err error) {
 	f.First, f.More, err = f.use.fields(c)
-	encodings := []option{{"", "as the file says, or UTF-8"}}
+	encodings := []option{{"", f.T("as the file says, or UTF-8")}}
 	for _, e := range respondents.Encodings() {
 		encodings = append(encodings, option{e, e})
 	}
-	f.First = append(f.First, fileField{Name: "encoding", Label: "Encoding", Value: f.Encoding, Choices: encodings})
+	f.First = append(f.First, fileField{Name: "encoding", Label: f.T("Encoding"), Value: f.Encoding, Choices: encodings})
 	return err
 }
 
 // FileText returns the name of the file, for people.
-func (f *fileForm) FileText() string { return display.Truncate(100, cmp.Or(f.Name, "the file")) }
+func (f *fileForm) FileText() string { return display.Truncate(100, cmp.Or(f.Name, f.T("the file"))) }
 
 // RefusedName returns the name of the file of refused rows.
 func (f *fileForm) RefusedName() string {
@@ -250,7 +256,7 @@ func (f *fileForm) open(from io.Reader, form url.Values) (table *respondents.Rea
 	}
 	headers, _ := table.Header()
 	if len(headers) > f.Rules.max {
-		f.refuse(fmt.Sprintf("the file has %d columns; at most %d are allowed", len(headers), f.Rules.max))
+		f.refuse(f.T("the file has %d columns; at most %d are allowed", len(headers), f.Rules.max))
 		return nil, false
 	}
 	f.Columns = f.Rules.guess(headers)
@@ -287,7 +293,7 @@ func (f *fileForm) preview(_ *visit, u *upload) error {
 		head = head[:bytes.LastIndexByte(head, '\n')+1]
 	}
 	if table, _ := f.open(bytes.NewReader(head), u.form); table != nil {
-		f.Wrong = append(f.Wrong, f.Rules.mistakes(f.Columns)...)
+		f.Wrong = append(f.Wrong, f.Rules.mistakes(f.Locale, f.Columns)...)
 		f.show(table, head, whole)
 	}
 	return nil
@@ -295,7 +301,7 @@ func (f *fileForm) preview(_ *visit, u *upload) error {
 
 // show adds the first rows, and carries the file if it is whole.
 func (f *fileForm) show(table *respondents.Reader, file []byte, whole bool) {
-	mapped := len(f.Rules.mistakes(f.Columns)) == 0
+	mapped := len(f.Rules.mistakes(f.Locale, f.Columns)) == 0
 	rows := 0
 	for ; whole || rows < shownRows; rows++ {
 		r, body, err := f.nextRow(table)
@@ -349,7 +355,7 @@ func shownCells(body map[string]any, fields []string) (cells [][]string) {
 func (f *fileForm) send(v *visit, u *upload) error {
 	release, ok := v.d.uploads.Acquire(v.r.Context(), v.Who.Token, route.AcquireTime)
 	if !ok {
-		return &problem{Status: http.StatusServiceUnavailable, Detail: "too many files are being sent at once; try again", wait: "10"}
+		return &problem{Status: http.StatusServiceUnavailable, Detail: v.T("too many files are being sent at once; try again"), wait: "10"}
 	}
 	defer release()
 	var carried []byte
@@ -365,16 +371,16 @@ func (f *fileForm) send(v *visit, u *upload) error {
 		return nil
 	}
 	if !asChosen {
-		f.refuse("this file has other columns than the one of the preview; choose it and show the preview first")
+		f.refuse(f.T("this file has other columns than the one of the preview; choose it and show the preview first"))
 	}
-	if f.Wrong = append(f.Wrong, f.Rules.mistakes(f.Columns)...); len(f.Wrong) > 0 {
+	if f.Wrong = append(f.Wrong, f.Rules.mistakes(f.Locale, f.Columns)...); len(f.Wrong) > 0 {
 		f.show(table, carried, u.carried)
 		return nil
 	}
 	s := &fileSender{v: v, fileForm: f, deadlines: u.deadlines, out: &fileResult{Refused: newRefusedRows(table.Header())}}
 	s.stop(s.run(table))
 	f.Result = s.out
-	f.Result.Figures, _ = f.use.outcome()
+	f.Result.Figures, _ = f.use.outcome(f.Locale)
 	return nil
 }
 
@@ -413,9 +419,10 @@ func (s *fileSender) stop(err error) {
 	if err == nil {
 		return
 	}
-	_, s.out.Stopped = statusOf(err)
-	if s.out.Stopped.Status == http.StatusUnauthorized {
-		s.out.Stopped.Detail = "the session has ended"
+	_, p := statusOf(err)
+	s.out.Stopped = p.in(s.Locale)
+	if p.Status == http.StatusUnauthorized {
+		s.out.Stopped.Detail = s.T("the session has ended")
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"weir/people"
-	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 	peopleapi "weir/web/people"
 )
 
@@ -23,60 +23,66 @@ const (
 type limitView struct{ peopleapi.LimitView }
 
 // Flight returns how many of the contacts in flight are used.
-func (l limitView) Flight() string { return ofMax(l.InFlightNow, l.InFlight) }
+func (x limitView) Flight(l *locale.Locale) string { return ofMax(l, x.InFlightNow, x.InFlight) }
 
 // Rate returns the dispatches a second.
-func (l limitView) Rate() string {
-	if l.PerSecond == 0 {
+func (x limitView) Rate(l *locale.Locale) string {
+	if x.PerSecond == 0 {
 		return noLimit
 	}
-	return display.Number(l.PerSecond)
+	return l.Number(x.PerSecond)
 }
 
 // People returns how many of the new people a day are used.
-func (l limitView) People() string { return ofMax(l.NewPeople, l.NewPeoplePerDay) }
+func (x limitView) People(l *locale.Locale) string { return ofMax(l, x.NewPeople, x.NewPeoplePerDay) }
 
 // Money returns the limits of money, with how much of them is used.
-func (l limitView) Money() (list []string) {
-	for _, m := range []struct{ spent, most, when string }{
-		{l.MoneyToday, l.MoneyPerDay, " today"}, {l.MoneyMonth, l.MoneyPerMonth, " this month"}, {l.MoneySpent, l.LimitView.Money, " in all"},
+func (x limitView) Money(l *locale.Locale) (list []string) {
+	for _, m := range []struct {
+		spent, most string
+		text        locale.Message
+	}{
+		{x.MoneyToday, x.MoneyPerDay, "%[1]s of %[2]s %[3]s today"}, {x.MoneyMonth, x.MoneyPerMonth, "%[1]s of %[2]s %[3]s this month"}, {x.MoneySpent, x.LimitView.Money, "%[1]s of %[2]s %[3]s in all"},
 	} {
 		if m.most != "" {
-			list = append(list, m.spent+" of "+m.most+" "+l.Currency+m.when)
+			list = append(list, l.T(m.text, m.spent, m.most, x.Currency))
 		}
 	}
 	return list
 }
 
 // Use returns what is limited, and how much of it is used, in words.
-func (l limitView) Use() (list []string) {
-	if l.InFlight > 0 {
-		list = append(list, l.Flight()+" in flight")
+func (x limitView) Use(l *locale.Locale) (list []string) {
+	if x.InFlight > 0 {
+		list = append(list, l.T("%[1]d of %[2]d in flight", x.InFlightNow, x.InFlight))
 	}
-	if l.PerSecond > 0 {
-		list = append(list, l.Rate()+" a second")
+	if x.PerSecond > 0 {
+		list = append(list, l.T("%d a second", x.PerSecond))
 	}
-	if l.NewPeoplePerDay > 0 {
-		list = append(list, l.People()+" new people in 24 hours")
+	if x.NewPeoplePerDay > 0 {
+		list = append(list, l.T("%[1]d of %[2]d new people in 24 hours", x.NewPeople, x.NewPeoplePerDay))
 	}
-	return append(list, l.Money()...)
+	return append(list, x.Money(l)...)
 }
+
+// OfSurveys returns the surveys whose budget the limit is; empty: it is none.
+func (x limitView) OfSurveys() string { return strings.Join(x.Surveys, ", ") }
 
 // noLimit stands where a limit does not limit something.
 const noLimit = "–"
 
-func ofMax(n, limit int) string {
+func ofMax(l *locale.Locale, n, limit int) string {
 	if limit == 0 {
 		return noLimit
 	}
-	return display.Number(n) + " of " + display.Number(limit)
+	return l.T("%d of %d", n, limit)
 }
 
 func limitLink(name string) string { return limitsPath + "/" + url.PathEscape(name) }
 
 // limitCrumbs returns the crumbs of a page of a limit.
-func limitCrumbs(name string, more ...crumb) []crumb {
-	return append([]crumb{{Text: "Shared limits", Link: limitsPath}, {Text: name, Link: limitLink(name)}}, more...)
+func limitCrumbs(l *locale.Locale, name string, more ...crumb) []crumb {
+	return append([]crumb{{Text: l.T("Shared limits"), Link: limitsPath}, {Text: name, Link: limitLink(name)}}, more...)
 }
 
 func readLimits(c *caller) ([]limitView, error) {
@@ -105,7 +111,7 @@ func loadLimits(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &content{title: "Shared limits", crumbs: []crumb{{Text: "Shared limits"}}, data: list}, nil
+	return &content{title: v.T("Shared limits"), crumbs: []crumb{{Text: v.T("Shared limits")}}, data: list}, nil
 }
 
 func loadLimit(v *visit) (*content, error) {
@@ -113,7 +119,7 @@ func loadLimit(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &content{title: "Limit " + l.Name, crumbs: limitCrumbs(l.Name), data: l}, nil
+	return &content{title: v.T("Limit %s", l.Name), crumbs: limitCrumbs(v.Locale, l.Name), data: l}, nil
 }
 
 // limitForm is the form that sets a limit, as it was filled in. The names of its fields are those
@@ -207,7 +213,7 @@ func (f *limitForm) body() map[string]any {
 }
 
 // place shows the errors of the API beside the fields that they are about.
-func (f *limitForm) place(p *problem) {
+func (f *limitForm) place(l *locale.Locale, p *problem) {
 	rest := *p
 	rest.Errors = nil
 	for _, e := range p.Errors {
@@ -215,7 +221,7 @@ func (f *limitForm) place(p *problem) {
 		switch field {
 		case "":
 			if e.Code == "required" {
-				field, e.Detail = "in_flight", "enter at least one limit, of these three or of money"
+				field, e.Detail = "in_flight", l.T("enter at least one limit, of these three or of money")
 			}
 		case "name":
 			if !f.New {
@@ -223,7 +229,7 @@ func (f *limitForm) place(p *problem) {
 			}
 		case "channels":
 			if len(f.Channels) == 0 {
-				e.Detail = "choose at least one channel, or name a survey below"
+				e.Detail = l.T("choose at least one channel, or name a survey below")
 			}
 		case "title", "in_flight", "per_second", "new_people_per_day", "currency", "money", "money_per_day", "money_per_month", "surveys":
 		default:
@@ -243,16 +249,16 @@ func (f *limitForm) place(p *problem) {
 	}
 }
 
-func (f *limitForm) content() *content {
+func (f *limitForm) content(l *locale.Locale) *content {
 	if f.New {
-		return &content{title: "New limit", crumbs: []crumb{{Text: "Shared limits", Link: limitsPath}, {Text: "New"}}, data: f}
+		return &content{title: l.T("New limit"), crumbs: []crumb{{Text: l.T("Shared limits"), Link: limitsPath}, {Text: l.T("New")}}, data: f}
 	}
-	return &content{title: "Edit limit " + f.Name, crumbs: limitCrumbs(f.Name, crumb{Text: "Edit"}), data: f}
+	return &content{title: l.T("Edit limit %s", f.Name), crumbs: limitCrumbs(l, f.Name, crumb{Text: l.T("Edit")}), data: f}
 }
 
 func newLimit(v *visit) (*content, error) {
 	f := &limitForm{New: true}
-	return f.content(), f.addChoices(v.caller)
+	return f.content(v.Locale), f.addChoices(v.caller)
 }
 
 func editLimit(v *visit) (*content, error) {
@@ -261,7 +267,7 @@ func editLimit(v *visit) (*content, error) {
 		return nil, err
 	}
 	f := limitFormOf(&l.LimitView)
-	return f.content(), f.addChoices(v.caller)
+	return f.content(v.Locale), f.addChoices(v.caller)
 }
 
 // createLimit creates a limit. The API would replace one that exists.
@@ -270,45 +276,45 @@ func createLimit(v *visit) (*content, error) {
 	f.New = true
 	name := f.Name
 	if !people.ValidPurposeName(name) {
-		f.Mistakes["name"] = "1 to 63 characters: a-z, 0-9, underscores and hyphens. It begins with a letter or a digit, and is not " + people.AllPurposes + "."
+		f.Mistakes["name"] = v.T("1 to 63 characters: a-z, 0-9, underscores and hyphens. It begins with a letter or a digit, and is not %s.", people.AllPurposes)
 	} else {
 		_, err := readLimit(v.caller, name)
 		if status, _ := statusOf(err); err != nil && status != http.StatusNotFound {
 			return nil, err
 		}
 		if err == nil {
-			f.Mistakes["name"] = "There is a limit of this name already: edit that one."
+			f.Mistakes["name"] = v.T("There is a limit of this name already: edit that one.")
 		}
 	}
 	if len(f.Mistakes) > 0 {
 		name = people.AllPurposes // no limit can have this name, so the API changes nothing and reports the other mistakes
 	}
-	return f.save(v, name, "is created")
+	return f.save(v, name, "Limit %s is created. It applies to every later claim.")
 }
 
 func changeLimit(v *visit) (*content, error) {
 	f := readLimitForm(v.r.PostForm)
 	f.Name = v.r.PathValue("name")
-	return f.save(v, f.Name, "is changed")
+	return f.save(v, f.Name, "Limit %s is changed. It applies to every later claim.")
 }
 
 // save sets the limit, or shows the form again with every mistake.
-func (f *limitForm) save(v *visit, name, became string) (*content, error) {
+func (f *limitForm) save(v *visit, name string, became locale.Message) (*content, error) {
 	err := v.call(http.MethodPut, apiPath("v1", "limits", name), f.body(), nil)
-	c := f.content()
+	c := f.content(v.Locale)
 	if err == nil {
 		c.to = limitLink(name)
-		c.flash = &flash{Text: "Limit " + name + " " + became + ". It applies to every later claim."}
+		c.flash = &flash{Text: v.T(became, name)}
 		return c, nil
 	}
 	status, p := statusOf(err)
 	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict {
 		return nil, err
 	}
-	f.place(p)
-	c.status, c.flash = status, &flash{Bad: true, Text: "Nothing was saved. Correct the marked fields of the form."}
+	f.place(v.Locale, p)
+	c.status, c.flash = status, &flash{Bad: true, Text: v.T("Nothing was saved. Correct the marked fields of the form.")}
 	if len(f.Mistakes) == 0 {
-		c.flash.Text = "Nothing was saved."
+		c.flash.Text = v.T("Nothing was saved.")
 	}
 	return c, f.addChoices(v.caller)
 }
@@ -319,14 +325,14 @@ func askDeleteLimit(v *visit) (*question, error) {
 		return nil, err
 	}
 	return &question{
-		title: "Delete limit " + l.Name, Button: "Delete", Danger: true, back: limitLink(l.Name), crumbs: limitCrumbs(l.Name, crumb{Text: "Delete"}),
-		Text:  "Its channels are then limited by their own settings and their other limits alone.",
-		Facts: []fact{{"Title", cmp.Or(l.Title, "none")}, {"Channels", strings.Join(l.Channels, ", ")}, {"Limit", strings.Join(l.Use(), "; ")}},
+		title: v.T("Delete limit %s", l.Name), Button: v.T("Delete"), Danger: true, back: limitLink(l.Name), crumbs: limitCrumbs(v.Locale, l.Name, crumb{Text: v.T("Delete")}),
+		Text:  v.T("Its channels are then limited by their own settings and their other limits alone."),
+		Facts: []fact{{v.T("Title"), cmp.Or(l.Title, v.T("none"))}, {v.T("Channels"), strings.Join(l.Channels, ", ")}, {v.T("Limit"), strings.Join(l.Use(v.Locale), "; ")}},
 	}, nil
 }
 
 func deleteLimit(v *visit) (*done, error) {
 	name := v.r.PathValue("name")
 	err := v.call(http.MethodDelete, apiPath("v1", "limits", name), nil, nil)
-	return &done{text: "Limit " + name + " is deleted.", to: limitsPath}, err
+	return &done{text: v.T("Limit %s is deleted.", name), to: limitsPath}, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"weir"
 	"weir/web/api"
+	"weir/web/dashboard/locale"
 )
 
 const rowsPerPage = 50
@@ -31,6 +32,9 @@ func readInterval(asked url.Values) (i interval, err error) {
 	return i, err
 }
 
+// momentRule says what readMoment takes.
+const momentRule locale.Message = "must be a date and a time in UTC, such as 2026-05-04T09:00"
+
 // readMoment parses what browsers send from such an input, and what users type in
 // browsers without one.
 func readMoment(name, text string) (time.Time, error) {
@@ -43,8 +47,8 @@ func readMoment(name, text string) (time.Time, error) {
 		}
 	}
 	return time.Time{}, &problem{
-		Status: http.StatusUnprocessableEntity, Detail: "the period has an invalid time",
-		Errors: []weir.FieldError{{Pointer: "/" + name, Code: "format", Detail: "must be a date and a time in UTC, such as 2026-05-04T09:00"}},
+		Status: http.StatusUnprocessableEntity, words: "the period has an invalid time",
+		Errors: []weir.FieldError{{Pointer: "/" + name, Code: "format", Detail: string(momentRule)}},
 	}
 }
 
@@ -87,8 +91,8 @@ func (v *visit) pageLink(cursor string) string {
 
 func contactLink(id string) string { return "/contacts/" + url.PathEscape(id) }
 
-func contactCrumbs(id string, more ...crumb) []crumb {
-	return append([]crumb{{Text: "Contacts", Link: "/contacts"}, {Text: id, Link: contactLink(id)}}, more...)
+func contactCrumbs(l *locale.Locale, id string, more ...crumb) []crumb {
+	return append([]crumb{{Text: l.T("Contacts"), Link: "/contacts"}, {Text: id, Link: contactLink(id)}}, more...)
 }
 
 const maxListed = 10 // contacts and messages in each list on a channel's page
@@ -146,5 +150,5 @@ func loadAudit(v *visit) (*content, error) {
 	if err := v.get("/v1/audit", query, &page); err != nil {
 		return nil, err
 	}
-	return &content{title: "Audit log", crumbs: []crumb{{Text: "Audit log"}}, data: &auditData{page.Entries, span, v.more(page.NextCursor)}}, nil
+	return &content{title: v.T("Audit log"), crumbs: []crumb{{Text: v.T("Audit log")}}, data: &auditData{page.Entries, span, v.more(page.NextCursor)}}, nil
 }

@@ -41,11 +41,11 @@ func fragmentOf(id string, html []byte, seed maphash.Seed) fragment {
 func (d *Dashboard) stream(p *page) handler {
 	return func(v *visit, w http.ResponseWriter) error {
 		if d.Ending() {
-			return &problem{Status: http.StatusServiceUnavailable, Detail: "this process is shutting down", wait: "2"}
+			return &problem{Status: http.StatusServiceUnavailable, Detail: v.T("this process is shutting down"), wait: "2"}
 		}
 		leave, ok := d.streams.Acquire(v.r.Context(), v.Who.Token, 0)
 		if !ok {
-			return &problem{Status: http.StatusServiceUnavailable, Detail: "too many open pages; close some and try again", wait: "10"}
+			return &problem{Status: http.StatusServiceUnavailable, Detail: v.T("too many open pages; close some and try again"), wait: "10"}
 		}
 		defer leave()
 		page := *v.r.URL // load runs as if the page itself were requested
@@ -123,7 +123,7 @@ func (s *stream) update(since time.Time) bool {
 			s.send("event: end\ndata: end\n\n") // the script requests the page again, which shows the reason
 			return false
 		}
-		return s.send("event: trouble\ndata: " + titleOf(status) + "\n\n")
+		return s.send("event: trouble\ndata: " + s.visit.T(titleOf(status)) + "\n\n")
 	}
 	sent := false
 	for i := range list {
@@ -171,7 +171,7 @@ func (d *Dashboard) fragments(p *page, v *visit, since time.Time) ([]fragment, e
 		var list []fragment
 		for _, name := range p.live {
 			var b bytes.Buffer
-			if err := d.templates.execute(&b, p.name, name, x); err != nil {
+			if err := d.templates[v.Code].execute(&b, p.name, name, x); err != nil {
 				return nil, err
 			}
 			list = append(list, fragmentOf(name, b.Bytes(), d.files.seed))

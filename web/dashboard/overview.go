@@ -9,6 +9,7 @@ import (
 	"weir"
 	"weir/web/api"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 // longWait is how long a contact may wait in the queue before a channel with
@@ -48,7 +49,7 @@ type channelCard struct {
 
 func loadOverview(v *visit) (*content, error) {
 	o := &overview{Router: readWallboard(v.caller)}
-	c := &content{title: "Overview", data: o}
+	c := &content{title: v.T("Overview"), data: o}
 	var err error
 	if o.Undecided, err = countUndecided(v.caller); err != nil {
 		return nil, err
@@ -67,13 +68,13 @@ func loadOverview(v *visit) (*content, error) {
 	small := cachedSparks(v.caller, v.d.sparkCache)
 	o.More = more
 	for i := range list {
-		card := channelCardOf(list[i], v.Now())
+		card := channelCardOf(v.Locale, list[i], v.Now())
 		card.Spark = small[list[i].Channel]
 		o.Channels = append(o.Channels, card)
 		o.Totals.add(&card)
 	}
 	slices.SortStableFunc(o.Channels, func(a, b channelCard) int { return a.Rank - b.Rank })
-	o.Totals.finish()
+	o.Totals.finish(v.Locale)
 	if v.Wall() {
 		o.fitWall()
 		return c, nil
@@ -139,32 +140,31 @@ const (
 	rankOK
 )
 
-func channelCardOf(ch api.ChannelView, now time.Time) channelCard {
-	c := channelCard{ChannelView: ch, Bar: capacityBar(ch), Rank: rankOK}
-	waits := display.Since(now, ch.OldestQueuedAt)
+func channelCardOf(l *locale.Locale, ch api.ChannelView, now time.Time) channelCard {
+	c := channelCard{ChannelView: ch, Bar: capacityBar(l, ch), Rank: rankOK}
+	waits := locale.Since(now, ch.OldestQueuedAt)
 	switch {
 	// The first cause that applies is shown: they are in the order of their ranks.
 	case ch.State == weir.Erring || ch.State == weir.Down || ch.State == weir.Faulted:
 		c.Rank, c.Advice = rankBroken, ch.StateReason
 	case ch.Breaker.State == breakerOpen:
-		c.Rank, c.Advice = rankBroken, "circuit breaker open: dispatch is suspended"
+		c.Rank, c.Advice = rankBroken, l.T("circuit breaker open: dispatch is suspended")
 	case ch.Blocked > 0:
-		c.Rank, c.Advice = rankBlocked, "queued contacts need more slots than the capacity"
+		c.Rank, c.Advice = rankBlocked, l.T("queued contacts need more slots than the capacity")
 	case ch.Braked != nil:
-		c.Rank, c.Advice = rankBraked, ch.Braked.Text
+		c.Rank, c.Advice = rankBraked, brakedText(l, ch.Braked)
 	case ch.Paused:
-		c.Rank, c.Advice = rankPaused, "Paused"
+		c.Rank, c.Advice = rankPaused, l.T("Paused")
 		if ch.Queued > 0 {
-			c.Rank = rankPausedQueue
-			c.Advice += " · " + display.Number(ch.Queued) + " queued"
+			c.Rank, c.Advice = rankPausedQueue, l.T("Paused · %s queued", l.Number(ch.Queued))
 		}
 	case waits > longWait && ch.InFlight < ch.Capacity:
-		c.Rank, c.Advice = rankSlow, "contacts wait although slots are free"
+		c.Rank, c.Advice = rankSlow, l.T("contacts wait although slots are free")
 	case ch.Unknown*20 > ch.Capacity:
-		c.Rank, c.Advice = rankInDoubt, "many contacts have an unknown outcome"
+		c.Rank, c.Advice = rankInDoubt, l.T("many contacts have an unknown outcome")
 	}
 	if ch.Deleting {
-		c.Advice = strings.TrimPrefix(c.Advice+"; being deleted", "; ")
+		c.Advice = strings.TrimPrefix(c.Advice+"; "+l.T("being deleted"), "; ")
 	}
 	return c
 }
@@ -191,7 +191,7 @@ func (c channelCard) Class() string {
 
 // capacityBar shows what holds slots. A contact may hold several, so each state's
 // share of the slots is estimated from its share of the contacts in flight.
-func capacityBar(ch api.ChannelView) display.Bar {
+func capacityBar(l *locale.Locale, ch api.ChannelView) display.Bar {
 	contacts := ch.Sending + ch.Active + ch.Unknown
 	share := func(n int) float64 {
 		if contacts == 0 {
@@ -200,8 +200,8 @@ func capacityBar(ch api.ChannelView) display.Bar {
 		return float64(ch.InFlight) * float64(n) / float64(contacts)
 	}
 	return display.Bar{
-		Title: "Slots", Whole: float64(max(ch.Capacity, ch.InFlight)),
-		Segments: []display.Segment{{Name: "active", Class: "c1", Value: share(ch.Active)}, {Name: "sending", Class: "c5", Value: share(ch.Sending)}, {Name: "unknown", Class: "c2", Value: share(ch.Unknown)}},
+		Title: l.T("Slots"), Whole: float64(max(ch.Capacity, ch.InFlight)),
+		Segments: []display.Segment{{Name: l.T("active"), Class: "c1", Value: share(ch.Active)}, {Name: l.T("sending"), Class: "c5", Value: share(ch.Sending)}, {Name: l.T("unknown"), Class: "c2", Value: share(ch.Unknown)}},
 	}
 }
 
@@ -220,6 +220,6 @@ func (s *totals) add(c *channelCard) {
 	}
 }
 
-func (s *totals) finish() {
-	s.Bar = display.Bar{Title: "Slots of all channels", Whole: float64(s.Capacity), Segments: []display.Segment{{Name: "in flight", Class: "c1", Value: float64(s.InFlight)}}}
+func (s *totals) finish(l *locale.Locale) {
+	s.Bar = display.Bar{Title: l.T("Slots of all channels"), Whole: float64(s.Capacity), Segments: []display.Segment{{Name: l.T("in flight"), Class: "c1", Value: float64(s.InFlight)}}}
 }

@@ -18,6 +18,7 @@ import (
 
 	"weir/operators"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 // page is one page: its content and its actions. Its template is
@@ -25,7 +26,7 @@ import (
 type page struct {
 	name   string
 	path   string            // pattern without a method, below the prefix
-	nav    string            // text in the navigation; empty: not listed
+	nav    locale.Message    // text in the navigation; empty: not listed
 	scopes []operators.Scope // one is needed to see it; nil: any token
 	load   func(*visit) (*content, error)
 	// live lists the blocks that are sent again when they change. Each is inside an
@@ -70,13 +71,13 @@ type view struct {
 //go:embed templates/*.html
 var templateFiles embed.FS
 
-// pageTemplates returns the template set of a page by its name. Each page has its own set, so
+// pageTemplates returns the template set of a page by its name, in one language. Each page has its own set, so
 // that the blocks of one page cannot replace those of another. A set is made when it is
 // first used: all of them took a third of a program's start.
 type pageTemplates map[string]func() (*template.Template, error)
 
-func newTemplates(more template.FuncMap) (pageTemplates, error) {
-	base, err := template.New("base").Funcs(display.Functions()).Funcs(more).ParseFS(templateFiles, "templates/base.html", "templates/parts.html")
+func newTemplates(l *locale.Locale) (pageTemplates, error) {
+	base, err := template.New("base").Funcs(display.Functions(l)).Funcs(functions(l)).ParseFS(templateFiles, "templates/base.html", "templates/parts.html")
 	if err != nil {
 		return nil, fmt.Errorf("dashboard: %w", err)
 	}
@@ -162,7 +163,7 @@ func (p *page) loadPosted(v *visit, w http.ResponseWriter) (*content, error) {
 func (v *visit) readForm(w http.ResponseWriter, room int64) error {
 	v.r.Body = http.MaxBytesReader(w, v.r.Body, room)
 	if err := v.r.ParseForm(); err != nil {
-		return &problem{Status: http.StatusBadRequest, Detail: fmt.Sprintf("the form is malformed or larger than %d KiB", room>>10)}
+		return &problem{Status: http.StatusBadRequest, Detail: v.T("the form is malformed or larger than %d KiB", room>>10)}
 	}
 	return nil
 }
@@ -190,7 +191,7 @@ func (d *Dashboard) view(v *visit, w http.ResponseWriter, c *content) *view {
 		if !v.May(item.scopes...) {
 			continue
 		}
-		item.Link = d.Prefix + item.path
+		item.Text, item.Link = v.T(item.text), d.Prefix+item.path
 		item.Current = item.path == v.r.URL.Path || item.path != "/" && strings.HasPrefix(v.r.URL.Path, item.path+"/")
 		x.Nav = append(x.Nav, item)
 	}
@@ -204,11 +205,11 @@ func (d *Dashboard) write(w http.ResponseWriter, status int, name string, x *vie
 		block = "main"
 	}
 	var b bytes.Buffer
-	if err := d.templates.execute(&b, name, block, x); err != nil {
+	if err := d.templates[x.Code].execute(&b, name, block, x); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Vary", fragmentHeader)
+	w.Header().Set("Vary", fragmentHeader+", Accept-Language")
 	w.WriteHeader(status)
 	_, _ = w.Write(b.Bytes()) // the browser may have disconnected
 	return nil
@@ -235,6 +236,16 @@ type question struct {
 	Danger bool
 	back   string // the page to return to on cancel, below the prefix
 	crumbs []crumb
+}
+
+// asking is a question whose words are known before anyone is asked. What it is about is in the title.
+type asking struct {
+	title, button, text locale.Message
+	danger              bool
+}
+
+func (a asking) question(l *locale.Locale, about ...any) *question {
+	return &question{title: l.T(a.title, about...), Button: l.T(a.button), Text: l.T(a.text), Danger: a.danger}
 }
 
 // fact is a line of a question.
@@ -289,6 +300,9 @@ func (d *Dashboard) ask(a *action) handler {
 
 func (d *Dashboard) question(v *visit, w http.ResponseWriter, status int, q *question, wrong *problem) error {
 	data := questionData{question: q, Action: d.Prefix + v.r.URL.RequestURI(), Back: d.Prefix + q.back, Wrong: wrong}
+	if wrong != nil {
+		data.Wrong = wrong.in(v.Locale)
+	}
 	return d.render(v, w, status, "question", &content{title: q.title, crumbs: q.crumbs, data: data})
 }
 

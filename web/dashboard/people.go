@@ -17,6 +17,7 @@ import (
 	"weir/people"
 	"weir/web/auth"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 	peopleapi "weir/web/people"
 )
 
@@ -95,8 +96,8 @@ type consentForm struct {
 
 // Statuses returns the choices of the form. The first one is the default: a refusal by
 // mistake can be taken back, a contact to a person who refused cannot.
-func (*consentForm) Statuses() []option {
-	return []option{{string(people.Refused), "does not want to be contacted"}, {string(people.Given), "agrees, or takes a refusal back"}}
+func (*consentForm) Statuses(l *locale.Locale) []option {
+	return []option{{string(people.Refused), l.T("does not want to be contacted")}, {string(people.Given), l.T("agrees, or takes a refusal back")}}
 }
 
 // addPurposes adds the choices of the purpose. There are none until the rules of a purpose are
@@ -106,7 +107,7 @@ func (f *consentForm) addPurposes(c *caller) {
 	if len(known) == 0 {
 		return
 	}
-	f.Purposes = []option{{people.AllPurposes, "all purposes"}}
+	f.Purposes = []option{{people.AllPurposes, c.T("all purposes")}}
 	if !slices.ContainsFunc(known, func(p peopleapi.PurposeView) bool { return p.Name == people.DefaultPurpose }) {
 		f.Purposes = append(f.Purposes, option{people.DefaultPurpose, people.DefaultPurpose})
 	}
@@ -142,9 +143,9 @@ func peopleContent(v *visit, to string, found *personView) (*content, *peopleDat
 	if d.MayDecide {
 		d.Undecided, _ = countUndecided(v.caller) // without it the link has no number
 	}
-	c := &content{title: "People", crumbs: []crumb{{Text: "People"}}, data: d}
+	c := &content{title: v.T("People"), crumbs: []crumb{{Text: v.T("People")}}, data: d}
 	if found != nil {
-		c.title, c.crumbs = "Person", []crumb{{Text: "People", Link: peoplePath}, {Text: "Person"}}
+		c.title, c.crumbs = v.T("Person"), []crumb{{Text: v.T("People"), Link: peoplePath}, {Text: v.T("Person")}}
 	}
 	return c, d
 }
@@ -160,7 +161,7 @@ func searchPerson(v *visit) (*content, error) {
 	q := readPersonQuery(v.r.PostForm)
 	if wrong := wrongAddress(q.To); wrong != "" && q.id() == "" && v.maySearch() {
 		c, d := peopleContent(v, q.To, nil)
-		c.status, d.Wrong = http.StatusUnprocessableEntity, wrong
+		c.status, d.Wrong = http.StatusUnprocessableEntity, v.T(wrong)
 		return c, nil
 	}
 	found, err := findPerson(v.caller, q)
@@ -172,7 +173,7 @@ func searchPerson(v *visit) (*content, error) {
 }
 
 // wrongAddress returns what is wrong with an address; empty: nothing.
-func wrongAddress(to string) string {
+func wrongAddress(to string) locale.Message {
 	switch {
 	case to == "":
 		return "Enter a phone number or another address."
@@ -196,13 +197,13 @@ func findPerson(c *caller, q personQuery) (*personView, error) {
 	}
 	p.states = counting(found.States)
 	for _, s := range p.states {
-		line := said(s.Status, s.Source, s.Purpose, s.At)
+		line := said(c.Locale, s.Status, s.Source, s.Purpose, s.At)
 		line.Overruled = p.refuses(s.Purpose) != line.Refused
 		p.Partly = p.Partly || p.refuses(s.Purpose)
 		p.Counts = append(p.Counts, line)
 		p.ByPerson = p.ByPerson || s.Purpose == people.AllPurposes && s.Status == people.Refused && s.Source.ByPerson()
 	}
-	p.talk(found, q)
+	p.talk(c.Locale, found, q)
 	return p, nil
 }
 
@@ -225,39 +226,39 @@ func counting(states []peopleapi.StateView) []people.State {
 	return list
 }
 
-func said(status people.Status, source people.Source, purpose string, at time.Time) saidView {
-	view := saidView{At: at, Refused: status == people.Refused, Purpose: purpose, Source: sourceText(source, status == people.Refused)}
+func said(l *locale.Locale, status people.Status, source people.Source, purpose string, at time.Time) saidView {
+	view := saidView{At: at, Refused: status == people.Refused, Purpose: purpose, Source: sourceText(l, source, status == people.Refused)}
 	if purpose == people.AllPurposes {
-		view.Purpose = "all purposes"
+		view.Purpose = l.T("all purposes")
 	} else if channel, ok := strings.CutPrefix(purpose, people.OverChannel("")); ok {
-		view.Purpose = "all purposes, over the channel " + channel
+		view.Purpose = l.T("all purposes, over the channel %s", channel)
 	}
 	return view
 }
 
 // sourceText describes where a refusal or a consent comes from.
-func sourceText(source people.Source, refused bool) string {
+func sourceText(l *locale.Locale, source people.Source, refused bool) string {
 	switch source {
 	case people.FromWord:
 		if refused {
-			return "the person sent a stop word"
+			return l.T("the person sent a stop word")
 		}
-		return "the person sent a word that takes a refusal back"
+		return l.T("the person sent a word that takes a refusal back")
 	case people.FromProvider:
 		if refused {
-			return "the provider reports an opt-out"
+			return l.T("the provider reports an opt-out")
 		}
-		return "the provider reports that an opt-out is lifted"
+		return l.T("the provider reports that an opt-out is lifted")
 	case people.FromApplication:
-		return "the person said so in a conversation"
+		return l.T("the person said so in a conversation")
 	case people.FromOperator:
-		return "an operator read it in a message of the person"
+		return l.T("an operator read it in a message of the person")
 	case people.FromImport:
-		return "imported in a list"
+		return l.T("imported in a list")
 	case people.FromAPI:
-		return "recorded by an operator or a program"
+		return l.T("recorded by an operator or a program")
 	default:
-		return display.Words(source)
+		return l.Word(string(source))
 	}
 }
 
@@ -266,7 +267,7 @@ func sourceText(source people.Source, refused bool) string {
 // and the idempotency key makes that harmless.
 func recordConsent(v *visit) (*content, error) {
 	f := readConsentForm(v.r.PostForm)
-	if body := f.check(v.Now()); len(f.Mistakes) == 0 {
+	if body := f.check(v.Locale, v.Now()); len(f.Mistakes) == 0 {
 		var out peopleapi.StateList
 		err := v.call(http.MethodPost, "/v1/consents", map[string]any{"consents": []any{body}}, &out)
 		if err == nil {
@@ -286,7 +287,7 @@ func recordConsent(v *visit) (*content, error) {
 	f.Hidden = found != nil
 	f.addPurposes(v.caller)
 	c.status, d.Form = http.StatusUnprocessableEntity, f
-	c.flash = &flash{Bad: true, Text: "Nothing was recorded. Correct the marked fields of the form."}
+	c.flash = &flash{Bad: true, Text: v.T("Nothing was recorded. Correct the marked fields of the form.")}
 	return c, nil
 }
 
@@ -309,25 +310,25 @@ func readConsentForm(form url.Values) *consentForm {
 }
 
 // check finds every mistake at once, and returns the consent for the API.
-func (f *consentForm) check(now time.Time) map[string]any {
+func (f *consentForm) check(l *locale.Locale, now time.Time) map[string]any {
 	body := map[string]any{"to": f.To, "status": f.Status, "purpose": f.Purpose, "words": f.Words}
 	if wrong := wrongAddress(f.To); wrong != "" {
-		f.Mistakes["to"] = wrong
+		f.Mistakes["to"] = l.T(wrong)
 	}
 	if !slices.Contains(people.Statuses(), people.Status(f.Status)) {
-		f.Mistakes["status"] = "Choose what the person said."
+		f.Mistakes["status"] = l.T("Choose what the person said.")
 	}
 	if f.Words == "" {
-		f.Mistakes["words"] = "Write down what was said: it is the proof."
+		f.Mistakes["words"] = l.T("Write down what was said: it is the proof.")
 	} else if utf8.RuneCountInString(f.Words) > maxProof {
-		f.Mistakes["words"] = "At most 500 characters are kept."
+		f.Mistakes["words"] = l.T("At most 500 characters are kept.")
 	}
 	at, err := readMoment("at", f.At)
 	switch {
 	case err != nil:
-		f.Mistakes["at"] = "Enter a date and a time in UTC, such as 2026-05-04T09:00, or nothing."
+		f.Mistakes["at"] = l.T("Enter a date and a time in UTC, such as 2026-05-04T09:00, or nothing.")
 	case at.After(now):
-		f.Mistakes["at"] = "This is in the future."
+		f.Mistakes["at"] = l.T("This is in the future.")
 	case !at.IsZero():
 		body["at"] = at.Format(time.RFC3339)
 	}
@@ -373,36 +374,35 @@ func recorded(v *visit, f *consentForm, states []peopleapi.StateView) *content {
 		d.To = ""
 	}
 	for _, now := range states {
-		c.flash = f.outcome(now, found)
+		c.flash = f.outcome(v.Locale, now, found)
 	}
 	return c
 }
 
 // outcome describes what a recorded consent changed: see [people.Next]. found is nil if the
 // token may not search: then what counts for all purposes is not known.
-func (f *consentForm) outcome(now peopleapi.StateView, found *personView) *flash {
-	who, refused, of := auth.MaskNumber(f.To), now.Status == string(people.Refused), ""
-	if f.Purpose != people.AllPurposes {
-		of = " of the purpose " + f.Purpose
-	}
+func (f *consentForm) outcome(l *locale.Locale, now peopleapi.StateView, found *personView) *flash {
+	who, refused, ofOne := auth.MaskNumber(f.To), now.Status == string(people.Refused), f.Purpose != people.AllPurposes
 	at, _ := readMoment("at", f.At) // it was checked
 	overruled := f.Status == now.Status && found != nil && found.refuses(f.Purpose) != refused
 	switch {
 	case overruled && refused:
-		return &flash{Bad: true, Text: "The refusal is recorded, but " + who + " may still be contacted: what was said later for all purposes counts."}
+		return &flash{Bad: true, Text: l.T("The refusal is recorded, but %s may still be contacted: what was said later for all purposes counts.", who)}
 	case overruled:
-		return &flash{Bad: true, Text: "The consent is recorded, but " + who + " stays refused for all purposes: by the person, or by what was said later."}
+		return &flash{Bad: true, Text: l.T("The consent is recorded, but %s stays refused for all purposes: by the person, or by what was said later.", who)}
+	case f.Status == now.Status && refused && ofOne:
+		return &flash{Text: l.T("The refusal of %[1]s is recorded. From now on contacts of the purpose %[2]s to this address end as suppressed, also those that wait. Contacts in flight are not canceled.", who, f.Purpose)}
 	case f.Status == now.Status && refused:
-		return &flash{Text: "The refusal of " + who + " is recorded. From now on contacts" + of + " to this address end as suppressed, also those that wait. Contacts in flight are not canceled."}
-	case f.Status == now.Status && of != "":
-		return &flash{Text: "It is recorded that " + who + " agreed to contacts" + of + "."}
+		return &flash{Text: l.T("The refusal of %s is recorded. From now on contacts to this address end as suppressed, also those that wait. Contacts in flight are not canceled.", who)}
+	case f.Status == now.Status && ofOne:
+		return &flash{Text: l.T("It is recorded that %[1]s agreed to contacts of the purpose %[2]s.", who, f.Purpose)}
 	case f.Status == now.Status:
-		return &flash{Text: "It is recorded that " + who + " may be contacted."}
+		return &flash{Text: l.T("It is recorded that %s may be contacted.", who)}
 	case !at.IsZero() && at.Before(now.At):
-		return &flash{Bad: true, Text: "This is kept in the history and changes nothing: what was said later, on " + now.At.UTC().Format("2006-01-02 15:04:05") + " UTC, counts."}
+		return &flash{Bad: true, Text: l.T("This is kept in the history and changes nothing: what was said later, on %s UTC, counts.", now.At.UTC().Format("2006-01-02 15:04:05"))}
 	case refused && people.Source(now.Source).ByPerson():
-		return &flash{Bad: true, Text: "This is kept in the history and changes nothing: " + who + " stays refused. Only the person can take back what the person refused, with a word such as START in a message."}
+		return &flash{Bad: true, Text: l.T("This is kept in the history and changes nothing: %s stays refused. Only the person can take back what the person refused, with a word such as START in a message.", who)}
 	default: // the form was sent again
-		return &flash{Bad: true, Text: "This is kept in the history and changes nothing: what was recorded later counts."}
+		return &flash{Bad: true, Text: l.T("This is kept in the history and changes nothing: what was recorded later counts.")}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"weir"
 	"weir/operators"
 	"weir/web/auth"
+	"weir/web/dashboard/locale"
 	"weir/web/openid"
 )
 
@@ -43,7 +44,7 @@ func (l *nameLogins) form(v *visit, next string) *nameLogin {
 	}
 	n := &nameLogin{Title: l.provider.Title(), Link: v.d.Prefix + namePath + "?" + url.Values{"next": {next}}.Encode()}
 	if err := l.provider.Ready(v.r.Context()); err != nil {
-		n.Down = refusalOf(err).Text()
+		n.Down = v.T(locale.Message(refusalOf(err).Text())) // see apiWords
 		l.log.WarnContext(v.r.Context(), "log-in provider unreachable", "request", v.id, "error", err)
 	}
 	return n
@@ -60,7 +61,7 @@ func attempt(v *visit, value string, life time.Duration) *http.Cookie {
 // start sends the browser to the provider.
 func (l *nameLogins) start(v *visit, w http.ResponseWriter) error {
 	if l.provider == nil {
-		return &problem{Status: http.StatusNotFound, Detail: "log-in by name is not configured: WEIR_OIDC_ISSUER is not set"}
+		return &problem{Status: http.StatusNotFound, Detail: v.T("log-in by name is not configured: WEIR_OIDC_ISSUER is not set")}
 	}
 	next := localPath(v.r.URL.Query().Get("next"))
 	// The provider sends people back to PUBLIC_URL, so the cookie has to be of its host. A proxy may
@@ -88,10 +89,10 @@ func goTo(w http.ResponseWriter, address string) error {
 // finish begins the session of a person whom the provider sent back.
 func (l *nameLogins) finish(v *visit, w http.ResponseWriter) error {
 	if l.provider == nil {
-		return &problem{Status: http.StatusNotFound, Detail: "log-in by name is not configured: WEIR_OIDC_ISSUER is not set"}
+		return &problem{Status: http.StatusNotFound, Detail: v.T("log-in by name is not configured: WEIR_OIDC_ISSUER is not set")}
 	}
 	if err := l.sessions.AdmitAttempt(v.r); err != nil {
-		return &problem{Status: http.StatusTooManyRequests, Detail: "too many failed log-ins from this address; try again later", wait: "5"}
+		return &problem{Status: http.StatusTooManyRequests, Detail: v.T("too many failed log-ins from this address; try again later"), wait: "5"}
 	}
 	kept := ""
 	if c, err := v.r.Cookie(attemptCookie); err == nil && len(c.Value) <= maxKept {
@@ -115,7 +116,7 @@ func (l *nameLogins) finish(v *visit, w http.ResponseWriter) error {
 	http.SetCookie(w, v.cookie(sessionCookie, session, auth.SessionLife))
 	// Not a redirect: the browser would withhold the session's cookie from a request that the
 	// provider's page caused.
-	return v.d.render(v, w, http.StatusOK, "again", &content{title: "Logged in", data: v.d.Prefix + localPath(next)})
+	return v.d.render(v, w, http.StatusOK, "again", &content{title: v.T("Logged in"), data: v.d.Prefix + localPath(next)})
 }
 
 func refusalOf(err error) *openid.RefusalError {
@@ -144,8 +145,8 @@ func (l *nameLogins) refuse(v *visit, w http.ResponseWriter, r *openid.RefusalEr
 	if r.Status() == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "10")
 	}
-	data := refusedLogin{Text: r.Text(), Request: v.id, Again: v.d.Prefix + "/login"}
-	return v.d.render(v, w, r.Status(), "refused", &content{title: "Not logged in", data: data})
+	data := refusedLogin{Text: v.T(locale.Message(r.Text())), Request: v.id, Again: v.d.Prefix + "/login"}
+	return v.d.render(v, w, r.Status(), "refused", &content{title: v.T("Not logged in"), data: data})
 }
 
 // maxShownGroups is the max number of groups on the page of a person without access.
@@ -158,7 +159,7 @@ func (l *nameLogins) refuseStranger(v *visit, w http.ResponseWriter, err error, 
 	name, _ := operators.PersonName(who.ID)
 	groups := slices.Sorted(slices.Values(who.Groups))
 	data := refusedLogin{Person: name, Groups: groups[:min(len(groups), maxShownGroups)], Wanted: l.groups, Request: v.id, Again: v.d.Prefix + "/login"}
-	return v.d.render(v, w, http.StatusForbidden, "refused", &content{title: "No access", data: data})
+	return v.d.render(v, w, http.StatusForbidden, "refused", &content{title: v.T("No access"), data: data})
 }
 
 // noteError records the error of the response for the log.

@@ -12,7 +12,7 @@ import (
 	"weir/operators"
 	"weir/people"
 	"weir/web/api"
-	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 	peopleapi "weir/web/people"
 )
 
@@ -80,9 +80,9 @@ type talkView struct {
 }
 
 // Texts returns what a contact says.
-func (t *talkView) Texts() string {
+func (t *talkView) Texts(l *locale.Locale) string {
 	if t.Contact.Call != nil {
-		return "a call"
+		return l.T("a call")
 	}
 	return strings.Join(t.Contact.Messages, " / ")
 }
@@ -96,11 +96,11 @@ func (t *talkView) Purpose() string {
 }
 
 // RuleText describes the rule that stopped a contact; empty: none did.
-func (t *talkView) RuleText() string {
+func (t *talkView) RuleText(l *locale.Locale) string {
 	if t.Contact.Rule == "" {
 		return ""
 	}
-	return ruleText(t.Contact.Rule)
+	return ruleText(l, t.Contact.Rule)
 }
 
 // Result returns the state or outcome of a contact.
@@ -116,7 +116,7 @@ type olderForm struct{ To, Cursor, Above string }
 
 // talk puts contacts, messages and consents of a page into one list, newest first. A consent
 // belongs to the page that has what was sent and received at its time.
-func (p *personView) talk(found peopleapi.PersonView, q personQuery) {
+func (p *personView) talk(l *locale.Locale, found peopleapi.PersonView, q personQuery) {
 	oldest := q.Above
 	for i := range found.Contacts {
 		c := &found.Contacts[i]
@@ -134,7 +134,7 @@ func (p *personView) talk(found peopleapi.PersonView, q personQuery) {
 		if !q.Above.IsZero() && !one.At.Before(q.Above) || !last && one.At.Before(oldest) {
 			continue
 		}
-		line := said(people.Status(one.Status), people.Source(one.Source), one.Purpose, one.At)
+		line := said(l, people.Status(one.Status), people.Source(one.Source), one.Purpose, one.At)
 		line.Words, line.By = one.Words, one.By
 		p.Talk = append(p.Talk, &talkView{At: one.At, Said: &line})
 	}
@@ -170,7 +170,7 @@ func confirmed(ask func(*visit, *personView) (*confirmForm, error), run func(*vi
 		to := strings.TrimSpace(v.r.PostForm.Get("to"))
 		if wrong := wrongAddress(to); wrong != "" {
 			c, d := peopleContent(v, to, nil)
-			c.status, d.Wrong = http.StatusUnprocessableEntity, wrong
+			c.status, d.Wrong = http.StatusUnprocessableEntity, v.T(wrong)
 			return c, nil
 		}
 		var done *flash
@@ -206,9 +206,9 @@ func waitingOf(c *caller, to string) (ids []string, err error) {
 func askCancelWaiting(v *visit, p *personView) (*confirmForm, error) {
 	ids, err := waitingOf(v.caller, p.To)
 	return &confirmForm{
-		To: p.To, Action: "cancel", Button: "Cancel waiting contacts",
-		Text:  "The contacts that wait end as canceled at once. Contacts in flight continue. A survey may contact the person again: to prevent that, record that the person does not want to be contacted.",
-		Facts: []fact{{"Contacts that wait", display.Number(len(ids))}},
+		To: p.To, Action: "cancel", Button: v.T("Cancel waiting contacts"),
+		Text:  v.T("The contacts that wait end as canceled at once. Contacts in flight continue. A survey may contact the person again: to prevent that, record that the person does not want to be contacted."),
+		Facts: []fact{{v.T("Contacts that wait"), v.Number(len(ids))}},
 	}, err
 }
 
@@ -228,19 +228,19 @@ func cancelWaiting(v *visit, to string) (*flash, error) {
 			return nil, err // what is canceled stays so
 		}
 	}
-	f := &flash{Text: display.Number(done) + " of " + display.Number(len(ids)) + " waiting contacts are canceled."}
+	f := &flash{Text: v.T("%d of %d waiting contacts are canceled.", done, len(ids))}
 	if done < len(ids) {
-		f.Text += " The others were dispatched meanwhile, or are still to be canceled."
+		f.Text += " " + v.T("The others were dispatched meanwhile, or are still to be canceled.")
 	}
 	f.Bad = left > 0
 	return f, nil
 }
 
-func askErase(_ *visit, p *personView) (*confirmForm, error) {
+func askErase(v *visit, p *personView) (*confirmForm, error) {
 	return &confirmForm{
-		To: p.To, Action: "erase", Button: "Erase what was said",
-		Text: "This cannot be undone. The address, what was said and the idempotency keys are removed from the history of consents. Whether the person may be contacted stays as it is, by a keyed hash. " +
-			"Contacts, messages and respondents keep the address until they are deleted: contacts and messages at the end of the retention, respondents with their survey.",
+		To: p.To, Action: "erase", Button: v.T("Erase what was said"),
+		Text: v.T("This cannot be undone. The address, what was said and the idempotency keys are removed from the history of consents. Whether the person may be contacted stays as it is, by a keyed hash. " +
+			"Contacts, messages and respondents keep the address until they are deleted: contacts and messages at the end of the retention, respondents with their survey."),
 	}, nil
 }
 
@@ -249,7 +249,7 @@ func eraseConsents(v *visit, to string) (*flash, error) {
 	if err := v.call(http.MethodPost, "/v1/consents:erase", map[string]any{"to": to}, &out); err != nil {
 		return nil, err
 	}
-	return &flash{Text: "The address is erased from " + display.Number(out.Erased) + " consents. Whether the person may be contacted has not changed."}, nil
+	return &flash{Text: v.T("The address is erased from %d consents. Whether the person may be contacted has not changed.", out.Erased)}, nil
 }
 
 // exportPerson sends everything about a person as a file.
@@ -259,7 +259,7 @@ func exportPerson(v *visit, w http.ResponseWriter) error {
 	}
 	q := readPersonQuery(v.r.PostForm)
 	if wrong := wrongAddress(q.To); wrong != "" && q.id() == "" {
-		return &problem{Status: http.StatusUnprocessableEntity, Detail: wrong}
+		return &problem{Status: http.StatusUnprocessableEntity, Detail: v.T(wrong)}
 	}
 	whole, err := q.all(v.caller)
 	if err != nil {

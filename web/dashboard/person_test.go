@@ -132,7 +132,7 @@ func TestPerson_IsCanceledExportedAndErased(t *testing.T) {
 		t.Errorf("the contact is %s %s", is.State, is.Outcome)
 	}
 	b.post("/people/erase", to).want(200).has("This cannot be undone", `id="confirm"`, "never again")
-	b.post("/people/erase", yes).want(200).has("erased from 1 consents", "refused: is not contacted").hasNot("never again", `id="confirm"`)
+	b.post("/people/erase", yes).want(200).has("erased from 1 consent.", "refused: is not contacted").hasNot("never again", `id="confirm"`)
 	b.post("/people/erase", url.Values{"to": {" "}, "confirmed": {"yes"}}).want(422).has("Enter a phone number")
 
 	reader := r.login(peopleReader)

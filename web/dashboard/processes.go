@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"weir/web/api"
+	"weir/web/dashboard/locale"
 )
 
 // process is a process of the database on the overview.
@@ -32,9 +33,9 @@ func readProcesses(c *caller) ([]process, error) {
 }
 
 // Hello is the age of the last hello, rounded up, so that not every update changes the page.
-func (p process) Hello() string {
+func (p process) Hello(l *locale.Locale) string {
 	if p.HelloAge == nil {
 		return ""
 	}
-	return strconv.Itoa(int(math.Ceil(*p.HelloAge))) + " s"
+	return l.T("%s s", strconv.Itoa(int(math.Ceil(*p.HelloAge))))
 }

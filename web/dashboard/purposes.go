@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"weir/people"
-	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 	peopleapi "weir/web/people"
 )
 
@@ -29,17 +29,17 @@ type purposeView struct {
 }
 
 // Rules returns the rules in words.
-func (p purposeView) Rules() []string {
+func (p purposeView) Rules(l *locale.Locale) []string {
 	if !p.Set {
-		return []string{"no rules"}
+		return []string{l.T("no rules")}
 	}
-	return ruleTexts(&p.Purpose)
+	return ruleTexts(l, &p.Purpose)
 }
 
 // About returns the title. The default purpose is explained if it has none.
-func (p purposeView) About() string {
+func (p purposeView) About(l *locale.Locale) string {
 	if p.Title == "" && p.Name == people.DefaultPurpose {
-		return "contacts that name no purpose"
+		return l.T("contacts that name no purpose")
 	}
 	return p.Title
 }
@@ -49,71 +49,89 @@ func (p purposeView) About() string {
 func (p purposeView) Deletable() bool { return p.Name != people.DefaultPurpose }
 
 // ruleTexts describes the rules of a purpose, as the command line does.
-func ruleTexts(p *people.Purpose) []string {
-	list := []string{"people who refused are not contacted"}
+func ruleTexts(l *locale.Locale, p *people.Purpose) []string {
+	list := []string{l.T("people who refused are not contacted")}
 	switch {
 	case p.Consent == people.IfRecorded:
-		list[0] = "only people whose consent is recorded are contacted"
+		list[0] = l.T("only people whose consent is recorded are contacted")
 	case len(p.ExemptFrom) > 0:
-		list[0] = "people who refused are contacted, too: " + p.ExemptReason
+		list[0] = l.T("people who refused are contacted, too: %s", p.ExemptReason)
 	}
 	if h := p.QuietHours; h != nil {
-		list = append(list, "quiet hours "+h.From+" to "+h.To)
+		list = append(list, l.T("quiet hours %[1]s to %[2]s", h.From, h.To))
 	}
 	if n := len(p.Holidays); n > 0 {
-		list = append(list, display.Plural(int64(n), "holiday", "holidays"))
+		list = append(list, l.T("%d holidays", n))
 	}
 	if p.TimeZone != "" {
-		list = append(list, "people of unknown time zone live in "+p.TimeZone)
+		list = append(list, l.T("people of unknown time zone live in %s", p.TimeZone))
 	}
-	compiled, _ := p.Compile() // for the texts of caps; the API has checked the rules
+	compiled, _ := p.Compile() // for the days of caps; the API has checked the rules
 	for i := range compiled.Caps {
-		list = append(list, "at most "+compiled.Caps[i].Text())
+		list = append(list, capText(l, &compiled.Caps[i]))
 	}
 	if p.RepeatGuard != "" {
-		list = append(list, "the same text not again within "+p.RepeatGuard)
+		list = append(list, l.T("the same text not again within %s", p.RepeatGuard))
 	}
 	if p.Help != "" {
-		list = append(list, "help is answered: "+p.Help)
+		list = append(list, l.T("help is answered: %s", p.Help))
 	}
 	if p.Confirmation != "" {
-		list = append(list, "a stop word is confirmed: "+p.Confirmation)
+		list = append(list, l.T("a stop word is confirmed: %s", p.Confirmation))
 	}
 	return list
 }
 
+// capText describes a cap, as its method Text does.
+func capText(l *locale.Locale, k *people.Cap) string {
+	days, all := k.Days(), k.Over == people.OverAll
+	switch {
+	case days == 1 && all:
+		return l.T("at most %d a calendar day over all purposes", k.Max)
+	case days == 1:
+		return l.T("at most %d a calendar day", k.Max)
+	case days > 1 && all:
+		return l.T("at most %[1]d in %[2]d calendar days over all purposes", k.Max, days)
+	case days > 1:
+		return l.T("at most %[1]d in %[2]d calendar days", k.Max, days)
+	case all:
+		return l.T("at most %[1]d in %[2]s over all purposes", k.Max, k.Within)
+	}
+	return l.T("at most %[1]d in %[2]s", k.Max, k.Within)
+}
+
 // ruleText describes the rule by which a contact was suppressed, or waits.
-func ruleText(r people.Rule) string {
+func ruleText(l *locale.Locale, r people.Rule) string {
 	switch r {
 	case people.RuleConsent:
-		return "consent: the person has refused"
+		return l.T("consent: the person has refused")
 	case people.RuleUnrecorded:
-		return "consent: none is recorded, and the purpose requires one"
+		return l.T("consent: none is recorded, and the purpose requires one")
 	case people.RuleRepeat:
-		return "repeat guard: the same text was sent recently"
+		return l.T("repeat guard: the same text was sent recently")
 	case people.RuleCap:
-		return "cap: the person was contacted too often"
+		return l.T("cap: the person was contacted too often")
 	case people.RuleHours:
-		return "quiet hours of the person"
+		return l.T("quiet hours of the person")
 	case people.RuleHoliday:
-		return "holiday, in the time zone of the person"
+		return l.T("holiday, in the time zone of the person")
 	case people.RuleOnlyTo:
-		return "only_to: the channel is limited to other addresses"
+		return l.T("only_to: the channel is limited to other addresses")
 	case people.RuleMoney:
-		return "money: what a limit allows is spent"
+		return l.T("money: what a limit allows is spent")
 	case people.RuleBudget:
-		return "money: the survey's budget is spent"
+		return l.T("money: the survey's budget is spent")
 	case people.RuleInFlight, people.RulePerSecond, people.RuleNewPeople:
-		return "shared limit of several channels"
+		return l.T("shared limit of several channels")
 	}
-	return display.Words(r)
+	return l.Word(string(r))
 }
 
 func purposeLink(name string) string { return purposesPath + "/" + url.PathEscape(name) }
 
 // purposeCrumbs returns the crumbs of a page of a purpose.
-func purposeCrumbs(name string, more ...crumb) []crumb {
-	return append([]crumb{{Text: "Purposes", Link: purposesPath}, {Text: name, Link: purposeLink(name)}}, more...)
+func purposeCrumbs(l *locale.Locale, name string, more ...crumb) []crumb {
+	return append([]crumb{{Text: l.T("Purposes"), Link: purposesPath}, {Text: name, Link: purposeLink(name)}}, more...)
 }
 
 func readPurposes(c *caller) ([]peopleapi.PurposeView, error) {
@@ -147,7 +165,7 @@ func loadPurposes(v *visit) (*content, error) {
 		}
 		list = append(list, purposeView{all[i], true})
 	}
-	return &content{title: "Purposes", crumbs: []crumb{{Text: "Purposes"}}, data: list}, nil
+	return &content{title: v.T("Purposes"), crumbs: []crumb{{Text: v.T("Purposes")}}, data: list}, nil
 }
 
 func loadPurpose(v *visit) (*content, error) {
@@ -155,7 +173,7 @@ func loadPurpose(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &content{title: "Purpose " + p.Name, crumbs: purposeCrumbs(p.Name), data: p}, nil
+	return &content{title: v.T("Purpose %s", p.Name), crumbs: purposeCrumbs(v.Locale, p.Name), data: p}, nil
 }
 
 // Limits of the form.
@@ -210,18 +228,18 @@ func (f *purposeForm) Unfolded() bool {
 }
 
 // Policies returns the choices of consent.
-func (*purposeForm) Policies() []option {
-	return []option{{string(people.UnlessRefused), "people who have not refused"}, {string(people.IfRecorded), "only people whose consent is recorded"}}
+func (*purposeForm) Policies(l *locale.Locale) []option {
+	return []option{{string(people.UnlessRefused), l.T("people who have not refused")}, {string(people.IfRecorded), l.T("only people whose consent is recorded")}}
 }
 
 // Kinds returns how a cap can count time.
-func (*purposeForm) Kinds() []option {
-	return []option{{string(people.Rolling), "before each contact"}, {string(people.Calendar), "calendar days"}}
+func (*purposeForm) Kinds(l *locale.Locale) []option {
+	return []option{{string(people.Rolling), l.T("before each contact")}, {string(people.Calendar), l.T("calendar days")}}
 }
 
 // Overs returns which contacts a cap can count.
-func (*purposeForm) Overs() []option {
-	return []option{{string(people.OverPurpose), "of this purpose"}, {string(people.OverAll), "of all purposes"}}
+func (*purposeForm) Overs(l *locale.Locale) []option {
+	return []option{{string(people.OverPurpose), l.T("of this purpose")}, {string(people.OverAll), l.T("of all purposes")}}
 }
 
 // Back returns the page to return to.
@@ -328,21 +346,24 @@ func filled(pairs ...string) map[string]any {
 }
 
 // place shows the errors of the API beside the fields that they are about.
-func (f *purposeForm) place(p *problem) {
+func (f *purposeForm) place(l *locale.Locale, p *problem) {
 	rest := *p
 	rest.Errors = nil
 	for _, e := range p.Errors {
 		if e.Detail == "is missing" { // the other field of a pair is filled in
-			e.Detail = "enter this, too"
+			e.Detail = l.T("enter this, too")
 		}
-		field, where := f.fieldOf(strings.Split(strings.TrimPrefix(e.Pointer, "/"), "/"))
+		field, where := f.fieldOf(l, strings.Split(strings.TrimPrefix(e.Pointer, "/"), "/"))
+		if where != "" {
+			e.Detail = l.T("%[1]s: %[2]s", where, e.Detail)
+		}
 		switch {
 		case field == "":
 			rest.Errors = append(rest.Errors, e)
 		case f.Mistakes[field] == "":
-			f.Mistakes[field] = asSentence(where + e.Detail)
+			f.Mistakes[field] = asSentence(e.Detail)
 		case field == "holidays":
-			f.Mistakes[field] += " " + asSentence(where+e.Detail)
+			f.Mistakes[field] += " " + asSentence(e.Detail)
 		}
 	}
 	if len(f.Mistakes) == 0 || len(rest.Errors) > 0 {
@@ -352,7 +373,7 @@ func (f *purposeForm) place(p *problem) {
 
 // fieldOf returns the field that a JSON pointer is about, and where a mistake in it is if that
 // is not obvious: the line, or which of several fields. Empty: it is about none.
-func (f *purposeForm) fieldOf(pointer []string) (field, where string) {
+func (f *purposeForm) fieldOf(l *locale.Locale, pointer []string) (field, where string) {
 	at := func(list []int) int {
 		if len(pointer) < 2 {
 			return 0
@@ -371,16 +392,17 @@ func (f *purposeForm) fieldOf(pointer []string) (field, where string) {
 		}
 	case "quiet_hours":
 		if len(pointer) == 2 {
-			return "quiet_hours_" + pointer[1], "quiet hours " + pointer[1] + ": "
+			labels := map[string]locale.Message{"from": "quiet hours from", "to": "quiet hours to"}
+			return "quiet_hours_" + pointer[1], l.T(labels[pointer[1]])
 		}
 	case "caps":
 		if row := at(f.capRows); row > 0 && len(pointer) == 3 {
-			labels := map[string]string{"max": "contacts: ", "kind": "time counts: ", "over": "contacts count: "}
-			return f.Caps[row-1].Field(pointer[2]), cmp.Or(labels[pointer[2]], pointer[2]+": ")
+			labels := map[string]locale.Message{"max": "contacts", "within": "within", "kind": "time counts", "over": "contacts count"}
+			return f.Caps[row-1].Field(pointer[2]), l.T(labels[pointer[2]])
 		}
 	case "holidays":
 		if n := at(f.holidayLines); n > 0 {
-			where = fmt.Sprintf("line %d: ", n)
+			where = l.T("line %d", n)
 		}
 		return "holidays", where
 	}
@@ -396,17 +418,17 @@ func asSentence(detail string) string {
 	return string(unicode.ToUpper(first)) + strings.TrimSuffix(detail[size:], ".") + "."
 }
 
-func (f *purposeForm) content() *content {
+func (f *purposeForm) content(l *locale.Locale) *content {
 	if f.New {
-		return &content{title: "New purpose", crumbs: []crumb{{Text: "Purposes", Link: purposesPath}, {Text: "New"}}, data: f}
+		return &content{title: l.T("New purpose"), crumbs: []crumb{{Text: l.T("Purposes"), Link: purposesPath}, {Text: l.T("New")}}, data: f}
 	}
-	return &content{title: "Edit purpose " + f.Name, crumbs: purposeCrumbs(f.Name, crumb{Text: "Edit"}), data: f}
+	return &content{title: l.T("Edit purpose %s", f.Name), crumbs: purposeCrumbs(l, f.Name, crumb{Text: l.T("Edit")}), data: f}
 }
 
-func newPurpose(*visit) (*content, error) {
+func newPurpose(v *visit) (*content, error) {
 	f := formOf(&peopleapi.PurposeView{})
 	f.New = true
-	return f.content(), nil
+	return f.content(v.Locale), nil
 }
 
 func editPurpose(v *visit) (*content, error) {
@@ -414,7 +436,7 @@ func editPurpose(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	return formOf(&p.PurposeView).content(), nil
+	return formOf(&p.PurposeView).content(v.Locale), nil
 }
 
 // createPurpose creates a purpose. The API would replace the rules of one that exists.
@@ -423,45 +445,45 @@ func createPurpose(v *visit) (*content, error) {
 	f.New = true
 	name := f.Name
 	if !people.ValidPurposeName(name) {
-		f.Mistakes["name"] = "1 to 63 characters: a-z, 0-9, underscores and hyphens. It begins with a letter or a digit, and is not " + people.AllPurposes + "."
+		f.Mistakes["name"] = v.T("1 to 63 characters: a-z, 0-9, underscores and hyphens. It begins with a letter or a digit, and is not %s.", people.AllPurposes)
 	} else {
 		found, err := readPurpose(v.caller, name)
 		if status, _ := statusOf(err); err != nil && status != http.StatusNotFound {
 			return nil, err
 		}
 		if found.Set {
-			f.Mistakes["name"] = "There is a purpose of this name already: edit that one."
+			f.Mistakes["name"] = v.T("There is a purpose of this name already: edit that one.")
 		}
 	}
 	if len(f.Mistakes) > 0 {
 		name = people.AllPurposes // no purpose can have this name, so the API changes nothing and reports the other mistakes
 	}
-	return f.save(v, name, "is created")
+	return f.save(v, name, "Purpose %s is created.")
 }
 
 func changePurpose(v *visit) (*content, error) {
 	f := readPurposeForm(v.r.PostForm)
 	f.Name = v.r.PathValue("name")
-	return f.save(v, f.Name, "is changed")
+	return f.save(v, f.Name, "Purpose %s is changed.")
 }
 
 // save sets the rules, or shows the form again with every mistake.
-func (f *purposeForm) save(v *visit, name, became string) (*content, error) {
+func (f *purposeForm) save(v *visit, name string, became locale.Message) (*content, error) {
 	err := v.call(http.MethodPut, apiPath("v1", "purposes", name), f.body(), nil)
-	c := f.content()
+	c := f.content(v.Locale)
 	if err == nil {
 		c.to = purposeLink(name)
-		c.flash = &flash{Text: "Purpose " + name + " " + became + ". Its rules apply to every later claim, also of contacts that wait. A contact that waits for a rule checks them when that time has come."}
+		c.flash = &flash{Text: v.T(became, name) + " " + v.T("Its rules apply to every later claim, also of contacts that wait. A contact that waits for a rule checks them when that time has come.")}
 		return c, nil
 	}
 	status, p := statusOf(err)
 	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict {
 		return nil, err
 	}
-	f.place(p)
-	c.status, c.flash = status, &flash{Bad: true, Text: "Nothing was saved. Correct the marked fields of the form."}
+	f.place(v.Locale, p)
+	c.status, c.flash = status, &flash{Bad: true, Text: v.T("Nothing was saved. Correct the marked fields of the form.")}
 	if len(f.Mistakes) == 0 {
-		c.flash.Text = "Nothing was saved."
+		c.flash.Text = v.T("Nothing was saved.")
 	}
 	return c, nil
 }
@@ -472,12 +494,12 @@ func askDeletePurpose(v *visit) (*question, error) {
 		return nil, err
 	}
 	if !p.Deletable() {
-		return nil, &problem{Status: http.StatusConflict, Detail: "contacts that name no purpose have the purpose " + p.Name + ": edit it to remove its rules"}
+		return nil, &problem{Status: http.StatusConflict, Detail: v.T("contacts that name no purpose have the purpose %s: edit it to remove its rules", p.Name)}
 	}
 	return &question{
-		title: "Delete purpose " + p.Name, Button: "Delete", Danger: true, back: purposeLink(p.Name), crumbs: purposeCrumbs(p.Name, crumb{Text: "Delete"}),
-		Text:  "New contacts and surveys cannot name it. Its rules still apply to contacts that have it already. It cannot be deleted while a survey that is not done names it.",
-		Facts: []fact{{"Title", cmp.Or(p.Title, "none")}},
+		title: v.T("Delete purpose %s", p.Name), Button: v.T("Delete"), Danger: true, back: purposeLink(p.Name), crumbs: purposeCrumbs(v.Locale, p.Name, crumb{Text: v.T("Delete")}),
+		Text:  v.T("New contacts and surveys cannot name it. Its rules still apply to contacts that have it already. It cannot be deleted while a survey that is not done names it."),
+		Facts: []fact{{v.T("Title"), cmp.Or(p.Title, v.T("none"))}},
 	}, nil
 }
 
@@ -487,5 +509,5 @@ func deletePurpose(v *visit) (*done, error) {
 		return nil, err
 	}
 	err := v.call(http.MethodDelete, apiPath("v1", "purposes", name), nil, nil)
-	return &done{text: "Purpose " + name + " is deleted.", to: purposesPath}, err
+	return &done{text: v.T("Purpose %s is deleted.", name), to: purposesPath}, err
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"weir/operators"
+	"weir/web/dashboard/locale"
 	surveyapi "weir/web/surveys"
 )
 
@@ -20,6 +21,7 @@ const (
 
 // respondentForm is the form that corrects a respondent, as it was filled in.
 type respondentForm struct {
+	*locale.Locale
 	Survey, ID string
 	Phone      string // as typed
 	Masked     string // the present number, if it may not be shown; the field is then empty
@@ -45,8 +47,8 @@ func respondentLink(survey, id string) string {
 	return surveyLink(survey) + "/respondents/" + url.PathEscape(id)
 }
 
-func respondentCrumbs(survey, id string, more ...crumb) []crumb {
-	return append(surveyCrumbs(survey, crumb{Text: "Respondents", Link: surveyLink(survey) + "/respondents"}, crumb{Text: id, Link: respondentLink(survey, id)}), more...)
+func respondentCrumbs(l *locale.Locale, survey, id string, more ...crumb) []crumb {
+	return append(surveyCrumbs(l, survey, crumb{Text: l.T("Respondents"), Link: surveyLink(survey) + "/respondents"}, crumb{Text: id, Link: respondentLink(survey, id)}), more...)
 }
 
 func readRespondent(v *visit) (r surveyapi.RespondentView, err error) {
@@ -54,8 +56,8 @@ func readRespondent(v *visit) (r surveyapi.RespondentView, err error) {
 	return r, err
 }
 
-func respondentFormOf(r *surveyapi.RespondentView, shown bool) *respondentForm {
-	f := &respondentForm{Survey: r.Survey, ID: r.ID, Phone: r.Phone, Mistakes: map[string]string{}}
+func respondentFormOf(l *locale.Locale, r *surveyapi.RespondentView, shown bool) *respondentForm {
+	f := &respondentForm{Locale: l, Survey: r.Survey, ID: r.ID, Phone: r.Phone, Mistakes: map[string]string{}}
 	if !shown {
 		f.Phone, f.Masked = "", r.Phone
 	}
@@ -69,7 +71,7 @@ func respondentFormOf(r *surveyapi.RespondentView, shown bool) *respondentForm {
 }
 
 func (f *respondentForm) content() *content {
-	return &content{title: "Correct respondent " + f.ID + " of " + f.Survey, crumbs: respondentCrumbs(f.Survey, f.ID, crumb{Text: "Correct"}), data: f}
+	return &content{title: f.T("Correct respondent %[1]s of %[2]s", f.ID, f.Survey), crumbs: respondentCrumbs(f.Locale, f.Survey, f.ID, crumb{Text: f.T("Correct")}), data: f}
 }
 
 func editRespondent(v *visit) (*content, error) {
@@ -77,7 +79,7 @@ func editRespondent(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	return respondentFormOf(&r, v.May(operators.ScopePIIRead)).content(), nil
+	return respondentFormOf(v.Locale, &r, v.May(operators.ScopePIIRead)).content(), nil
 }
 
 // changeRespondent sends what differs from what the form showed, so that a masked value is
@@ -87,12 +89,12 @@ func changeRespondent(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := respondentFormOf(&r, v.May(operators.ScopePIIRead))
+	f := respondentFormOf(v.Locale, &r, v.May(operators.ScopePIIRead))
 	patch := f.read(v.r.PostForm, &r)
 	err = v.call(http.MethodPatch, apiPath("v1", "surveys", f.Survey, "respondents", f.ID), patch, nil)
 	c := f.content()
 	if err == nil {
-		c.to, c.flash = respondentLink(f.Survey, f.ID), &flash{Text: "Respondent " + f.ID + " is corrected."}
+		c.to, c.flash = respondentLink(f.Survey, f.ID), &flash{Text: f.T("Respondent %s is corrected.", f.ID)}
 		return c, nil
 	}
 	status, p := statusOf(err)
@@ -100,7 +102,7 @@ func changeRespondent(v *visit) (*content, error) {
 		return nil, err
 	}
 	f.place(p)
-	c.status, c.flash = status, &flash{Bad: true, Text: "Nothing was saved."}
+	c.status, c.flash = status, &flash{Bad: true, Text: f.T("Nothing was saved.")}
 	return c, nil
 }
 
@@ -158,28 +160,27 @@ func (f *respondentForm) place(p *problem) {
 }
 
 // askRespondent returns the question about a respondent.
-func askRespondent(about question) func(*visit) (*question, error) {
+func askRespondent(about asking) func(*visit) (*question, error) {
 	return func(v *visit) (*question, error) {
 		r, err := readRespondent(v)
 		if err != nil {
 			return nil, err
 		}
-		q := about
-		q.title = q.Button + " respondent " + r.ID + " of " + r.Survey
-		q.back, q.crumbs = respondentLink(r.Survey, r.ID), respondentCrumbs(r.Survey, r.ID, crumb{Text: q.Button})
-		q.Facts = []fact{{"Number", r.Phone}, {"Status", shownStatus(r.Status)}, {"Disposition", string(r.Disposition)}}
-		return &q, nil
+		q := about.question(v.Locale, r.ID, r.Survey)
+		q.back, q.crumbs = respondentLink(r.Survey, r.ID), respondentCrumbs(v.Locale, r.Survey, r.ID, crumb{Text: q.Button})
+		q.Facts = []fact{{v.T("Number"), r.Phone}, {v.T("Status"), v.Word(shownStatus(r.Status))}, {v.T("Disposition"), v.Word(string(r.Disposition))}}
+		return q, nil
 	}
 }
 
 func stopRespondent(v *visit) (*done, error) {
 	name, id := v.r.PathValue("name"), v.r.PathValue("id")
 	err := v.call(http.MethodPost, apiPath("v1", "surveys", name, "respondents", id, "stop"), nil, nil)
-	return &done{text: "Respondent " + id + " is not contacted any more.", to: respondentLink(name, id)}, err
+	return &done{text: v.T("Respondent %s is not contacted any more.", id), to: respondentLink(name, id)}, err
 }
 
 func removeRespondent(v *visit) (*done, error) {
 	name, id := v.r.PathValue("name"), v.r.PathValue("id")
 	err := v.call(http.MethodDelete, apiPath("v1", "surveys", name, "respondents", id), nil, nil)
-	return &done{text: "Respondent " + id + " is removed.", to: surveyLink(name) + "/respondents"}, err
+	return &done{text: v.T("Respondent %s is removed.", id), to: surveyLink(name) + "/respondents"}, err
 }

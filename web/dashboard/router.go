@@ -16,13 +16,14 @@ import (
 	"weir/router"
 	"weir/router/resource"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 const maxBoardQueues = 100 // on the wallboard
 
 // routerCrumbs returns the crumbs of a page of the router.
-func routerCrumbs(more ...crumb) []crumb {
-	return append([]crumb{{Text: "Router", Link: "/router"}}, more...)
+func routerCrumbs(l *locale.Locale, more ...crumb) []crumb {
+	return append([]crumb{{Text: l.T("Router"), Link: "/router"}}, more...)
 }
 
 // wallboard is a summary of the router.
@@ -59,9 +60,10 @@ func readWallboard(c *caller) *wallboard {
 func (w *wallboard) JobsWaiting() int { return w.Jobs["queued"] }
 
 // Bar shows the workers by state.
-func (w *wallboard) Bar() display.Bar {
-	return display.Bar{Title: "Workers", Segments: []display.Segment{
-		{Name: "active", Class: "c3", Value: float64(w.Workers["active"])}, {Name: "draining", Class: "c2", Value: float64(w.Workers["draining"])}, {Name: "inactive", Class: "c8", Value: float64(w.Workers["inactive"])},
+func (w *wallboard) Bar(l *locale.Locale) display.Bar {
+	return display.Bar{Title: l.T("Workers"), Segments: []display.Segment{
+		{Name: l.T("active"), Class: "c3", Value: float64(w.Workers["active"])}, {Name: l.T("draining"), Class: "c2", Value: float64(w.Workers["draining"])},
+		{Name: l.T("inactive"), Class: "c8", Value: float64(w.Workers["inactive"])},
 	}}
 }
 
@@ -84,7 +86,7 @@ func loadRouter(v *visit) (*content, error) {
 		return nil, err
 	}
 	slices.SortStableFunc(b.Queues, func(x, y queueFigures) int { return cmp.Compare(y.Length, x.Length) })
-	return &content{title: "Router", crumbs: routerCrumbs(), data: b}, nil
+	return &content{title: v.T("Router"), crumbs: routerCrumbs(v.Locale), data: b}, nil
 }
 
 // queueFigures holds the statistics of a queue.
@@ -95,16 +97,16 @@ type queueFigures struct {
 }
 
 // Longest returns how long the longest-waiting job has waited.
-func (q queueFigures) Longest() string {
+func (q queueFigures) Longest(l *locale.Locale) string {
 	if q.LongestJobWaitTimeMinutes == nil {
 		return "–"
 	}
-	return display.Span(time.Duration(*q.LongestJobWaitTimeMinutes * float64(time.Minute)))
+	return l.Span(time.Duration(*q.LongestJobWaitTimeMinutes * float64(time.Minute)))
 }
 
 // Estimate returns the estimated wait of the last job in the queue. It is unknown
 // while no jobs are being assigned.
-func (q queueFigures) Estimate() string {
+func (q queueFigures) Estimate(l *locale.Locale) string {
 	most := 0
 	// One for each priority: the last job in the queue has the longest.
 	for _, n := range q.EstimatedWaitTimeMinutes {
@@ -114,9 +116,9 @@ func (q queueFigures) Estimate() string {
 	case q.Length == 0:
 		return "–"
 	case most == 0:
-		return "not known yet"
+		return l.T("not known yet")
 	}
-	return display.Span(time.Duration(most) * time.Minute)
+	return l.Span(time.Duration(most) * time.Minute)
 }
 
 // failingFunction is a function of a policy whose last call failed.
@@ -141,7 +143,7 @@ func loadQueues(v *visit) (*content, error) {
 		return nil, err
 	}
 	l := &queueList{b.Queues, v.more(cursorOf(b.Next))}
-	return &content{title: "Queues of the router", crumbs: routerCrumbs(crumb{Text: "Queues"}), data: l}, nil
+	return &content{title: v.T("Queues of the router"), crumbs: routerCrumbs(v.Locale, crumb{Text: v.T("Queues")}), data: l}, nil
 }
 
 // queueResource is a queue as the router's API returns it.
@@ -187,7 +189,7 @@ func loadQueue(v *visit) (*content, error) {
 	if d.Workers, err = firstEntries[router.Worker](v, "/routing/workers", url.Values{"queueId": {id}}); err != nil {
 		return nil, err
 	}
-	return &content{title: "Queue " + id, crumbs: routerCrumbs(crumb{Text: "Queues", Link: "/router/queues"}, crumb{Text: id}), data: d}, nil
+	return &content{title: v.T("Queue %s", id), crumbs: routerCrumbs(v.Locale, crumb{Text: v.T("Queues"), Link: "/router/queues"}, crumb{Text: id}), data: d}, nil
 }
 
 // maxSearchedQueue is the longest queue that is searched for unmatchable jobs, because
@@ -210,8 +212,9 @@ type policyRow struct {
 func loadPolicies(v *visit) (*content, error) {
 	var kinds []policyKind
 	for _, k := range []struct {
-		path, title, use string
-		row              func(json.RawMessage) (policyRow, error)
+		path       string
+		title, use locale.Message
+		row        func(*locale.Locale, json.RawMessage) (policyRow, error)
 	}{
 		{"distributionPolicies", "Distribution policies", "Which workers are offered a job, for how long, and how many at once.", policyRowOf(aboutDistribution)},
 		{"classificationPolicies", "Classification policies", "Which queue, priority and selectors a job gets.", policyRowOf(aboutClassification)},
@@ -221,9 +224,9 @@ func loadPolicies(v *visit) (*content, error) {
 		if err := v.getRouter("/routing/"+k.path, url.Values{"maxpagesize": {strconv.Itoa(maxBoardQueues)}}, &page); err != nil {
 			return nil, err
 		}
-		kind := policyKind{Title: k.title, Use: k.use, More: page.NextLink != ""}
+		kind := policyKind{Title: v.T(k.title), Use: v.T(k.use), More: page.NextLink != ""}
 		for _, raw := range page.Value {
-			row, err := k.row(raw)
+			row, err := k.row(v.Locale, raw)
 			if err != nil {
 				return nil, err
 			}
@@ -231,61 +234,75 @@ func loadPolicies(v *visit) (*content, error) {
 		}
 		kinds = append(kinds, kind)
 	}
-	return &content{title: "Policies of the router", crumbs: routerCrumbs(crumb{Text: "Policies"}), data: kinds}, nil
+	return &content{title: v.T("Policies of the router"), crumbs: routerCrumbs(v.Locale, crumb{Text: v.T("Policies")}), data: kinds}, nil
 }
 
 // policyRowOf returns a function that decodes a policy of one kind; about describes
 // in one line what the policy does.
-func policyRowOf[T any](about func(*T) []string) func(json.RawMessage) (policyRow, error) {
-	return func(raw json.RawMessage) (policyRow, error) {
+func policyRowOf[T any](about func(*locale.Locale, *T) []string) func(*locale.Locale, json.RawMessage) (policyRow, error) {
+	return func(l *locale.Locale, raw json.RawMessage) (policyRow, error) {
 		var named struct{ ID, Name string }
 		var spec T
 		var text bytes.Buffer
 		err := errors.Join(json.Unmarshal(raw, &named), json.Unmarshal(raw, &spec), json.Indent(&text, raw, "", "  "))
-		return policyRow{named.ID, named.Name, strings.Join(about(&spec), "; "), text.String()}, err
+		return policyRow{named.ID, named.Name, strings.Join(about(l, &spec), "; "), text.String()}, err
 	}
 }
 
-func aboutDistribution(p *resource.DistributionSpec) []string {
+func aboutDistribution(l *locale.Locale, p *resource.DistributionSpec) []string {
 	parts := []string{
-		display.CamelWords(string(p.Mode.Kind)), "offers expire after " + display.Span(seconds(p.OfferExpiresAfterSeconds)),
-		"at most " + display.Plural(int64(p.Mode.MaxConcurrentOffers), "offer", "offers") + " of a job at once",
+		policyWord(l, string(p.Mode.Kind)), l.T("offers expire after %s", l.Span(seconds(p.OfferExpiresAfterSeconds))),
+		l.T("at most %d offers of a job at once", p.Mode.MaxConcurrentOffers),
 	}
 	if p.AutoAccept {
-		parts = append(parts, "accepted automatically")
+		parts = append(parts, l.T("accepted automatically"))
 	}
 	return parts
 }
 
-func aboutClassification(p *resource.ClassificationSpec) (parts []string) {
+func aboutClassification(l *locale.Locale, p *resource.ClassificationSpec) (parts []string) {
 	if n := len(p.QueueSelectorAttachments); n > 0 {
-		parts = append(parts, display.Plural(int64(n), "rule", "rules")+" for the queue")
+		parts = append(parts, l.T("%d rules for the queue", n))
 	}
 	if p.FallbackQueueID != "" {
-		parts = append(parts, "fallback queue "+p.FallbackQueueID)
+		parts = append(parts, l.T("fallback queue %s", p.FallbackQueueID))
 	}
 	if p.PrioritizationRule != nil {
-		parts = append(parts, "priority by "+display.CamelWords(string(p.PrioritizationRule.Kind)))
+		parts = append(parts, l.T("priority by %s", policyWord(l, string(p.PrioritizationRule.Kind))))
 	}
 	if n := len(p.WorkerSelectorAttachments); n > 0 {
-		parts = append(parts, display.Plural(int64(n), "rule", "rules")+" for worker selectors")
+		parts = append(parts, l.T("%d rules for worker selectors", n))
 	}
 	return parts
 }
 
-func aboutException(p *resource.ExceptionSpec) (parts []string) {
+func aboutException(l *locale.Locale, p *resource.ExceptionSpec) (parts []string) {
 	for _, r := range p.ExceptionRules {
-		when := "after " + display.Span(seconds(r.Trigger.ThresholdSeconds))
-		if r.Trigger.Kind == resource.TriggerQueueLength {
-			when = "when " + display.Plural(int64(r.Trigger.Threshold), "job waits", "jobs wait")
-		}
 		actions := make([]string, len(r.Actions))
 		for i, a := range r.Actions {
-			actions[i] = display.CamelWords(string(a.Kind))
+			actions[i] = policyWord(l, string(a.Kind))
 		}
-		parts = append(parts, when+": "+strings.Join(actions, ", "))
+		all := strings.Join(actions, ", ")
+		if r.Trigger.Kind == resource.TriggerQueueLength {
+			parts = append(parts, l.T("when %[1]d jobs wait: %[2]s", r.Trigger.Threshold, all))
+		} else {
+			parts = append(parts, l.T("after %[1]s: %[2]s", l.Span(seconds(r.Trigger.ThresholdSeconds)), all))
+		}
 	}
 	return parts
+}
+
+// policyWord returns a name of the router's API that policies contain in words.
+func policyWord(l *locale.Locale, name string) string {
+	words := map[string]locale.Message{
+		"longestIdle": "longest idle", "shortestIdle": "shortest idle", "roundRobin": "round robin", "bestWorker": "best worker",
+		"static": "static", "expression": "expression", "function": "function", "directMap": "direct map", "webhook": "webhook",
+		"cancel": "cancel", "reclassify": "reclassify", "manualReclassify": "manual reclassify",
+	}
+	if word := words[name]; word != "" {
+		return l.T(word)
+	}
+	return display.CamelWords(name)
 }
 
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }

@@ -12,6 +12,7 @@ import (
 	"weir/router"
 	"weir/router/label"
 	"weir/router/resource"
+	"weir/web/dashboard/locale"
 )
 
 // routerVersion is the version of the router's API that the pages use.
@@ -55,10 +56,10 @@ func (c *caller) callRouter(method, path string, query url.Values, body, into an
 	case err == nil:
 		return nil
 	case status == http.StatusServiceUnavailable:
-		return &problem{Status: status, wait: p.wait, Detail: "The router is unavailable: " + p.Detail + "."}
+		return &problem{Status: status, wait: p.wait, Detail: c.T("The router is unavailable: %s.", p.Detail)}
 	case status == http.StatusUnauthorized && c.Who.Open:
-		return &problem{Status: http.StatusForbidden, Detail: "The router requires a token. " +
-			"Create one and log in with it: weir token create --name ann --scope router --scope pii:read"}
+		return &problem{Status: http.StatusForbidden, Detail: c.T("The router requires a token. " +
+			"Create one and log in with it: weir token create --name ann --scope router --scope pii:read")}
 	}
 	return err
 }
@@ -82,17 +83,17 @@ func firstEntries[T any](v *visit, path string, query url.Values) ([]T, error) {
 type routerJob struct{ router.Job }
 
 // jobStatuses returns the statuses by which jobs can be filtered, as displayed.
-func jobStatuses() []option {
+func jobStatuses(l *locale.Locale) []option {
 	return []option{
-		{"active", "not finished"}, {"queued", "queued"}, {"assigned", "assigned"}, {"completed", "completed"}, {"closed", "closed"}, {"cancelled", "cancelled"},
-		{"created", "created"}, {"pendingClassification", "pending classification"}, {"classificationFailed", "classification failed"},
-		{"pendingSchedule", "pending schedule"}, {"scheduled", "scheduled"}, {"scheduleFailed", "schedule failed"}, {"waitingForActivation", "waiting for activation"},
+		{"active", l.T("not finished")}, {"queued", l.T("queued")}, {"assigned", l.T("assigned")}, {"completed", l.T("completed")}, {"closed", l.T("closed")}, {"cancelled", l.T("cancelled")},
+		{"created", l.T("created")}, {"pendingClassification", l.T("pending classification")}, {"classificationFailed", l.T("classification failed")},
+		{"pendingSchedule", l.T("pending schedule")}, {"scheduled", l.T("scheduled")}, {"scheduleFailed", l.T("schedule failed")}, {"waitingForActivation", l.T("waiting for activation")},
 	}
 }
 
 // StatusText returns the job's status in words.
-func (j routerJob) StatusText() string {
-	for _, o := range jobStatuses() {
+func (j routerJob) StatusText(l *locale.Locale) string {
+	for _, o := range jobStatuses(l) {
 		if o.Value == string(j.Status) {
 			return o.Text
 		}

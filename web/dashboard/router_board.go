@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"weir/router"
-	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 const (
@@ -60,18 +60,18 @@ func loadStaffBoard(v *visit) (*content, error) {
 		return nil, err
 	}
 	for i := range workers {
-		b.Rows = append(b.Rows, staffRowOf(&workers[i], last[workers[i].ID]))
+		b.Rows = append(b.Rows, staffRowOf(v.Locale, &workers[i], last[workers[i].ID]))
 	}
-	return &content{title: "Board of the router", crumbs: routerCrumbs(crumb{Text: "Board"}), data: b}, nil
+	return &content{title: v.T("Board of the router"), crumbs: routerCrumbs(v.Locale, crumb{Text: v.T("Board")}), data: b}, nil
 }
 
 // staffRowOf says what a worker does. The router's API has no instant since when a worker waits, so
 // the last event stands for it.
-func staffRowOf(w *router.Worker, last timelineEntry) staffRow {
-	r := staffRow{Worker: *w, Last: last, Doing: "no new offers"}
+func staffRowOf(l *locale.Locale, w *router.Worker, last timelineEntry) staffRow {
+	r := staffRow{Worker: *w, Last: last, Doing: l.T("no new offers")}
 	switch {
 	case len(w.AssignedJobs) > 0:
-		r.Doing = "has " + display.Plural(int64(len(w.AssignedJobs)), "job", "jobs")
+		r.Doing = l.T("has %d jobs", len(w.AssignedJobs))
 		r.Since = w.AssignedJobs[0].AssignedAt
 		for _, a := range w.AssignedJobs {
 			if a.AssignedAt.Before(r.Since) {
@@ -79,7 +79,7 @@ func staffRowOf(w *router.Worker, last timelineEntry) staffRow {
 			}
 		}
 	case len(w.Offers) > 0:
-		r.Doing = "is offered " + display.Plural(int64(len(w.Offers)), "job", "jobs")
+		r.Doing = l.T("is offered %d jobs", len(w.Offers))
 		r.Since = w.Offers[0].OfferedAt
 		for _, o := range w.Offers {
 			if o.OfferedAt.Before(r.Since) {
@@ -87,7 +87,7 @@ func staffRowOf(w *router.Worker, last timelineEntry) staffRow {
 			}
 		}
 	case w.AvailableForOffers:
-		r.Doing = "waits for a job"
+		r.Doing = l.T("waits for a job")
 	}
 	return r
 }

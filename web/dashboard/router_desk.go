@@ -15,7 +15,7 @@ import (
 	"weir/router/label"
 	"weir/router/resource"
 	"weir/web/api"
-	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 const (
@@ -26,8 +26,8 @@ const (
 
 func deskLink(worker string) string { return deskPath + apiPath(worker) }
 
-func deskCrumbs(worker string, more ...crumb) []crumb {
-	return routerCrumbs(append([]crumb{{Text: "Desks", Link: deskPath}, {Text: worker, Link: deskLink(worker)}}, more...)...)
+func deskCrumbs(l *locale.Locale, worker string, more ...crumb) []crumb {
+	return routerCrumbs(l, append([]crumb{{Text: l.T("Desks"), Link: deskPath}, {Text: worker, Link: deskLink(worker)}}, more...)...)
 }
 
 // deskList is the data of the page on which people choose their desk.
@@ -42,13 +42,13 @@ func loadDesks(v *visit) (*content, error) {
 	l := &deskList{}
 	var err error
 	l.List, l.Pager, err = listPage[router.Worker](v, "/routing/workers", v.routerQuery())
-	return &content{title: "Choose your desk", crumbs: routerCrumbs(crumb{Text: "Desks"}), data: l}, err
+	return &content{title: v.T("Choose your desk"), crumbs: routerCrumbs(v.Locale, crumb{Text: v.T("Desks")}), data: l}, err
 }
 
 // chooseDesk leads to the desk whose worker was typed: lists of many workers are long.
 func chooseDesk(v *visit) (*content, error) {
 	id := strings.TrimSpace(v.r.PostForm.Get("worker"))
-	mistake := "Enter the ID of a worker."
+	mistake := v.T("Enter the ID of a worker.")
 	if id != "" {
 		_, err := readWorker(v.caller, id)
 		if status, _ := statusOf(err); err != nil && status != http.StatusNotFound {
@@ -57,7 +57,7 @@ func chooseDesk(v *visit) (*content, error) {
 		if err == nil {
 			return &content{to: deskLink(id)}, nil
 		}
-		mistake = "No worker has this ID."
+		mistake = v.T("No worker has this ID.")
 	}
 	c, err := loadDesks(v)
 	if err != nil {
@@ -146,11 +146,11 @@ func loadDesk(v *visit) (*content, error) {
 			d.Held = append(d.Held, deskJob{j, a})
 		}
 	}
-	title := "Desk of " + w.ID
+	title := v.T("Desk of %s", w.ID)
 	if n := len(w.Offers); n > 0 { // read in the list of a browser's tabs
 		title = fmt.Sprintf("(%d) %s", n, title)
 	}
-	return &content{title: title, crumbs: deskCrumbs(w.ID), data: d}, nil
+	return &content{title: title, crumbs: deskCrumbs(v.Locale, w.ID), data: d}, nil
 }
 
 // readJobIfAny reads a job that may have been deleted since its id was read.
@@ -170,7 +170,7 @@ func atDesk(part string, ask func(*visit) (*question, error)) func(*visit) (*que
 			return nil, err
 		}
 		id := v.r.PathValue(part)
-		q.back, q.crumbs = deskLink(id), deskCrumbs(id, crumb{Text: q.Button})
+		q.back, q.crumbs = deskLink(id), deskCrumbs(v.Locale, id, crumb{Text: q.Button})
 		return q, nil
 	}
 }
@@ -184,7 +184,7 @@ func setAvailableAtDesk(on bool) func(*visit) (*done, error) {
 	}
 }
 
-func askOffer(button, text string) func(*visit) (*question, error) {
+func askOffer(button, title, text locale.Message) func(*visit) (*question, error) {
 	return func(v *visit) (*question, error) {
 		w, err := readWorker(v.caller, v.r.PathValue("worker"))
 		if err != nil {
@@ -193,20 +193,20 @@ func askOffer(button, text string) func(*visit) (*question, error) {
 		for _, o := range w.Offers {
 			if o.OfferID == v.r.PathValue("offer") {
 				return &question{
-					title: button + " job " + o.JobID, Button: button, Text: text,
-					Facts: []fact{{"Job", o.JobID}, {"Expires in", display.Span(o.ExpiresAt.Sub(v.Now()))}}, Fields: []field{{Name: "job", Type: "hidden", Value: o.JobID}},
+					title: v.T(title, o.JobID), Button: v.T(button), Text: v.T(text),
+					Facts: []fact{{v.T("Job"), o.JobID}, {v.T("Expires in"), v.Span(o.ExpiresAt.Sub(v.Now()))}}, Fields: []field{{Name: "job", Type: "hidden", Value: o.JobID}},
 				}, nil
 			}
 		}
-		return nil, &problem{Status: http.StatusNotFound, Detail: "this offer is no longer open"}
+		return nil, &problem{Status: http.StatusNotFound, Detail: v.T("this offer is no longer open")}
 	}
 }
 
-func answerOffer(step, became string) func(*visit) (*done, error) {
+func answerOffer(step string, became locale.Message) func(*visit) (*done, error) {
 	return func(v *visit) (*done, error) {
 		worker, job := v.r.PathValue("worker"), v.r.PostForm.Get("job")
 		err := v.callRouter(http.MethodPost, routerPath("workers", worker, "offers", v.r.PathValue("offer"))+":"+step, nil, nil, nil)
-		return atDeskDone(v, worker, job, "Job "+job+" "+became+".", err)
+		return atDeskDone(v, worker, job, v.T(became, job), err)
 	}
 }
 
@@ -224,28 +224,28 @@ func atDeskDone(v *visit, worker, job, text string, err error) (*done, error) {
 func tooLate(c *caller, worker, job string) string {
 	j, err := readJob(c, job)
 	if err != nil {
-		return "Too late: the offer or the job is no longer there."
+		return c.T("Too late: the offer or the job is no longer there.")
 	}
 	a := j.CurrentAssignment()
 	switch {
 	case j.Done():
-		return "Too late: job " + job + " is " + j.StatusText() + "."
+		return c.T("Too late: job %[1]s is %[2]s.", job, j.StatusText(c.Locale))
 	case a != nil && a.WorkerID != worker:
-		return "Too late: job " + job + " is with " + a.WorkerID + " now."
+		return c.T("Too late: job %[1]s is with %[2]s now.", job, a.WorkerID)
 	case a != nil:
-		return "Nothing was changed: you have job " + job + " already, and it is " + j.StatusText() + "."
+		return c.T("Nothing was changed: you have job %[1]s already, and it is %[2]s.", job, j.StatusText(c.Locale))
 	}
-	return "Too late: the offer of job " + job + " has expired, or the job was taken back. It is " + j.StatusText() + "."
+	return c.T("Too late: the offer of job %[1]s has expired, or the job was taken back. It is %[2]s.", job, j.StatusText(c.Locale))
 }
 
 func completeAtDesk(v *visit) (*done, error) {
-	out, err := endAssignment("complete", "is completed; close it when you are ready for the next one")(v)
+	out, err := endAssignment("complete", "Job %s is completed; close it when you are ready for the next one.")(v)
 	return atDeskDone(v, v.r.PathValue("worker"), v.r.PathValue("id"), out.text, err)
 }
 
 // askClose asks for the disposition of a job.
 func askClose(v *visit) (*question, error) {
-	q, err := askAssignment("Close", "The job ends, and you can get the next one. This cannot be undone.")(v)
+	q, err := askAssignment(2, "Close", "Close job %s", "The job ends, and you can get the next one. This cannot be undone.")(v)
 	if err != nil {
 		return nil, err
 	}
@@ -258,13 +258,13 @@ func askClose(v *visit) (*question, error) {
 		return q, nil
 	}
 	q.Fields = []field{
-		{Name: "disposition", Label: "Disposition", Type: "select", Options: dispositionOptions(v.caller, i)},
-		{Name: "other", Label: "Another code", Type: "text", Help: "Instead of one of the list."},
+		{Name: "disposition", Label: v.T("Disposition"), Type: "select", Options: dispositionOptions(v.caller, i)},
+		{Name: "other", Label: v.T("Another code"), Type: "text", Help: v.T("Instead of one of the list.")},
 	}
 	if i.Survey != "" {
-		q.Fields = append(q.Fields, field{Name: "callback_at", Label: "Call back at, UTC", Type: "datetime-local", Help: "Optional, with the disposition callback."})
+		q.Fields = append(q.Fields, field{Name: "callback_at", Label: v.T("Call back at, UTC"), Type: "datetime-local", Help: v.T("Optional, with the disposition callback.")})
 	}
-	q.Fields = append(q.Fields, endFields()[0])
+	q.Fields = append(q.Fields, endFields(v.Locale)[0])
 	return q, nil
 }
 
@@ -275,10 +275,10 @@ func dispositionOptions(c *caller, i *interview) []option {
 	if i.Survey != "" {
 		codes = slices.Concat(endCodes()[:4], []string{codeCallback}, endCodes()[4:])
 	}
-	list := []option{{"", "none"}}
+	list := []option{{"", c.T("none")}}
 	for _, code := range slices.Concat(codes, channelCodes(c, i.Contact)) {
 		if !slices.ContainsFunc(list, func(o option) bool { return o.Value == code }) {
-			list = append(list, option{code, display.Words(code)})
+			list = append(list, option{code, c.Word(code)})
 		}
 	}
 	return list
@@ -319,7 +319,7 @@ func channelCodes(c *caller, contact string) (codes []string) {
 // closeAtDesk closes a job, and completes it first if the worker has not.
 func closeAtDesk(v *visit) (*done, error) {
 	worker, id := v.r.PathValue("worker"), v.r.PathValue("id")
-	body, err := closeBody(v.r.PostForm, v.Now())
+	body, err := closeBody(v.Locale, v.r.PostForm, v.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -332,15 +332,15 @@ func closeAtDesk(v *visit) (*done, error) {
 			err = end("close", body)
 		}
 	}
-	return atDeskDone(v, worker, id, "Job "+id+" is closed.", err)
+	return atDeskDone(v, worker, id, v.T("Job %s is closed.", id), err)
 }
 
 // closeBody returns the body that closes a job as the form demands.
-func closeBody(form url.Values, now time.Time) (map[string]any, error) {
+func closeBody(l *locale.Locale, form url.Values, now time.Time) (map[string]any, error) {
 	chosen, other := form.Get("disposition"), strings.TrimSpace(form.Get("other"))
 	var wrong []weir.FieldError
 	if chosen != "" && other != "" {
-		wrong = append(wrong, weir.FieldError{Pointer: "/other", Code: "conflict", Detail: "choose a disposition or enter another code, not both"})
+		wrong = append(wrong, weir.FieldError{Pointer: "/other", Code: "conflict", Detail: l.T("choose a disposition or enter another code, not both")})
 	}
 	code := cmp.Or(other, chosen)
 	if text := form.Get("callback_at"); text != "" {
@@ -350,15 +350,15 @@ func closeBody(form url.Values, now time.Time) (map[string]any, error) {
 			_, p := statusOf(err)
 			wrong = append(wrong, p.Errors...)
 		case !at.After(now):
-			wrong = append(wrong, weir.FieldError{Pointer: "/callback_at", Code: "range", Detail: "must be in the future"})
+			wrong = append(wrong, weir.FieldError{Pointer: "/callback_at", Code: "range", Detail: l.T("must be in the future")})
 		}
 		if code == "" || slices.Contains(endCodes(), code) {
-			wrong = append(wrong, weir.FieldError{Pointer: "/disposition", Code: "conflict", Detail: "a time to call back needs the disposition callback, or a code of your own for it"})
+			wrong = append(wrong, weir.FieldError{Pointer: "/disposition", Code: "conflict", Detail: l.T("a time to call back needs the disposition callback, or a code of your own for it")})
 		}
 		code += "@" + at.Format(time.RFC3339)
 	}
 	if len(wrong) > 0 {
-		return nil, &problem{Status: http.StatusUnprocessableEntity, Detail: "the job was not closed", Errors: wrong}
+		return nil, &problem{Status: http.StatusUnprocessableEntity, Detail: l.T("the job was not closed"), Errors: wrong}
 	}
 	body := map[string]any{}
 	for name, value := range map[string]string{"note": form.Get("note"), "dispositionCode": code} {

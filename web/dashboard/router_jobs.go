@@ -10,6 +10,7 @@ import (
 	"weir/router"
 	"weir/router/resource"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 // jobList is the data of the page of all jobs.
@@ -25,7 +26,7 @@ func (l *jobList) Filtered() bool { return l.Status != "" || l.Queue != "" || l.
 
 func loadJobs(v *visit) (*content, error) {
 	asked := v.r.URL.Query()
-	l := &jobList{Statuses: jobStatuses(), Queue: asked.Get("queue")}
+	l := &jobList{Statuses: jobStatuses(v.Locale), Queue: asked.Get("queue")}
 	query := v.routerQuery()
 	// An unknown filter, as of an old bookmark, is ignored: the page shows which filters apply.
 	if status := asked.Get("status"); slices.ContainsFunc(l.Statuses, func(o option) bool { return o.Value == status }) {
@@ -37,7 +38,7 @@ func loadJobs(v *visit) (*content, error) {
 	}
 	var err error
 	l.List, l.Pager, err = listPage[routerJob](v, "/routing/jobs", query)
-	return &content{title: "Jobs of the router", crumbs: routerCrumbs(crumb{Text: "Jobs"}), data: l}, err
+	return &content{title: v.T("Jobs of the router"), crumbs: routerCrumbs(v.Locale, crumb{Text: v.T("Jobs")}), data: l}, err
 }
 
 // jobData is the data of a job's page.
@@ -62,8 +63,8 @@ func readJob(c *caller, id string) (j routerJob, err error) {
 
 func jobLink(id string) string { return "/router/jobs/" + url.PathEscape(id) }
 
-func jobCrumbs(id string, more ...crumb) []crumb {
-	return routerCrumbs(append([]crumb{{Text: "Jobs", Link: "/router/jobs"}, {Text: id, Link: jobLink(id)}}, more...)...)
+func jobCrumbs(l *locale.Locale, id string, more ...crumb) []crumb {
+	return routerCrumbs(l, append([]crumb{{Text: l.T("Jobs"), Link: "/router/jobs"}, {Text: id, Link: jobLink(id)}}, more...)...)
 }
 
 func loadJob(v *visit) (*content, error) {
@@ -90,7 +91,7 @@ func loadJob(v *visit) (*content, error) {
 		return nil, err
 	}
 	d.Timeline = d.timeline(v)
-	return &content{title: "Job " + j.ID, crumbs: jobCrumbs(j.ID), data: d}, nil
+	return &content{title: v.T("Job %s", j.ID), crumbs: jobCrumbs(v.Locale, j.ID), data: d}, nil
 }
 
 // timeline lists the events of a job.
@@ -98,14 +99,14 @@ func (d *jobData) timeline(v *visit) []timelineEntry {
 	list := []timelineEntry{{At: d.ScheduledAt, What: "scheduled"}, {At: d.EnqueuedAt, What: "queued"}, {At: d.NotAfter, What: "canceled if still waiting"}}
 	for _, a := range d.Assigned {
 		link := v.Link("/router/workers", a.WorkerID)
-		list = append(list, timelineEntry{a.AssignedAt, "assigned to", link, a.WorkerID}, timelineEntry{a.CompletedAt, "completed by", link, a.WorkerID},
-			timelineEntry{a.ClosedAt, "closed by", link, a.WorkerID})
+		list = append(list, timelineEntry{a.AssignedAt, "assigned to %s", link, a.WorkerID}, timelineEntry{a.CompletedAt, "completed by %s", link, a.WorkerID},
+			timelineEntry{a.ClosedAt, "closed by %s", link, a.WorkerID})
 	}
 	for _, n := range d.Notes {
-		list = append(list, timelineEntry{At: n.AddedAt, What: "note: " + display.Truncate(200, n.Message)})
+		list = append(list, timelineEntry{At: n.AddedAt, What: "note: %s", Text: display.Truncate(200, n.Message)})
 	}
 	for _, s := range slices.Concat(d.RequestedWorkerSelectors, d.AttachedWorkerSelectors) {
-		list = append(list, timelineEntry{At: s.ExpiresAt, What: "selector expires: " + selectorText(s)})
+		list = append(list, timelineEntry{At: s.ExpiresAt, What: "selector expires: %s", Text: selectorText(s)})
 	}
 	return sortTimeline(list)
 }
@@ -116,13 +117,13 @@ func askCancelJob(v *visit) (*question, error) {
 		return nil, err
 	}
 	q := &question{
-		title: "Cancel job " + j.ID, Button: "Cancel job", Danger: true, back: jobLink(j.ID), crumbs: jobCrumbs(j.ID, crumb{Text: "Cancel"}),
-		Text:   "This cannot be undone. Open offers are revoked, and the capacity of an assigned worker is released at once.",
-		Facts:  []fact{{"State", j.StatusText()}, {"Queue", cmp.Or(j.QueueID, "none")}},
-		Fields: endFields(),
+		title: v.T("Cancel job %s", j.ID), Button: v.T("Cancel job"), Danger: true, back: jobLink(j.ID), crumbs: jobCrumbs(v.Locale, j.ID, crumb{Text: v.T("Cancel")}),
+		Text:   v.T("This cannot be undone. Open offers are revoked, and the capacity of an assigned worker is released at once."),
+		Facts:  []fact{{v.T("State"), j.StatusText(v.Locale)}, {v.T("Queue"), cmp.Or(j.QueueID, v.T("none"))}},
+		Fields: endFields(v.Locale),
 	}
 	if a := j.CurrentAssignment(); a != nil {
-		q.Facts = append(q.Facts, fact{"Worker", a.WorkerID})
+		q.Facts = append(q.Facts, fact{v.T("Worker"), a.WorkerID})
 	}
 	return q, nil
 }
@@ -130,10 +131,12 @@ func askCancelJob(v *visit) (*question, error) {
 func cancelJob(v *visit) (*done, error) {
 	id := v.r.PathValue("id")
 	err := v.callRouter(http.MethodPost, routerPath("jobs", id)+":cancel", nil, endBody(v), nil)
-	return &done{text: "Job " + id + " is cancelled.", to: jobLink(id)}, err
+	return &done{text: v.T("Job %s is cancelled.", id), to: jobLink(id)}, err
 }
 
-func askAssignment(button, text string) func(*visit) (*question, error) {
+// askAssignment returns the question about an action that ends an assignment, with the first fields
+// of [endFields]. title names the job.
+func askAssignment(fields int, button, title, text locale.Message) func(*visit) (*question, error) {
 	return func(v *visit) (*question, error) {
 		j, err := readJob(v.caller, v.r.PathValue("id"))
 		if err != nil {
@@ -143,35 +146,29 @@ func askAssignment(button, text string) func(*visit) (*question, error) {
 		if !ok {
 			// It may have ended since the page was made: reported now, and not after the
 			// confirmation.
-			return nil, &problem{Status: http.StatusNotFound, Detail: "assignment not found on this job"}
+			return nil, &problem{Status: http.StatusNotFound, Detail: v.T("assignment not found on this job")}
 		}
-		q := &question{
-			title: button + " job " + j.ID, Button: button, Text: text, back: jobLink(j.ID), crumbs: jobCrumbs(j.ID, crumb{Text: button}),
-			Facts: []fact{{"State", j.StatusText()}, {"Worker", a.WorkerID}, {"Assigned for", display.Span(display.Since(v.Now(), a.AssignedAt))}},
-		}
-		switch button {
-		case "Close":
-			q.Fields = endFields()
-		case "Complete":
-			q.Fields = endFields()[:1]
-		}
-		return q, nil
+		return &question{
+			title: v.T(title, j.ID), Button: v.T(button), Text: v.T(text), back: jobLink(j.ID), crumbs: jobCrumbs(v.Locale, j.ID, crumb{Text: v.T(button)}),
+			Facts:  []fact{{v.T("State"), j.StatusText(v.Locale)}, {v.T("Worker"), a.WorkerID}, {v.T("Assigned for"), v.Span(locale.Since(v.Now(), a.AssignedAt))}},
+			Fields: endFields(v.Locale)[:fields],
+		}, nil
 	}
 }
 
-func endAssignment(step, became string) func(*visit) (*done, error) {
+func endAssignment(step string, became locale.Message) func(*visit) (*done, error) {
 	return func(v *visit) (*done, error) {
 		id := v.r.PathValue("id")
 		err := v.callRouter(http.MethodPost, routerPath("jobs", id, "assignments", v.r.PathValue("assignment"))+":"+step, nil, endBody(v), nil)
-		return &done{text: "Job " + id + " " + became + ".", to: jobLink(id)}, err
+		return &done{text: v.T(became, id), to: jobLink(id)}, err
 	}
 }
 
 // endFields returns the fields of the actions that end a job: a note and a disposition.
-func endFields() []field {
+func endFields(l *locale.Locale) []field {
 	return []field{
-		{Name: "note", Label: "Note", Type: "text", Help: "Optional. Stored with the job."},
-		{Name: "disposition", Label: "Disposition code", Type: "text", Help: "Optional."},
+		{Name: "note", Label: l.T("Note"), Type: "text", Help: l.T("Optional. Stored with the job.")},
+		{Name: "disposition", Label: l.T("Disposition code"), Type: "text", Help: l.T("Optional.")},
 	}
 }
 

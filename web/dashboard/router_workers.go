@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
@@ -11,7 +12,7 @@ import (
 
 	"weir/router"
 	"weir/web/api"
-	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 // workerList is the data of the page of all workers.
@@ -35,7 +36,7 @@ func loadWorkers(v *visit) (*content, error) {
 	}
 	var err error
 	l.List, l.Pager, err = listPage[router.Worker](v, "/routing/workers", query)
-	return &content{title: "Workers of the router", crumbs: routerCrumbs(crumb{Text: "Workers"}), data: l}, err
+	return &content{title: v.T("Workers of the router"), crumbs: routerCrumbs(v.Locale, crumb{Text: v.T("Workers")}), data: l}, err
 }
 
 // workerData is the data of a worker's page.
@@ -49,8 +50,8 @@ func readWorker(c *caller, id string) (w router.Worker, err error) {
 	return w, err
 }
 
-func workerCrumbs(id string, more ...crumb) []crumb {
-	return routerCrumbs(append([]crumb{{Text: "Workers", Link: "/router/workers"}, {Text: id, Link: workerLink(id)}}, more...)...)
+func workerCrumbs(l *locale.Locale, id string, more ...crumb) []crumb {
+	return routerCrumbs(l, append([]crumb{{Text: l.T("Workers"), Link: "/router/workers"}, {Text: id, Link: workerLink(id)}}, more...)...)
 }
 
 func workerLink(id string) string { return "/router/workers/" + url.PathEscape(id) }
@@ -67,13 +68,13 @@ func loadWorker(v *visit) (*content, error) {
 	var now []timelineEntry
 	for _, o := range w.Offers {
 		link := v.Link("/router/jobs", o.JobID)
-		now = append(now, timelineEntry{o.OfferedAt, "was offered job", link, o.JobID}, timelineEntry{o.ExpiresAt, "the offer expires for job", link, o.JobID})
+		now = append(now, timelineEntry{o.OfferedAt, "was offered job %s", link, o.JobID}, timelineEntry{o.ExpiresAt, "the offer expires for job %s", link, o.JobID})
 	}
 	for _, a := range w.AssignedJobs {
-		now = append(now, timelineEntry{a.AssignedAt, "accepted job", v.Link("/router/jobs", a.JobID), a.JobID})
+		now = append(now, timelineEntry{a.AssignedAt, "accepted job %s", v.Link("/router/jobs", a.JobID), a.JobID})
 	}
 	d.Timeline = sortTimeline(append(d.Timeline, withoutMatches(now, d.Timeline)...))
-	return &content{title: "Worker " + w.ID, crumbs: workerCrumbs(w.ID), data: d}, nil
+	return &content{title: v.T("Worker %s", w.ID), crumbs: workerCrumbs(v.Locale, w.ID), data: d}, nil
 }
 
 func askAvailable(on bool) func(*visit) (*question, error) {
@@ -83,14 +84,14 @@ func askAvailable(on bool) func(*visit) (*question, error) {
 			return nil, err
 		}
 		q := &question{
-			title: "Stop offers to " + w.ID, Button: "Stop offers", back: workerLink(w.ID),
-			Text:  "The worker gets no new offers. Open offers are revoked; assigned jobs stay until they are closed.",
-			Facts: []fact{{"Open offers", display.Number(len(w.Offers))}, {"Assigned jobs", display.Number(len(w.AssignedJobs))}},
+			title: v.T("Stop offers to %s", w.ID), Button: v.T("Stop offers"), back: workerLink(w.ID),
+			Text:  v.T("The worker gets no new offers. Open offers are revoked; assigned jobs stay until they are closed."),
+			Facts: []fact{{v.T("Open offers"), v.Number(len(w.Offers))}, {v.T("Assigned jobs"), v.Number(len(w.AssignedJobs))}},
 		}
 		if on {
-			q.title, q.Button, q.Text = "Make "+w.ID+" available", "Make available", "The worker is offered waiting jobs of its queues, up to its capacity."
+			q.title, q.Button, q.Text = v.T("Make %s available", w.ID), v.T("Make available"), v.T("The worker is offered waiting jobs of its queues, up to its capacity.")
 		}
-		q.crumbs = workerCrumbs(w.ID, crumb{Text: q.Button})
+		q.crumbs = workerCrumbs(v.Locale, w.ID, crumb{Text: q.Button})
 		return q, nil
 	}
 }
@@ -98,15 +99,15 @@ func askAvailable(on bool) func(*visit) (*question, error) {
 func setAvailable(on bool) func(*visit) (*done, error) {
 	return func(v *visit) (*done, error) {
 		id := v.r.PathValue("id")
-		word := "no longer gets offers"
+		text := v.T("Worker %s no longer gets offers.", id)
 		if on {
-			word = "is available"
+			text = v.T("Worker %s is available.", id)
 		}
 		_, err := readWorker(v.caller, id) // a PATCH would create a missing one
 		if err == nil {
 			err = v.callRouter(http.MethodPatch, routerPath("workers", id), nil, map[string]any{"availableForOffers": on}, nil)
 		}
-		return &done{text: "Worker " + id + " " + word + ".", to: workerLink(id)}, err
+		return &done{text: text, to: workerLink(id)}, err
 	}
 }
 
@@ -121,12 +122,12 @@ const (
 
 const routerPrefix = "Microsoft.Communication."
 
-// workerWords maps the types of events about workers to the words displayed.
-func workerWords() map[string]string {
-	return map[string]string{
-		"RouterWorkerOfferIssued": "was offered job", "RouterWorkerOfferAccepted": "accepted job", "RouterWorkerOfferDeclined": "declined job",
-		"RouterWorkerOfferRevoked": "lost the offer of job", "RouterWorkerOfferExpired": "did not answer the offer of job",
-		"RouterJobUnassigned": "was unassigned from job", "RouterJobCompleted": "completed job", "RouterJobClosed": "closed job",
+// workerWords maps the types of events about workers to the words displayed, with the job.
+func workerWords() map[string]locale.Message {
+	return map[string]locale.Message{
+		"RouterWorkerOfferIssued": "was offered job %s", "RouterWorkerOfferAccepted": "accepted job %s", "RouterWorkerOfferDeclined": "declined job %s",
+		"RouterWorkerOfferRevoked": "lost the offer of job %s", "RouterWorkerOfferExpired": "did not answer the offer of job %s",
+		"RouterJobUnassigned": "was unassigned from job %s", "RouterJobCompleted": "completed job %s", "RouterJobClosed": "closed job %s",
 	}
 }
 
@@ -246,8 +247,20 @@ func withoutMatches(list, others []timelineEntry) []timelineEntry {
 // timelineEntry is an event in the life of a job or a worker.
 type timelineEntry struct {
 	At         time.Time
-	What       string
-	Link, Text string // what it refers to; empty: nothing
+	What       locale.Message // names Text, if there is one
+	Link, Text string         // what it refers to; empty: nothing
+}
+
+// HTML describes the event. The link has the id.
+func (e timelineEntry) HTML(l *locale.Locale, id string) template.HTML {
+	switch {
+	case e.Link != "":
+		escaped := template.HTMLEscapeString
+		return l.HTML(e.What, template.HTML(`<a id="`+escaped(id)+`" href="`+escaped(e.Link)+`">`+escaped(e.Text)+`</a>`)) //nolint:gosec // its parts are escaped
+	case e.Text != "":
+		return l.HTML(e.What, e.Text)
+	}
+	return l.HTML(e.What)
 }
 
 // sortTimeline sorts entries by time and removes those without a time.

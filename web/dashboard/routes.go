@@ -12,6 +12,8 @@ import (
 	"weir/router/label"
 	"weir/surveys"
 	"weir/web/auth"
+
+	"weir/web/dashboard/locale"
 )
 
 // New returns a dashboard. It parses every template, so that a broken one fails
@@ -24,20 +26,29 @@ func New(o Options) (*Dashboard, error) {
 		uploads:         auth.NewConcurrencyLimit(maxUploads, maxUploads/2),
 		chartCache:      newCache[*charts](chartsLife), skippedCache: newCache[[]skippedRow](chartsLife), surveyCache: newCache[[]surveyCard](chartsLife),
 		courseCache: newCache[*courseData](chartsLife), hoursCache: newCache[*hoursData](hoursLife), planCache: newCache[*surveyPlan](chartsLife),
-		origins: http.NewCrossOriginProtection(), routes: map[string]http.Handler{},
+		origins: http.NewCrossOriginProtection(), routes: map[string]http.Handler{}, templates: map[string]pageTemplates{},
 	}
 	d.names = &nameLogins{o.Names, o.Sessions, o.GroupsWithScopes, o.Record, o.Logger}
 	var err error
 	if d.files, err = readFiles(); err != nil {
 		return nil, err
 	}
-	functions := template.FuncMap{
-		"labels": func(l label.Set) []fact { return factsOf(l, labelText) }, "labelLine": labelLine, "selector": selectorText, "event": timelineText, "sentence": sentence, "cause": causeText, "logevent": logEventText, "shownstatus": shownStatus,
-	}
-	if d.templates, err = newTemplates(functions); err != nil {
+	if d.locales, err = locale.New(); err != nil {
 		return nil, err
 	}
+	for _, l := range d.locales.List() {
+		if d.templates[l.Code], err = newTemplates(l); err != nil {
+			return nil, err
+		}
+	}
 	return d, d.route()
+}
+
+// functions returns the functions that templates can call, beside those of [display.Functions].
+func functions(l *locale.Locale) template.FuncMap {
+	return template.FuncMap{
+		"labels": func(l label.Set) []fact { return factsOf(l, labelText) }, "labelLine": labelLine, "selector": selectorText, "event": func(what string) string { return timelineText(l, what) }, "sentence": sentence, "cause": func(c surveys.Cause) string { return causeText(l, c) }, "logevent": func(event string) string { return logEventText(l, event) }, "shownstatus": shownStatus,
+	}
 }
 
 // pages returns all pages, in the order of the navigation.
@@ -59,18 +70,18 @@ func channelPage() *page {
 	return &page{
 		name: "channel", path: one, scopes: readers(), load: loadChannel, live: []string{"state", "figures", "brake", "limits", "skipped", "charts", "hours", "contacts"},
 		actions: []action{
-			{path: one + "/pause", scopes: admins, run: pauseChannel(true), ask: askChannel(question{
-				Button: "Pause", Text: "No new contacts are dispatched until the channel is resumed. Contacts in flight continue, and contacts can still be queued.",
+			{path: one + "/pause", scopes: admins, run: pauseChannel(true), ask: askChannel(asking{
+				title: "Pause channel %s", button: "Pause", text: "No new contacts are dispatched until the channel is resumed. Contacts in flight continue, and contacts can still be queued.",
 			}, nil)},
-			{path: one + "/resume", scopes: admins, run: pauseChannel(false), ask: askChannel(question{
-				Button: "Resume", Text: "Queued contacts are dispatched at once, as many as there are free slots.",
+			{path: one + "/resume", scopes: admins, run: pauseChannel(false), ask: askChannel(asking{
+				title: "Resume channel %s", button: "Resume", text: "Queued contacts are dispatched at once, as many as there are free slots.",
 			}, nil)},
-			{path: one + "/capacity", scopes: admins, run: setCapacity, ask: askChannel(question{
-				title: "Change capacity of channel", Button: "Change",
-				Text: "The maximum number of slots in flight. If it is lowered, no new contacts are dispatched until the slots in flight are below it.",
+			{path: one + "/capacity", scopes: admins, run: setCapacity, ask: askChannel(asking{
+				title: "Change capacity of channel %s", button: "Change",
+				text: "The maximum number of slots in flight. If it is lowered, no new contacts are dispatched until the slots in flight are below it.",
 			}, addCapacity)},
-			{path: one + "/delete", scopes: admins, run: deleteChannel, ask: askChannel(question{
-				Button: "Delete", Danger: true, Text: "This cannot be undone. Finished contacts stay readable until their retention ends.",
+			{path: one + "/delete", scopes: admins, run: deleteChannel, ask: askChannel(asking{
+				title: "Delete channel %s", button: "Delete", danger: true, text: "This cannot be undone. Finished contacts stay readable until their retention ends.",
 			}, addOpenContacts)},
 		},
 	}
@@ -106,8 +117,8 @@ func contactPages() []*page {
 			name: "dead", path: deadLettersPath, nav: "Dead letters", scopes: reader, load: loadDeadGroups, live: []string{"groups"},
 			files: map[string]handler{deadLettersPath + "/export.csv": exportDeadLetters},
 			actions: []action{
-				{path: deadLettersPath + "/requeue", scopes: writer, ask: askRequeue, run: bulkDeadLetters("requeue", "requeued")},
-				{path: deadLettersPath + "/discard", scopes: writer, ask: askDiscard, run: bulkDeadLetters("discard", "discarded")},
+				{path: deadLettersPath + "/requeue", scopes: writer, ask: askRequeue, run: bulkDeadLetters("requeue", "%d dead letters are requeued.")},
+				{path: deadLettersPath + "/discard", scopes: writer, ask: askDiscard, run: bulkDeadLetters("discard", "%d dead letters are discarded.")},
 			},
 		},
 		{name: "dead_list", path: deadLettersPath + "/list", scopes: reader, load: loadDeadList},
@@ -189,22 +200,22 @@ func surveyPages() []*page {
 		{
 			name: "survey", path: one, scopes: reader, load: loadSurvey, live: []string{"state", "figures", "brake", "skipped", "people", "course", "calendar", "recent"},
 			actions: []action{
-				{path: one + "/launch", scopes: admin, ask: askLaunch, run: surveyStep(surveys.Launch, "is launched")},
-				{path: one + "/pause", scopes: admin, run: surveyStep(surveys.Pause, "is paused"), ask: askSurvey(question{
-					Button: "Pause", Text: "No respondents are started or retried until the survey is resumed. Queued contacts are canceled; contacts in flight continue, and answers are recorded.",
+				{path: one + "/launch", scopes: admin, ask: askLaunch, run: surveyStep(surveys.Launch, "Survey %s is launched.")},
+				{path: one + "/pause", scopes: admin, run: surveyStep(surveys.Pause, "Survey %s is paused."), ask: askSurvey(asking{
+					title: "Pause survey %s", button: "Pause", text: "No respondents are started or retried until the survey is resumed. Queued contacts are canceled; contacts in flight continue, and answers are recorded.",
 				}, statusCount{"Active now", []surveys.Status{surveys.Active}})},
-				{path: one + "/resume", scopes: admin, run: surveyStep(surveys.Resume, "is resumed"), ask: askSurvey(question{
-					Button: "Resume", Text: "The survey continues where it stopped, as soon as a window is open.",
+				{path: one + "/resume", scopes: admin, run: surveyStep(surveys.Resume, "Survey %s is resumed."), ask: askSurvey(asking{
+					title: "Resume survey %s", button: "Resume", text: "The survey continues where it stopped, as soon as a window is open.",
 				}, statusCount{"Not started yet", []surveys.Status{surveys.Pending}}, statusCount{"Active", []surveys.Status{surveys.Active}})},
-				{path: one + "/lock", scopes: admin, run: surveyStep(surveys.Lock, "is locked"), ask: askSurvey(question{
-					Button: "Lock", Text: "The survey cannot be paused, stopped, changed or deleted until it is unlocked. It ends by itself all the same.",
+				{path: one + "/lock", scopes: admin, run: surveyStep(surveys.Lock, "Survey %s is locked."), ask: askSurvey(asking{
+					title: "Lock survey %s", button: "Lock", text: "The survey cannot be paused, stopped, changed or deleted until it is unlocked. It ends by itself all the same.",
 				})},
-				{path: one + "/unlock", scopes: admin, run: surveyStep(surveys.Unlock, "is unlocked"), ask: askSurvey(question{
-					Button: "Unlock", Text: "The survey can be paused, stopped, changed and deleted again.",
+				{path: one + "/unlock", scopes: admin, run: surveyStep(surveys.Unlock, "Survey %s is unlocked."), ask: askSurvey(asking{
+					title: "Unlock survey %s", button: "Unlock", text: "The survey can be paused, stopped, changed and deleted again.",
 				})},
-				{path: one + "/stop", scopes: admin, run: surveyStep(surveys.Stop, "is stopping"), ask: askSurvey(question{
-					Button: "Stop", Danger: true,
-					Text: "This cannot be undone. Queued contacts are canceled, providers are asked to cancel contacts in flight, and respondents who are not done end as canceled. Results are kept.",
+				{path: one + "/stop", scopes: admin, run: surveyStep(surveys.Stop, "Survey %s is stopping."), ask: askSurvey(asking{
+					title: "Stop survey %s", button: "Stop", danger: true,
+					text: "This cannot be undone. Queued contacts are canceled, providers are asked to cancel contacts in flight, and respondents who are not done end as canceled. Results are kept.",
 				}, statusCount{"Will be canceled", []surveys.Status{surveys.Active, surveys.Pending}}, statusCount{"Being contacted now", []surveys.Status{surveys.Active}})},
 			},
 			files: map[string]handler{one + "/results.csv": surveyFile("results.csv"), one + "/log.csv": surveyFile("log.csv")},
@@ -213,11 +224,11 @@ func surveyPages() []*page {
 		{
 			name: "survey_respondent", path: one + "/respondents/{id}", scopes: reader, load: loadRespondent, live: []string{"respondent"},
 			actions: []action{
-				{path: one + "/respondents/{id}/stop", scopes: admin, run: stopRespondent, ask: askRespondent(question{
-					Button: "Stop", Danger: true, Text: "This cannot be undone. A queued contact is canceled, the provider is asked to cancel one in flight, and the respondent ends as canceled.",
+				{path: one + "/respondents/{id}/stop", scopes: admin, run: stopRespondent, ask: askRespondent(asking{
+					title: "Stop respondent %[1]s of %[2]s", button: "Stop", danger: true, text: "This cannot be undone. A queued contact is canceled, the provider is asked to cancel one in flight, and the respondent ends as canceled.",
 				})},
-				{path: one + "/respondents/{id}/remove", scopes: admin, run: removeRespondent, ask: askRespondent(question{
-					Button: "Remove", Danger: true, Text: "This cannot be undone. The number and the attributes are deleted; attempts stay in the figures and, under the id, in the log.",
+				{path: one + "/respondents/{id}/remove", scopes: admin, run: removeRespondent, ask: askRespondent(asking{
+					title: "Remove respondent %[1]s of %[2]s", button: "Remove", danger: true, text: "This cannot be undone. The number and the attributes are deleted; attempts stay in the figures and, under the id, in the log.",
 				})},
 			},
 		},
@@ -249,9 +260,9 @@ func routerPages() []*page {
 			name: "router_job", path: job, scopes: users, load: loadJob, live: []string{"job"},
 			actions: []action{
 				{path: job + "/cancel", scopes: users, ask: askCancelJob, run: cancelJob},
-				{path: held + "/complete", scopes: users, ask: askAssignment("Complete", "The worker has done the job. Close the job to release the worker's capacity."), run: endAssignment("complete", "is completed")},
-				{path: held + "/close", scopes: users, ask: askAssignment("Close", "The job ends, and the worker's capacity is released."), run: endAssignment("close", "is closed")},
-				{path: held + "/unassign", scopes: users, ask: askAssignment("Unassign", "The job returns to its queue and is offered again. The worker's capacity is released at once."), run: endAssignment("unassign", "is back in its queue")},
+				{path: held + "/complete", scopes: users, ask: askAssignment(1, "Complete", "Complete job %s", "The worker has done the job. Close the job to release the worker's capacity."), run: endAssignment("complete", "Job %s is completed.")},
+				{path: held + "/close", scopes: users, ask: askAssignment(2, "Close", "Close job %s", "The job ends, and the worker's capacity is released."), run: endAssignment("close", "Job %s is closed.")},
+				{path: held + "/unassign", scopes: users, ask: askAssignment(0, "Unassign", "Unassign job %s", "The job returns to its queue and is offered again. The worker's capacity is released at once."), run: endAssignment("unassign", "Job %s is back in its queue.")},
 			},
 		},
 	}, deskPages()...)
@@ -270,9 +281,9 @@ func deskPages() []*page {
 			actions: []action{
 				{path: me + "/on", scopes: users, ask: atDesk("id", askAvailable(true)), run: setAvailableAtDesk(true)},
 				{path: me + "/off", scopes: users, ask: atDesk("id", askAvailable(false)), run: setAvailableAtDesk(false)},
-				{path: offer + "/accept", scopes: users, ask: atDesk("worker", askOffer("Accept", "The job is yours until you close it.")), run: answerOffer("accept", "is yours")},
-				{path: offer + "/decline", scopes: users, ask: atDesk("worker", askOffer("Decline", "The job is offered to others.")), run: answerOffer("decline", "is declined")},
-				{path: held + "/complete", scopes: users, ask: atDesk("worker", askAssignment("Complete", "The work is done. The job stays on your desk until you close it.")), run: completeAtDesk},
+				{path: offer + "/accept", scopes: users, ask: atDesk("worker", askOffer("Accept", "Accept job %s", "The job is yours until you close it.")), run: answerOffer("accept", "Job %s is yours.")},
+				{path: offer + "/decline", scopes: users, ask: atDesk("worker", askOffer("Decline", "Decline job %s", "The job is offered to others.")), run: answerOffer("decline", "Job %s is declined.")},
+				{path: held + "/complete", scopes: users, ask: atDesk("worker", askAssignment(1, "Complete", "Complete job %s", "The work is done. The job stays on your desk until you close it.")), run: completeAtDesk},
 				{path: held + "/close", scopes: users, ask: atDesk("worker", askClose), run: closeAtDesk},
 			},
 		},
@@ -287,11 +298,11 @@ func webhookPages() []*page {
 		{
 			name: "webhook", path: one, scopes: admins, load: loadWebhook, live: []string{"state", "deliveries"},
 			actions: []action{
-				{path: one + "/pause", scopes: admins, ask: askWebhook(question{Button: "Pause", Text: "No events are sent until it is resumed. They wait in the log, as long as that keeps them."}), run: enableWebhook(false)},
-				{path: one + "/resume", scopes: admins, ask: askWebhook(question{Button: "Resume", Text: "It goes on where it stopped."}), run: enableWebhook(true)},
-				{path: one + "/test", scopes: admins, ask: askWebhook(question{Button: "Test", Text: "A test event is sent at once, and once."}), run: testWebhook},
+				{path: one + "/pause", scopes: admins, ask: askWebhook("Pause", "Pause webhook %s", "No events are sent until it is resumed. They wait in the log, as long as that keeps them."), run: enableWebhook(false)},
+				{path: one + "/resume", scopes: admins, ask: askWebhook("Resume", "Resume webhook %s", "It goes on where it stopped."), run: enableWebhook(true)},
+				{path: one + "/test", scopes: admins, ask: askWebhook("Test", "Test webhook %s", "A test event is sent at once, and once."), run: testWebhook},
 				{path: one + "/replay", scopes: admins, ask: askReplay, run: replayWebhook},
-				{path: one + "/delete", scopes: admins, ask: askWebhook(question{Button: "Delete", Text: "This cannot be undone. Events that it has not got yet are not sent.", Danger: true}), run: deleteWebhook},
+				{path: one + "/delete", scopes: admins, ask: askDeleteWebhook, run: deleteWebhook},
 			},
 		},
 	}
@@ -308,11 +319,11 @@ func tokenPages() []*page {
 // route fills the table of patterns.
 func (d *Dashboard) route() error {
 	for _, p := range pages() {
-		if d.templates[p.name] == nil {
+		if d.templates["en"][p.name] == nil {
 			return fmt.Errorf("dashboard: page %s has no template", p.name)
 		}
 		if p.nav != "" {
-			d.nav = append(d.nav, navItem{Text: p.nav, path: p.path, scopes: p.scopes})
+			d.nav = append(d.nav, navItem{text: p.nav, path: p.path, scopes: p.scopes})
 		}
 		d.routes["GET "+exact(p.path)] = d.withSession(p.scopes, d.page(p))
 		if len(p.live) > 0 {
@@ -339,6 +350,7 @@ func (d *Dashboard) route() error {
 	d.routes["GET "+namePath+"/callback"] = d.withoutSession(d.names.finish)
 	d.routes["POST /logout"] = d.withoutSession(d.logout)
 	d.routes["POST /theme"] = d.withoutSession(d.changeTheme)
+	d.routes["POST /language"] = d.withoutSession(d.changeLanguage)
 	d.routes["GET /assets/{file}"] = http.HandlerFunc(d.files.serve)
 	return nil
 }
@@ -359,12 +371,12 @@ func (d *Dashboard) Routes() map[string]http.Handler { return d.routes }
 func (d *Dashboard) withoutSession(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setSecurityHeaders(w.Header())
-		v := &visit{&caller{api: d.API, browser: r, id: w.Header().Get(requestID)}, d, r}
+		v := &visit{&caller{Locale: d.localeOf(r), api: d.API, browser: r, id: w.Header().Get(requestID)}, d, r}
 		err := d.origins.Check(r)
 		if err == nil {
 			err = h(v, w)
 		} else { // a page of another site made the browser send it
-			err = &problem{Status: http.StatusForbidden, Detail: "requests from pages of other sites are rejected"}
+			err = &problem{Status: http.StatusForbidden, words: "requests from pages of other sites are rejected"}
 		}
 		if err != nil {
 			d.writeError(v, w, err)
@@ -381,7 +393,7 @@ func (d *Dashboard) withSession(oneOf []operators.Scope, h handler) http.Handler
 			return err
 		}
 		if !v.May(oneOf...) {
-			return &problem{Status: http.StatusForbidden, Detail: "this page requires a token with the scope " + scopeWords(oneOf)}
+			return &problem{Status: http.StatusForbidden, Detail: v.T("this page requires a token with the scope %s", v.scopeWords(oneOf))}
 		}
 		return h(v, w)
 	})
@@ -400,9 +412,10 @@ func (d *Dashboard) writeError(v *visit, w http.ResponseWriter, err error) {
 	if p.wait != "" {
 		w.Header().Set("Retry-After", p.wait)
 	}
-	c := &content{title: titleOf(status), crumbs: []crumb{{Text: titleOf(status)}}, data: failure{p, v.id}}
+	title := v.T(titleOf(status))
+	c := &content{title: title, crumbs: []crumb{{Text: title}}, data: failure{p.in(v.Locale), v.id}}
 	if err := d.render(v, w, status, "error", c); err != nil {
-		http.Error(w, titleOf(status), status)
+		http.Error(w, title, status)
 	}
 }
 

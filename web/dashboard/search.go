@@ -51,11 +51,11 @@ func (h *hits) only() string {
 	}
 }
 
-func searchContent(h *hits) *content {
-	return &content{title: "Search", crumbs: []crumb{{Text: "Search"}}, data: h}
+func searchContent(v *visit, h *hits) *content {
+	return &content{title: v.T("Search"), crumbs: []crumb{{Text: v.T("Search")}}, data: h}
 }
 
-func loadSearch(*visit) (*content, error) { return searchContent(&hits{}), nil }
+func loadSearch(v *visit) (*content, error) { return searchContent(v, &hits{}), nil }
 
 // likeNumber matches a phone number as people write it.
 var likeNumber = regexp.MustCompile(`^[+0-9 ().\-/]+$`)
@@ -63,7 +63,7 @@ var likeNumber = regexp.MustCompile(`^[+0-9 ().\-/]+$`)
 // search finds what a text names. It is posted in a form, because it may be a phone number.
 func search(v *visit) (*content, error) {
 	h := &hits{Text: strings.TrimSpace(v.r.PostForm.Get("q"))}
-	c := searchContent(h)
+	c := searchContent(v, h)
 	if h.Text == "" {
 		return c, nil
 	}

@@ -3,11 +3,14 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"weir/web/auth"
 	"weir/web/openid"
+
+	"weir/web/dashboard/locale"
 )
 
 // loginPage asks for a token, or reports that none is needed.
@@ -15,7 +18,7 @@ func (d *Dashboard) loginPage(v *visit, w http.ResponseWriter) error {
 	v.readSession()
 	if err := v.readIdentity(); err == nil {
 		if v.Who.Open {
-			return d.render(v, w, http.StatusOK, "login", &content{title: "No token required", data: loginForm{}})
+			return d.render(v, w, http.StatusOK, "login", &content{title: v.T("No token required"), data: loginForm{}})
 		}
 		d.redirect(w, localPath(v.r.URL.Query().Get("next")))
 		return nil
@@ -24,9 +27,9 @@ func (d *Dashboard) loginPage(v *visit, w http.ResponseWriter) error {
 	}
 	v.token, v.session = "", false
 	if _, err := v.r.Cookie(sessionCookie); err != nil && v.r.Header.Get("Sec-Fetch-Site") == "cross-site" && v.r.URL.Query().Get("again") == "" {
-		return d.render(v, w, http.StatusOK, "again", &content{title: "Log in", data: d.again(v)})
+		return d.render(v, w, http.StatusOK, "again", &content{title: v.T("Log in"), data: d.again(v)})
 	}
-	return d.render(v, w, http.StatusOK, "login", &content{title: "Log in", data: d.loginForm(v, localPath(v.r.URL.Query().Get("next")), "")})
+	return d.render(v, w, http.StatusOK, "login", &content{title: v.T("Log in"), data: d.loginForm(v, localPath(v.r.URL.Query().Get("next")), "")})
 }
 
 // again returns the login page's address with a mark that a page of the dashboard
@@ -51,10 +54,10 @@ func (d *Dashboard) loginForm(v *visit, next, wrong string) loginForm {
 func (d *Dashboard) login(v *visit, w http.ResponseWriter) error {
 	v.r.Body = http.MaxBytesReader(w, v.r.Body, maxForm)
 	text, next := strings.TrimSpace(v.r.PostFormValue("token")), localPath(v.r.PostFormValue("next"))
-	wrong := "Invalid token: it is unknown, revoked or expired."
+	wrong := v.T("Invalid token: it is unknown, revoked or expired.")
 	// No token looks like this, so the API is not asked, which limits the tries of an address.
 	if text == "" || len(text) > maxToken || strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' }) {
-		return d.render(v, w, http.StatusUnprocessableEntity, "login", &content{title: "Log in", data: d.loginForm(v, next, wrong)})
+		return d.render(v, w, http.StatusUnprocessableEntity, "login", &content{title: v.T("Log in"), data: d.loginForm(v, next, wrong)})
 	}
 	v.token = text
 	err, session := v.readIdentity(), ""
@@ -68,11 +71,11 @@ func (d *Dashboard) login(v *visit, w http.ResponseWriter) error {
 		d.redirect(w, next)
 		return nil
 	case status == http.StatusUnauthorized:
-		return d.render(v, w, status, "login", &content{title: "Log in", data: d.loginForm(v, next, wrong)})
+		return d.render(v, w, status, "login", &content{title: v.T("Log in"), data: d.loginForm(v, next, wrong)})
 	case status == http.StatusTooManyRequests:
-		wrong = "Too many invalid tokens from this address. Try again in " + p.wait + " seconds."
+		wrong = v.T("Too many invalid tokens from this address. Try again in %s seconds.", p.wait)
 		w.Header().Set("Retry-After", p.wait)
-		return d.render(v, w, status, "login", &content{title: "Log in", data: d.loginForm(v, next, wrong)})
+		return d.render(v, w, status, "login", &content{title: v.T("Log in"), data: d.loginForm(v, next, wrong)})
 	default:
 		return err
 	}
@@ -99,12 +102,24 @@ func (d *Dashboard) logout(v *visit, w http.ResponseWriter) error {
 // changeTheme stores light or dark; any other value follows the system.
 func (d *Dashboard) changeTheme(v *visit, w http.ResponseWriter) error {
 	v.r.Body = http.MaxBytesReader(w, v.r.Body, maxForm)
-	life := themeLife
+	life := choiceLife
 	theme := themeOf(v.r.PostFormValue("theme"))
 	if theme == "" {
 		life = -time.Second
 	}
 	http.SetCookie(w, v.cookie(themeCookie, theme, life))
+	d.redirect(w, localPath(v.r.PostFormValue("back")))
+	return nil
+}
+
+// changeLanguage stores a language; any other value follows the browser.
+func (d *Dashboard) changeLanguage(v *visit, w http.ResponseWriter) error {
+	v.r.Body = http.MaxBytesReader(w, v.r.Body, maxForm)
+	life, code := choiceLife, v.r.PostFormValue("language")
+	if !slices.ContainsFunc(v.Languages(), func(l *locale.Locale) bool { return l.Code == code }) {
+		life, code = -time.Second, ""
+	}
+	http.SetCookie(w, v.cookie(localeCookie, code, life))
 	d.redirect(w, localPath(v.r.PostFormValue("back")))
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	peopleapi "weir/web/people"
+
+	"weir/web/dashboard/locale"
 )
 
 // skippedRow is how often a rule has kept contacts from being dispatched.
@@ -29,14 +31,14 @@ func readSkipped(v *visit, filter, name string) ([]skippedRow, error) {
 		if status, _ := statusOf(err); err != nil && (status == http.StatusForbidden || status == http.StatusNotFound) {
 			return nil, nil
 		}
-		return skippedRows(all.Skipped), err
+		return skippedRows(v.Locale, all.Skipped), err
 	})
 }
 
 // skippedRows adds up by rule, the most frequent first. Rules that have the same words are one row.
-func skippedRows(list []peopleapi.SkippedView) (rows []skippedRow) {
+func skippedRows(l *locale.Locale, list []peopleapi.SkippedView) (rows []skippedRow) {
 	for _, x := range list {
-		text := ruleText(x.Rule)
+		text := ruleText(l, x.Rule)
 		i := slices.IndexFunc(rows, func(r skippedRow) bool { return r.Rule == text })
 		if i < 0 {
 			i, rows = len(rows), append(rows, skippedRow{Rule: text})

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"weir/people"
-	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 	peopleapi "weir/web/people"
 )
 
@@ -49,11 +49,11 @@ func (r spendingRow) Amount() string { return r.amount.String() }
 type priceView struct{ peopleapi.PriceView }
 
 // Reserves returns the minutes of a call that its claim reserves.
-func (p priceView) Reserves() string {
+func (p priceView) Reserves(l *locale.Locale) string {
 	if p.PerMinute == "" {
 		return noLimit
 	}
-	return display.Number(max(1, p.Minutes))
+	return l.Number(max(1, p.Minutes))
 }
 
 func priceEditLink(channel string) string {
@@ -61,8 +61,8 @@ func priceEditLink(channel string) string {
 }
 
 // spendingCrumbs returns the crumbs of the page of what was spent, and those below it.
-func spendingCrumbs(more ...crumb) []crumb {
-	list := []crumb{{Text: "Shared limits", Link: limitsPath}, {Text: "Spending", Link: spendingPath}}
+func spendingCrumbs(l *locale.Locale, more ...crumb) []crumb {
+	list := []crumb{{Text: l.T("Shared limits"), Link: limitsPath}, {Text: l.T("Spending"), Link: spendingPath}}
 	if len(more) == 0 {
 		list[1].Link = ""
 	}
@@ -78,11 +78,11 @@ func loadSpending(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.Limits = slices.DeleteFunc(limits, func(l limitView) bool { return len(l.Money()) == 0 })
+	d.Limits = slices.DeleteFunc(limits, func(l limitView) bool { return len(l.Money(v.Locale)) == 0 })
 	if err := d.readPrices(v.caller); err != nil {
 		return nil, err
 	}
-	return &content{title: "Spending", crumbs: spendingCrumbs(), data: d}, nil
+	return &content{title: v.T("Spending"), crumbs: spendingCrumbs(v.Locale), data: d}, nil
 }
 
 // readSums reads what was spent, and adds it up over the days.
@@ -170,16 +170,11 @@ type priceForm struct {
 	prefixes []people.PrefixPrice // the form keeps them
 }
 
-// Prefixes returns how many prefixes have prices of their own; empty: none.
-func (f *priceForm) Prefixes() string {
-	if len(f.prefixes) == 0 {
-		return ""
-	}
-	return display.Plural(int64(len(f.prefixes)), "prefix", "prefixes")
-}
+// Prefixes returns how many prefixes have prices of their own.
+func (f *priceForm) Prefixes() int { return len(f.prefixes) }
 
-func (f *priceForm) content() *content {
-	return &content{title: "Price of channel " + f.Channel, crumbs: spendingCrumbs(crumb{Text: "Price of " + f.Channel}), data: f}
+func (f *priceForm) content(l *locale.Locale) *content {
+	return &content{title: l.T("Price of channel %s", f.Channel), crumbs: spendingCrumbs(l, crumb{Text: l.T("Price of %s", f.Channel)}), data: f}
 }
 
 func editPrice(v *visit) (*content, error) {
@@ -192,7 +187,7 @@ func editPrice(v *visit) (*content, error) {
 	if p.Minutes > 0 {
 		f.Minutes = strconv.Itoa(p.Minutes)
 	}
-	return f.content(), nil
+	return f.content(v.Locale), nil
 }
 
 // body returns the price for the API, which reports what is missing.
@@ -208,7 +203,7 @@ func (f *priceForm) body() map[string]any {
 }
 
 // place shows the errors of the API beside the fields that they are about.
-func (f *priceForm) place(p *problem) {
+func (f *priceForm) place(l *locale.Locale, p *problem) {
 	rest := *p
 	rest.Errors = nil
 	for _, e := range p.Errors {
@@ -216,7 +211,7 @@ func (f *priceForm) place(p *problem) {
 		switch field {
 		case "":
 			if e.Code == "required" {
-				field, e.Detail = "per_attempt", "enter at least one of the three amounts"
+				field, e.Detail = "per_attempt", l.T("enter at least one of the three amounts")
 			}
 		case "currency", "per_attempt", "per_segment", "per_minute", "minutes":
 		default:
@@ -247,21 +242,21 @@ func changePrice(v *visit) (*content, error) {
 		return nil, err
 	}
 	f.Set, f.prefixes = found, before.Prefixes
-	c := f.content()
+	c := f.content(v.Locale)
 	err = v.call(http.MethodPut, apiPath("v1", "prices", f.Channel), f.body(), nil)
 	if err == nil {
 		c.to = spendingPath
-		c.flash = &flash{Text: "The price of channel " + f.Channel + " is saved. It counts for every later claim."}
+		c.flash = &flash{Text: v.T("The price of channel %s is saved. It counts for every later claim.", f.Channel)}
 		return c, nil
 	}
 	status, p := statusOf(err)
 	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict {
 		return nil, err
 	}
-	f.place(p)
-	c.status, c.flash = status, &flash{Bad: true, Text: "Nothing was saved. Correct the marked fields of the form."}
+	f.place(v.Locale, p)
+	c.status, c.flash = status, &flash{Bad: true, Text: v.T("Nothing was saved. Correct the marked fields of the form.")}
 	if len(f.Mistakes) == 0 {
-		c.flash.Text = "Nothing was saved."
+		c.flash.Text = v.T("Nothing was saved.")
 	}
 	return c, nil
 }
@@ -272,23 +267,24 @@ func askDeletePrice(v *visit) (*question, error) {
 	if err := v.get(apiPath("v1", "prices", channel), nil, &p); err != nil {
 		return nil, err
 	}
-	facts := []fact{{"Currency", p.Currency}}
-	for _, x := range []fact{{"An attempt", p.PerAttempt}, {"A segment", p.PerSegment}, {"A minute", p.PerMinute}} {
+	facts := []fact{{v.T("Currency"), p.Currency}}
+	for _, x := range []fact{{v.T("An attempt"), p.PerAttempt}, {v.T("A segment"), p.PerSegment}, {v.T("A minute"), p.PerMinute}} {
 		if x.Value != "" {
 			facts = append(facts, x)
 		}
 	}
 	if n := len(p.Prefixes); n > 0 {
-		facts = append(facts, fact{"Prefixes", display.Number(n)})
+		facts = append(facts, fact{v.T("Prefixes"), v.Number(n)})
 	}
 	return &question{
-		title: "Delete the price of channel " + channel, Button: "Delete", Danger: true, back: priceEditLink(channel), crumbs: spendingCrumbs(crumb{Text: "Price of " + channel, Link: priceEditLink(channel)}, crumb{Text: "Delete"}),
-		Text: "Later contacts over the channel cost nothing. What was spent stays counted.", Facts: facts,
+		title: v.T("Delete the price of channel %s", channel), Button: v.T("Delete"), Danger: true, back: priceEditLink(channel),
+		crumbs: spendingCrumbs(v.Locale, crumb{Text: v.T("Price of %s", channel), Link: priceEditLink(channel)}, crumb{Text: v.T("Delete")}),
+		Text:   v.T("Later contacts over the channel cost nothing. What was spent stays counted."), Facts: facts,
 	}, nil
 }
 
 func deletePrice(v *visit) (*done, error) {
 	channel := v.r.PathValue("channel")
 	err := v.call(http.MethodDelete, apiPath("v1", "prices", channel), nil, nil)
-	return &done{text: "The price of channel " + channel + " is deleted.", to: spendingPath}, err
+	return &done{text: v.T("The price of channel %s is deleted.", channel), to: spendingPath}, err
 }

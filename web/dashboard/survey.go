@@ -15,23 +15,40 @@ import (
 	"weir/surveys"
 	"weir/surveys/calendar"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 	surveyapi "weir/web/surveys"
 )
 
 // causeText describes why a survey stops or is done.
-func causeText(c surveys.Cause) string {
-	texts := map[surveys.Cause]string{
-		surveys.Exhausted: "finished: everyone was contacted", surveys.Reached: "finished: the target is reached",
-		surveys.WindowOver: "finished: the last window has closed", surveys.ByUser: "stopped by a user",
-		surveys.BudgetSpent: "finished: its budget is spent",
+func causeText(l *locale.Locale, c surveys.Cause) string {
+	switch c {
+	case surveys.Exhausted:
+		return l.T("finished: everyone was contacted")
+	case surveys.Reached:
+		return l.T("finished: the target is reached")
+	case surveys.WindowOver:
+		return l.T("finished: the last window has closed")
+	case surveys.ByUser:
+		return l.T("stopped by a user")
+	case surveys.BudgetSpent:
+		return l.T("finished: its budget is spent")
+	default:
+		return l.Word(string(c))
 	}
-	return cmp.Or(texts[c], display.Words(c))
 }
 
 // logEventText describes an event of a survey's log.
-func logEventText(event string) string {
-	texts := map[string]string{"enqueued": "queued", string(surveys.ContactAccepted): "sent to provider", string(surveys.ContactEnded): "finished"}
-	return cmp.Or(texts[event], display.Words(event))
+func logEventText(l *locale.Locale, event string) string {
+	switch event {
+	case "enqueued":
+		return l.T("queued")
+	case string(surveys.ContactAccepted):
+		return l.T("sent to provider")
+	case string(surveys.ContactEnded):
+		return l.T("finished")
+	default:
+		return l.Word(event)
+	}
 }
 
 // maxRecent is how many log entries a survey's own page shows.
@@ -82,8 +99,8 @@ func readSurvey(c *caller, name string) (s surveyapi.SurveyView, err error) {
 }
 
 // surveyCrumbs returns the crumbs of a page of a survey.
-func surveyCrumbs(name string, more ...crumb) []crumb {
-	return append([]crumb{{Text: "Surveys", Link: "/surveys"}, {Text: name, Link: surveyLink(name)}}, more...)
+func surveyCrumbs(l *locale.Locale, name string, more ...crumb) []crumb {
+	return append([]crumb{{Text: l.T("Surveys"), Link: "/surveys"}, {Text: name, Link: surveyLink(name)}}, more...)
 }
 
 func surveyLink(name string) string { return "/surveys/" + url.PathEscape(name) }
@@ -93,13 +110,13 @@ func loadSurvey(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &surveyData{surveyCard: surveyCard{SurveySummary: s.SurveySummary}, Purpose: cmp.Or(s.Purpose, people.DefaultPurpose), Arms: armsOf(s.Arms)}
+	d := &surveyData{surveyCard: surveyCard{SurveySummary: s.SurveySummary}, Purpose: cmp.Or(s.Purpose, people.DefaultPurpose), Arms: armsOf(v.Locale, s.Arms)}
 	stats, err := surveyStats(v.caller, s.Survey)
 	if err != nil {
 		return nil, err
 	}
 	if stats != nil {
-		d.fill(stats)
+		d.fill(v.Locale, stats)
 		d.addStats(v, stats)
 	}
 	if stats != nil && stats.Respondents > 0 {
@@ -109,7 +126,7 @@ func loadSurvey(v *visit) (*content, error) {
 	}
 	// A stored schedule may no longer be valid, for instance if this release has no such zone.
 	if schedule, wrong := s.Schedule.Compile(); len(wrong) == 0 {
-		d.Calendar = calendarOf(s.Schedule, schedule, v.Now())
+		d.Calendar = calendarOf(v.Locale, s.Schedule, schedule, v.Now())
 	}
 	var log surveyapi.SurveyLogList
 	if err := v.get(apiPath("v1", "surveys", s.Survey, "log"), url.Values{"limit": {strconv.Itoa(maxRecent)}}, &log); err != nil {
@@ -124,8 +141,8 @@ func loadSurvey(v *visit) (*content, error) {
 		moved = d.Log[0].At // newest first
 	}
 	d.WhyView = whyOf(s.WhyCode, s.Why, moved, v.Now())
-	d.BrakeView = brakeOf(s.Brake, countOf(stats), s.Braked)
-	return &content{title: "Survey " + s.Survey, crumbs: surveyCrumbs(s.Survey), data: d}, nil
+	d.BrakeView = brakeOf(v.Locale, s.Brake, countOf(stats), s.Braked)
+	return &content{title: v.T("Survey %s", s.Survey), crumbs: surveyCrumbs(v.Locale, s.Survey), data: d}, nil
 }
 
 // countOf returns what a survey's brake counts; nil if it is not known.
@@ -138,27 +155,27 @@ func countOf(stats *surveyapi.StatsView) *weir.BrakeFigures {
 
 // addStats builds the charts of the statistics.
 func (d *surveyData) addStats(v *visit, s *surveyapi.StatsView) {
-	d.Funnel, d.Others = funnelOf(s)
+	d.Funnel, d.Others = funnelOf(v.Locale, s)
 	link := v.Link("/surveys", s.Survey, "respondents")
 	var rows []display.Row
 	for _, x := range surveys.Dispositions() {
 		rows = append(rows, display.Row{
-			Name: string(x), Value: float64(s.Dispositions[x]), Class: dispositionClass(x),
+			Name: v.Word(string(x)), Value: float64(s.Dispositions[x]), Class: dispositionClass(x),
 			Link: link + "?" + url.Values{"disposition": {string(x)}}.Encode(),
 		})
 	}
-	d.Dispositions = display.Rows(float64(s.Respondents), rows)
-	d.Attempts = attemptsOf(s.Attempts)
+	d.Dispositions = display.Rows(v.Locale, float64(s.Respondents), rows)
+	d.Attempts = attemptsOf(v.Locale, s.Attempts)
 	for _, q := range s.Quotas {
 		full := q.Counted >= q.Quota
 		class := "c1"
 		if full {
 			class = "c3"
 		}
-		where := whereText(q.Where)
+		where := whereText(v.Locale, q.Where)
 		d.OverQuota = d.OverQuota || q.Counted > q.Quota
 		d.Buckets = append(d.Buckets, bucketRow{where, q, display.Bar{
-			Title: where, Whole: float64(q.Quota), Segments: []display.Segment{{Name: "counted", Class: class, Value: float64(q.Counted)}},
+			Title: where, Whole: float64(q.Quota), Segments: []display.Segment{{Name: v.T("counted"), Class: class, Value: float64(q.Counted)}},
 		}, full})
 	}
 }
@@ -166,7 +183,7 @@ func (d *surveyData) addStats(v *visit, s *surveyapi.StatsView) {
 // funnelOf counts how many respondents reached at least each step. Respondents who
 // were ineligible, were rejected by a full quota or refused may have been at any
 // step, so they are counted apart.
-func funnelOf(s *surveyapi.StatsView) (rows []display.Row, apart int) {
+func funnelOf(l *locale.Locale, s *surveyapi.StatsView) (rows []display.Row, apart int) {
 	beside := []surveys.Disposition{surveys.Ineligible, surveys.RejectedQuota, surveys.Refused}
 	for _, d := range beside {
 		apart += s.Dispositions[d]
@@ -181,13 +198,13 @@ func funnelOf(s *surveyapi.StatsView) (rows []display.Row, apart int) {
 		return n
 	}
 	all := float64(s.Respondents)
-	return display.Rows(max(1, all), []display.Row{
-		{Name: "in the survey", Class: "c8", Value: all},
-		{Name: "queued", Class: "c5", Value: reached(surveys.Queued)},
-		{Name: "contacted", Class: "c1", Value: reached(surveys.Contacted)},
-		{Name: "answered", Class: "c1", Value: reached(surveys.Started)},
-		{Name: "partially completed", Class: "c1", Value: reached(surveys.InterimPartial)},
-		{Name: "completed", Class: "c3", Value: reached(surveys.Complete)},
+	return display.Rows(l, max(1, all), []display.Row{
+		{Name: l.T("in the survey"), Class: "c8", Value: all},
+		{Name: l.T("queued"), Class: "c5", Value: reached(surveys.Queued)},
+		{Name: l.T("contacted"), Class: "c1", Value: reached(surveys.Contacted)},
+		{Name: l.T("answered"), Class: "c1", Value: reached(surveys.Started)},
+		{Name: l.T("partially completed"), Class: "c1", Value: reached(surveys.InterimPartial)},
+		{Name: l.T("completed"), Class: "c3", Value: reached(surveys.Complete)},
 	}), apart
 }
 
@@ -209,17 +226,17 @@ func dispositionClass(d surveys.Disposition) string {
 }
 
 // attemptsOf groups attempts by mode.
-func attemptsOf(list []surveyapi.AttemptsView) []attemptRows {
+func attemptsOf(l *locale.Locale, list []surveyapi.AttemptsView) []attemptRows {
 	var out []attemptRows
 	for _, mode := range surveys.Modes() {
 		var rows []display.Row
 		for _, a := range list {
 			if a.Mode == mode {
-				rows = append(rows, display.Row{Name: display.Words(a.Outcome), Value: float64(a.Count), Class: outcomeClass(a.Outcome)})
+				rows = append(rows, display.Row{Name: l.Word(string(a.Outcome)), Value: float64(a.Count), Class: outcomeClass(a.Outcome)})
 			}
 		}
 		if len(rows) > 0 {
-			out = append(out, attemptRows{mode, display.Rows(0, rows)})
+			out = append(out, attemptRows{mode, display.Rows(l, 0, rows)})
 		}
 	}
 	return out
@@ -237,41 +254,41 @@ func outcomeClass(o weir.Outcome) string {
 }
 
 // whereText describes in words the respondents of a bucket.
-func whereText(where map[string]surveys.Match) string {
+func whereText(l *locale.Locale, where map[string]surveys.Match) string {
 	var parts []string
 	for name, m := range where {
-		parts = append(parts, display.Words(name)+" "+matchText(m))
+		parts = append(parts, strings.ReplaceAll(name, "_", " ")+" "+matchText(l, m))
 	}
 	// A map has no order, and a page that refreshes must not change its texts.
 	slices.Sort(parts)
 	if len(parts) == 0 {
-		return "all respondents"
+		return l.T("all respondents")
 	}
 	return strings.Join(parts, ", ")
 }
 
-func matchText(m surveys.Match) string {
+func matchText(l *locale.Locale, m surveys.Match) string {
 	switch {
 	case m.In != nil:
-		return strings.Join(m.In, " or ")
+		return strings.Join(m.In, l.T(" or "))
 	case m.From != nil && m.To != nil:
-		return fmt.Sprintf("%v to %v", *m.From, *m.To)
+		return l.T("%[1]s to %[2]s", fmt.Sprint(*m.From), fmt.Sprint(*m.To))
 	case m.From != nil:
-		return fmt.Sprintf("from %v", *m.From)
+		return l.T("from %s", fmt.Sprint(*m.From))
 	case m.To != nil:
-		return fmt.Sprintf("up to %v", *m.To)
+		return l.T("up to %s", fmt.Sprint(*m.To))
 	default:
-		return "any number"
+		return l.T("any number")
 	}
 }
 
-func armsOf(arms []surveys.Arm) []armRow {
+func armsOf(l *locale.Locale, arms []surveys.Arm) []armRow {
 	if len(arms) < 2 {
 		return nil // nothing to compare
 	}
 	var out []armRow
 	for _, a := range arms {
-		out = append(out, armRow{a.Questionnaire, display.Join(a.Modes, ", then "), a.Ratio})
+		out = append(out, armRow{a.Questionnaire, display.Join(a.Modes, l.T(", then ")), a.Ratio})
 	}
 	return out
 }
@@ -279,16 +296,17 @@ func armsOf(arms []surveys.Arm) []armRow {
 // statusCount is a fact about a survey: how many of its respondents have one of some
 // statuses.
 type statusCount struct {
-	name string
+	name locale.Message
 	of   []surveys.Status
 }
 
 // askSurvey returns the question about a step of a survey. Without statistics, all
 // counts are 0.
-func askSurvey(about question, counts ...statusCount) func(*visit) (*question, error) {
+func askSurvey(about asking, counts ...statusCount) func(*visit) (*question, error) {
 	return func(v *visit) (*question, error) {
-		q := about
-		_, stats, err := aboutSurvey(v.caller, v.r.PathValue("name"), &q)
+		name := v.r.PathValue("name")
+		q := about.question(v.Locale, name)
+		_, stats, err := aboutSurvey(v.caller, name, q)
 		if err != nil {
 			return nil, err
 		}
@@ -297,9 +315,9 @@ func askSurvey(about question, counts ...statusCount) func(*visit) (*question, e
 			for _, status := range c.of {
 				n += stats.Statuses[status]
 			}
-			q.Facts = append(q.Facts, fact{c.name, display.Number(n)})
+			q.Facts = append(q.Facts, fact{v.T(c.name), v.Number(n)})
 		}
-		return &q, nil
+		return q, nil
 	}
 }
 
@@ -311,11 +329,11 @@ func aboutSurvey(c *caller, name string, q *question) (s surveyapi.SurveyView, s
 	if stats, err = surveyStats(c, s.Survey); err != nil {
 		return s, nil, err
 	}
-	q.title, q.back, q.crumbs = q.Button+" survey "+s.Survey, surveyLink(s.Survey), surveyCrumbs(s.Survey, crumb{Text: q.Button})
+	q.back, q.crumbs = surveyLink(s.Survey), surveyCrumbs(c.Locale, s.Survey, crumb{Text: q.Button})
 	if stats == nil {
 		return s, &surveyapi.StatsView{}, nil
 	}
-	q.Facts = []fact{{"Respondents", display.Number(stats.Respondents)}}
+	q.Facts = []fact{{c.T("Respondents"), c.Number(stats.Respondents)}}
 	return s, stats, nil
 }
 
@@ -328,72 +346,73 @@ func (c *launchCheck) ManyQuestionnaires() bool {
 }
 
 // Assumes returns what the forecast assumes.
-func (c *launchCheck) Assumes() string {
+func (c *launchCheck) Assumes(l *locale.Locale) string {
 	if c.Forecast == nil {
 		return ""
 	}
-	bound := "the limit per minute"
+	text := l.T("The forecast assumes that everybody answers the first attempt, that a contact takes about two minutes, and that no other survey uses the channels.") + " "
 	if c.Forecast.Bound != "" {
-		bound = "channel " + c.Forecast.Bound
+		return text + l.T("It counts %d respondents; channel %s takes the longest.", c.Forecast.Contacts, c.Forecast.Bound)
 	}
-	return fmt.Sprintf("The forecast assumes that everybody answers the first attempt, that a contact takes about two minutes, and that no other survey uses the channels. It counts %s; %s takes the longest.",
-		display.Plural(int64(c.Forecast.Contacts), "respondent", "respondents"), bound)
+	return text + l.T("It counts %d respondents; the limit per minute takes the longest.", c.Forecast.Contacts)
 }
 
 // facts returns how many respondents each mode is for, who is missing a value, and the forecast.
-func (c *launchCheck) facts(schedule *calendar.Schedule) (list []fact) {
+func (c *launchCheck) facts(l *locale.Locale, schedule *calendar.Schedule) (list []fact) {
 	for _, m := range c.Modes {
 		var texts []string
 		if m.First > 0 || m.Later == 0 {
-			texts = append(texts, "about "+display.Number(m.First)+" first")
+			texts = append(texts, l.T("about %d first", m.First))
 		}
 		if m.Later > 0 {
-			texts = append(texts, "up to "+display.Number(m.Later)+" later")
+			texts = append(texts, l.T("up to %d later", m.Later))
 		}
-		list = append(list, fact{"Respondents by " + string(m.Mode), strings.Join(texts, ", ")})
+		list = append(list, fact{l.T("Respondents by %s", m.Mode), strings.Join(texts, ", ")})
 	}
 	if c.Missing > 0 {
-		list = append(list, fact{"Missing a value used in the texts", display.Number(c.Missing)})
+		list = append(list, fact{l.T("Missing a value used in the texts"), l.Number(c.Missing)})
 	}
 	if c.Partial {
-		list = append(list, fact{"Checked", "the first " + display.Number(c.Respondents) + "; the launch checks all"})
+		list = append(list, fact{l.T("Checked"), l.T("the first %d; the launch checks all", c.Respondents)})
 	}
 	if b := c.Budget; b != nil {
-		text := b.Left + " of " + b.Money + " " + b.Currency + " are left"
+		text := l.T("%[1]s of %[2]s %[3]s are left", b.Left, b.Money, b.Currency)
 		if b.Attempts != nil {
-			text += ", which pays for about " + display.Plural(*b.Attempts, "attempt", "attempts") + " at " + b.PerAttempt + " " + b.Currency
+			text = l.T("%[2]s of %[3]s %[4]s are left, which pays for about %[1]d attempts at %[5]s %[4]s", *b.Attempts, b.Left, b.Money, b.Currency, b.PerAttempt)
 		}
-		list = append(list, fact{"Budget", text})
+		list = append(list, fact{l.T("Budget"), text})
 	}
 	if f := c.Forecast; f != nil && schedule != nil {
-		text := "about " + schedule.FormatLocal(f.EndsAt)
+		at := clockText(l, f.EndsAt.In(schedule.Zone())) + " " + schedule.Zone().String()
+		text := l.T("about %s", at)
 		if f.TooShort {
-			text = "not before the last window closes, " + schedule.FormatLocal(f.EndsAt)
+			text = l.T("not before the last window closes, %s", at)
 		}
-		list = append(list, fact{"Ends at best", text})
+		list = append(list, fact{l.T("Ends at best"), text})
 	}
 	return list
 }
 
 func askLaunch(v *visit) (*question, error) {
-	q := &question{Button: "Launch", Text: "Respondents are contacted whenever a window is open. After launch, channels, arms and texts are locked."}
-	s, stats, err := aboutSurvey(v.caller, v.r.PathValue("name"), q)
+	name := v.r.PathValue("name")
+	q := asking{title: "Launch survey %s", button: "Launch", text: "Respondents are contacted whenever a window is open. After launch, channels, arms and texts are locked."}.question(v.Locale, name)
+	s, stats, err := aboutSurvey(v.caller, name, q)
 	if err != nil {
 		return nil, err
 	}
 	if stats.Respondents == 0 {
-		q.Text = "The survey has no respondents. Import them first, on its page or by weir survey import people.csv " + s.Survey
+		q.Text = v.T("The survey has no respondents. Import them first, on its page or by weir survey import people.csv %s", s.Survey)
 	}
 	for _, mode := range surveys.Modes() {
 		if m, ok := s.Modes[mode]; ok {
-			q.Facts = append(q.Facts, fact{"Channel for " + string(mode), m.Channel})
+			q.Facts = append(q.Facts, fact{v.T("Channel for %s", mode), m.Channel})
 		}
 	}
 	schedule, wrong := s.Schedule.Compile()
 	if len(wrong) == 0 {
-		q.Facts = append(q.Facts, fact{"Window", calendarOf(s.Schedule, schedule, v.Now()).Next})
+		q.Facts = append(q.Facts, fact{v.T("Window"), calendarOf(v.Locale, s.Schedule, schedule, v.Now()).Next})
 	}
-	q.Facts = append(q.Facts, targetFacts(s.Definition)...)
+	q.Facts = append(q.Facts, targetFacts(v.Locale, s.Definition)...)
 	if s.State != surveys.Draft {
 		return q, nil // a launch that is repeated changes nothing
 	}
@@ -401,36 +420,36 @@ func askLaunch(v *visit) (*question, error) {
 	if err := v.get(apiPath("v1", "surveys", s.Survey, "launch-check"), nil, &q.Check.LaunchCheckView); err != nil {
 		return nil, err
 	}
-	q.Facts = append(q.Facts, q.Check.facts(schedule)...)
+	q.Facts = append(q.Facts, q.Check.facts(v.Locale, schedule)...)
 	if n := q.Check.Missing; n > 0 && n < q.Check.Respondents {
-		q.Fields = []field{{Name: "skip", Label: "Launch all the same, and do not contact respondents who are missing a value unless they are corrected before their turn", Type: "checkbox"}}
+		q.Fields = []field{{Name: "skip", Label: v.T("Launch all the same, and do not contact respondents who are missing a value unless they are corrected before their turn"), Type: "checkbox"}}
 	}
 	return q, nil
 }
 
 // targetFacts returns how many respondents a survey needs, and when it ends at the latest.
-func targetFacts(d surveys.Definition) []fact {
+func targetFacts(l *locale.Locale, d surveys.Definition) []fact {
 	plan, wrong := d.Compile(surveys.Defaults{})
 	if len(wrong) > 0 {
 		return nil // the check reports it
 	}
 	var facts []fact
 	if target := plan.Target(); target > 0 {
-		text := display.Number(target)
+		text := l.Number(target)
 		if rate := d.InitialSuccessRate; rate != nil && *rate > 0 {
-			text += fmt.Sprintf("; about %s respondents are needed if %s succeed", display.Number(plan.BatchSize(surveys.Tally{})), display.Percent(*rate, 1))
+			text = l.T("%[2]s; about %[1]d respondents are needed if %[3]s succeed", plan.BatchSize(surveys.Tally{}), text, locale.Percent(*rate, 1))
 		}
-		facts = append(facts, fact{"Target", text})
+		facts = append(facts, fact{l.T("Target"), text})
 	}
 	if last, bounded := plan.Schedule.LastClose(); bounded {
-		facts = append(facts, fact{"Ends at the latest", plan.Schedule.FormatLocal(last)})
+		facts = append(facts, fact{l.T("Ends at the latest"), clockText(l, last.In(plan.Schedule.Zone())) + " " + plan.Schedule.Zone().String()})
 	}
 	return facts
 }
 
 // surveyStep applies a step to a survey. Errors of a launch, such as respondents without
 // a required attribute, are listed above the question.
-func surveyStep(step surveys.Step, became string) func(*visit) (*done, error) {
+func surveyStep(step surveys.Step, became locale.Message) func(*visit) (*done, error) {
 	return func(v *visit) (*done, error) {
 		name := v.r.PathValue("name")
 		var s surveyapi.SurveyView
@@ -439,9 +458,9 @@ func surveyStep(step surveys.Step, became string) func(*visit) (*done, error) {
 			path += "?missing=skip"
 		}
 		err := v.call(http.MethodPost, path, nil, &s)
-		text := "Survey " + name + " " + became + "."
+		text := v.T(became, name)
 		for _, w := range s.Warnings {
-			text += " Warning: " + w.Detail + "."
+			text += " " + v.T("Warning: %s.", w.Detail)
 		}
 		return &done{text: text, to: surveyLink(name)}, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"weir/surveys/calendar"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 const (
@@ -17,7 +18,6 @@ const (
 	// clockChangeAhead is how long in advance a clock change is announced.
 	clockChangeAhead = 28 * 24 * time.Hour
 	maxBlockedDays   = 12
-	localForm        = "Mon 2006-01-02 15:04"
 )
 
 // scheduleCalendar shows when a survey may contact respondents, in the survey's time zone.
@@ -40,11 +40,11 @@ type calendarDay struct {
 	Bar   template.HTML
 }
 
-func calendarOf(spec calendar.ScheduleSpec, s *calendar.Schedule, now time.Time) *scheduleCalendar {
+func calendarOf(l *locale.Locale, spec calendar.ScheduleSpec, s *calendar.Schedule, now time.Time) *scheduleCalendar {
 	local := now.In(s.Zone())
 	c := &scheduleCalendar{
-		Zone: spec.TimeZone, Clock: local.Format(localForm), From: spec.StartDate, To: spec.EndDate,
-		Open: s.Contains(now), Next: nextOpening(s, now), ClockChange: clockChange(local),
+		Zone: spec.TimeZone, Clock: clockText(l, local), From: spec.StartDate, To: spec.EndDate,
+		Open: s.Contains(now), Next: nextOpening(l, s, now), ClockChange: clockChange(l, local),
 	}
 	days := spec.BlockedDays
 	slices.Sort(days)
@@ -61,26 +61,31 @@ func calendarOf(spec calendar.ScheduleSpec, s *calendar.Schedule, now time.Time)
 	year, month, day := local.Date()
 	for i := range calendarDays {
 		noon := time.Date(year, month, day+i, 12, 0, 0, 0, time.UTC) // noon UTC stands for the date, in any time zone
-		c.Days = append(c.Days, dayOf(spec, noon, i == 0, local))
+		c.Days = append(c.Days, dayOf(l, spec, noon, i == 0, local))
 	}
 	return c
 }
 
+// clockText formats an instant as the clocks of its zone show it.
+func clockText(l *locale.Locale, t time.Time) string {
+	return l.Weekday(t.Weekday()) + t.Format(" 2006-01-02 15:04")
+}
+
 // nextOpening describes when the windows next close or open.
-func nextOpening(s *calendar.Schedule, now time.Time) string {
+func nextOpening(l *locale.Locale, s *calendar.Schedule, now time.Time) string {
 	w, ok := s.Window(now)
 	switch {
 	case !ok:
-		return "no further window"
+		return l.T("no further window")
 	case !w.Open.After(now):
-		return "open until " + w.Close.In(s.Zone()).Format(localForm+" MST")
+		return l.T("open until %s", clockText(l, w.Close.In(s.Zone()))+w.Close.In(s.Zone()).Format(" MST"))
 	default:
-		return "opens " + w.Open.In(s.Zone()).Format(localForm+" MST")
+		return l.T("opens %s", clockText(l, w.Open.In(s.Zone()))+w.Open.In(s.Zone()).Format(" MST"))
 	}
 }
 
 // clockChange describes a clock change within clockChangeAhead.
-func clockChange(local time.Time) string {
+func clockChange(l *locale.Locale, local time.Time) string {
 	// The end is zero in a zone whose clocks do not change any more.
 	_, end := local.ZoneBounds()
 	if end.IsZero() || end.Sub(local) > clockChangeAhead {
@@ -93,27 +98,27 @@ func clockChange(local time.Time) string {
 		return ""
 	}
 	// In the offset before the change, as clocks show it when it comes.
-	at := end.In(time.FixedZone("", before)).Format(localForm)
+	at := clockText(l, end.In(time.FixedZone("", before)))
 	moved := time.Duration(after-before) * time.Second
 	if moved > 0 {
-		return fmt.Sprintf("Clocks go forward by %s on %s. A window that begins in the skipped time opens at its end.", display.Span(moved), at)
+		return l.T("Clocks go forward by %[1]s on %[2]s. A window that begins in the skipped time opens at its end.", l.Span(moved), at)
 	}
-	return fmt.Sprintf("Clocks go back by %s on %s. Of the repeated time, only the first pass counts.", display.Span(-moved), at)
+	return l.T("Clocks go back by %[1]s on %[2]s. Of the repeated time, only the first pass counts.", l.Span(-moved), at)
 }
 
 // dayOf draws the windows of a date.
-func dayOf(spec calendar.ScheduleSpec, date time.Time, today bool, now time.Time) calendarDay {
-	d := calendarDay{Name: date.Format("Mon 2 Jan"), Today: today}
+func dayOf(l *locale.Locale, spec calendar.ScheduleSpec, date time.Time, today bool, now time.Time) calendarDay {
+	d := calendarDay{Name: l.Day(date), Today: today}
 	var open []calendar.WindowSpec
 	switch key := date.Format(time.DateOnly); {
 	case spec.StartDate != "" && key < spec.StartDate:
-		d.Text = "before the first day"
+		d.Text = l.T("before the first day")
 	case spec.EndDate != "" && key > spec.EndDate:
-		d.Text = "after the last day"
+		d.Text = l.T("after the last day")
 	case slices.Contains(spec.BlockedDays, key):
-		d.Text = "blocked"
+		d.Text = l.T("blocked")
 	case !slices.Contains(spec.Weekdays, strings.ToLower(date.Format("Mon"))):
-		d.Text = "closed"
+		d.Text = l.T("closed")
 	default:
 		open = slices.SortedFunc(slices.Values(spec.Windows), func(a, b calendar.WindowSpec) int { return cmp.Compare(a.From, b.From) })
 	}

@@ -2,9 +2,11 @@ package dashboard
 
 import (
 	"net/http"
+	"strconv"
 	"time"
 
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 	surveyapi "weir/web/surveys"
 )
 
@@ -26,12 +28,12 @@ type passedRow struct {
 
 // AnsweredShare returns the share of the started respondents who answered.
 func (r passedRow) AnsweredShare() string {
-	return display.Percent(float64(r.Answered), float64(r.Started))
+	return locale.Percent(float64(r.Answered), float64(r.Started))
 }
 
 // CompletedShare returns the share of the started respondents who completed the interview.
 func (r passedRow) CompletedShare() string {
-	return display.Percent(float64(r.Completed), float64(r.Started))
+	return locale.Percent(float64(r.Completed), float64(r.Started))
 }
 
 // readCourse returns nil if the course is not known: the definition is no longer valid.
@@ -42,12 +44,12 @@ func readCourse(c *caller, known *cache[*courseData], name string) (*courseData,
 		if status, _ := statusOf(err); err != nil && (status == http.StatusNotFound || status == http.StatusUnprocessableEntity) {
 			return nil, nil
 		}
-		return courseOf(&v), err
+		return courseOf(c.Locale, &v), err
 	})
 }
 
-func courseOf(v *surveyapi.CourseView) *courseData {
-	d := &courseData{Zone: v.TimeZone, Days: dayChart(v), Answers: display.Heat{Title: "Answers by weekday and hour", Unit: "respondents"}}
+func courseOf(l *locale.Locale, v *surveyapi.CourseView) *courseData {
+	d := &courseData{Zone: v.TimeZone, Days: dayChart(l, v), Answers: display.Heat{Title: l.T("Answers by weekday and hour"), Unit: l.T("respondents")}}
 	if v.Forecast != nil {
 		d.EndsAt = v.Forecast.EndsAt
 	}
@@ -56,10 +58,10 @@ func courseOf(v *surveyapi.CourseView) *courseData {
 	}
 	for _, a := range v.Arms {
 		if len(v.Arms) > 1 {
-			d.Arms = append(d.Arms, passedRow{display.Number(a.Arm) + " " + a.Questionnaire, a.Started, a.Answered, a.Completed})
+			d.Arms = append(d.Arms, passedRow{l.Number(a.Arm) + " " + a.Questionnaire, a.Started, a.Answered, a.Completed})
 		}
 	}
-	for i, name := range weekdayNames() {
+	for i, name := range weekdayNames(l) {
 		row := display.HeatRow{Name: name}
 		if i < len(v.WeeklyHours) {
 			for _, n := range v.WeeklyHours[i] {
@@ -72,15 +74,20 @@ func courseOf(v *surveyapi.CourseView) *courseData {
 }
 
 // weekdayNames returns the short names of the days, from Monday.
-func weekdayNames() []string { return []string{"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"} }
+func weekdayNames(l *locale.Locale) (list []string) {
+	for i := range 7 {
+		list = append(list, l.Weekday(time.Weekday((i+1)%7)))
+	}
+	return list
+}
 
-func dayChart(v *surveyapi.CourseView) display.DayChart {
-	started, completed := display.Series{Name: "started", Class: "c1"}, display.Series{Name: "completed", Class: "c3"}
-	expected := display.Series{Name: "expected to start", Class: "c2", Kind: display.Line}
-	c := display.DayChart{Title: "Respondents by day", Unit: "respondents"}
+func dayChart(l *locale.Locale, v *surveyapi.CourseView) display.DayChart {
+	started, completed := display.Series{Name: l.T("started"), Class: "c1"}, display.Series{Name: l.T("completed"), Class: "c3"}
+	expected := display.Series{Name: l.T("expected to start"), Class: "c2", Kind: display.Line}
+	c := display.DayChart{Title: l.T("Respondents by day"), Unit: l.T("respondents")}
 	for i := range v.Days {
 		day := &v.Days[i]
-		c.Days = append(c.Days, dateText(day.Date))
+		c.Days = append(c.Days, dateText(l, day.Date))
 		started.Values, completed.Values = append(started.Values, float64(day.Started)), append(completed.Values, float64(day.Completed))
 		expected.Values = append(expected.Values, day.ExpectedStarted)
 	}
@@ -92,10 +99,15 @@ func dayChart(v *surveyapi.CourseView) display.DayChart {
 }
 
 // dateText formats a date of the API.
-func dateText(date string) string {
+func dateText(l *locale.Locale, date string) string {
 	d, err := time.Parse(time.DateOnly, date)
 	if err != nil {
 		return date
 	}
-	return d.Format("2 Jan")
+	return monthDay(l, d)
+}
+
+// monthDay formats a date without its weekday.
+func monthDay(l *locale.Locale, d time.Time) string {
+	return l.T("%[1]s %[2]s", strconv.Itoa(d.Day()), l.Month(d.Month()))
 }

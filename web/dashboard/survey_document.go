@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -15,6 +14,7 @@ import (
 
 	"weir"
 	"weir/surveys"
+	"weir/web/dashboard/locale"
 	surveyapi "weir/web/surveys"
 )
 
@@ -86,8 +86,8 @@ func indented(v any) (string, error) {
 
 // linesOf returns the line on which each value of a JSON text begins, by its pointer. Names
 // that an object has twice, and text that is no JSON, are mistakes.
-func linesOf(text string) (map[string]int, []lineMistake) {
-	x := &lineIndex{text: text, d: json.NewDecoder(strings.NewReader(text)), lines: map[string]int{}}
+func linesOf(l *locale.Locale, text string) (map[string]int, []lineMistake) {
+	x := &lineIndex{Locale: l, text: text, d: json.NewDecoder(strings.NewReader(text)), lines: map[string]int{}}
 	x.d.UseNumber()
 	var all any
 	err := json.Unmarshal([]byte(text), &all) // its errors know their places
@@ -102,7 +102,7 @@ func linesOf(text string) (map[string]int, []lineMistake) {
 		at = int(syntax.Offset) - 1
 	}
 	if end := len(strings.TrimRight(text, " \t\r\n")); at >= end-1 && strings.Contains(detail, "unexpected end") {
-		at, detail = end, "the text ends before the definition does"
+		at, detail = end, l.T("the text ends before the definition does")
 	}
 	return x.lines, append(x.wrong, lineMistake{Line: x.line(at), Detail: asSentence(detail)})
 }
@@ -115,19 +115,20 @@ type lineMistake struct {
 }
 
 // Text returns the mistake with its place in words.
-func (m lineMistake) Text() string {
+func (m lineMistake) Text(l *locale.Locale) string {
 	text := m.Detail
 	if m.Pointer != "" {
-		text = m.Pointer + ": " + text
+		text = l.T("%[1]s: %[2]s", m.Pointer, text)
 	}
 	if m.Line > 0 {
-		text = fmt.Sprintf("Line %d: %s", m.Line, text)
+		text = l.T("Line %[1]s: %[2]s", strconv.Itoa(m.Line), text)
 	}
 	return text
 }
 
 // lineIndex finds the lines of the values of a JSON text.
 type lineIndex struct {
+	*locale.Locale
 	text  string
 	d     *json.Decoder
 	lines map[string]int
@@ -146,7 +147,7 @@ func (x *lineIndex) value(at string) error {
 	switch t {
 	case json.Delim('{'), json.Delim('['):
 		if strings.Count(at, "/") >= maxDepth {
-			return fmt.Errorf("is nested more than %d levels deep", maxDepth)
+			return errors.New(x.T("is nested more than %d levels deep", maxDepth))
 		}
 	default:
 		return nil
@@ -161,7 +162,7 @@ func (x *lineIndex) value(at string) error {
 			text, _ := key.(string) // the decoder accepts no other keys
 			name = strings.NewReplacer("~", "~0", "/", "~1").Replace(text)
 			if _, twice := x.lines[at+"/"+name]; twice {
-				x.wrong = append(x.wrong, lineMistake{x.line(int(x.d.InputOffset()) - 1), at + "/" + name, "Is there twice."})
+				x.wrong = append(x.wrong, lineMistake{x.line(int(x.d.InputOffset()) - 1), at + "/" + name, x.T("Is there twice.")})
 			}
 		}
 		if err := x.value(at + "/" + name); err != nil {
@@ -200,6 +201,7 @@ func placed(errs []weir.FieldError, lines map[string]int) (list []lineMistake) {
 
 // documentForm is the form that sets a definition as JSON.
 type documentForm struct {
+	*locale.Locale
 	New        bool
 	Name, Text string
 	Version    int64 // that the text was made of
@@ -232,13 +234,13 @@ const exampleDefinition = `{
 
 func (f *documentForm) content() *content {
 	if f.New {
-		return &content{title: "New survey, as JSON", crumbs: []crumb{{Text: "Surveys", Link: "/surveys"}, {Text: "New", Link: newSurveyPath}, {Text: "JSON"}}, data: f}
+		return &content{title: f.T("New survey, as JSON"), crumbs: []crumb{{Text: f.T("Surveys"), Link: "/surveys"}, {Text: f.T("New"), Link: newSurveyPath}, {Text: "JSON"}}, data: f}
 	}
-	return &content{title: "Edit survey " + f.Name + " as JSON", crumbs: surveyCrumbs(f.Name, crumb{Text: "Edit as JSON"}), data: f}
+	return &content{title: f.T("Edit survey %s as JSON", f.Name), crumbs: surveyCrumbs(f.Locale, f.Name, crumb{Text: f.T("Edit as JSON")}), data: f}
 }
 
-func newDocument(*visit) (*content, error) {
-	f := &documentForm{New: true, Text: exampleDefinition}
+func newDocument(v *visit) (*content, error) {
+	f := &documentForm{Locale: v.Locale, New: true, Text: exampleDefinition}
 	return f.content(), nil
 }
 
@@ -247,32 +249,32 @@ func editDocument(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &documentForm{Name: s.Survey, Version: s.Version}
+	f := &documentForm{Locale: v.Locale, Name: s.Survey, Version: s.Version}
 	f.Text, err = indented(surveyBody(&s))
 	return f.content(), err
 }
 
-func readDocumentForm(form url.Values) *documentForm {
-	f := &documentForm{Name: strings.TrimSpace(form.Get("name")), Text: strings.ReplaceAll(form.Get("definition"), "\r\n", "\n"), Mistakes: map[string]string{}}
+func readDocumentForm(l *locale.Locale, form url.Values) *documentForm {
+	f := &documentForm{Locale: l, Name: strings.TrimSpace(form.Get("name")), Text: strings.ReplaceAll(form.Get("definition"), "\r\n", "\n"), Mistakes: map[string]string{}}
 	f.Version, _ = strconv.ParseInt(form.Get("version"), 10, 64)
 	return f
 }
 
 // parse checks that the text is a JSON object.
 func (f *documentForm) parse() (document map[string]any, lines map[string]int) {
-	lines, f.Wrong = linesOf(f.Text)
+	lines, f.Wrong = linesOf(f.Locale, f.Text)
 	if len(f.Wrong) > 0 {
 		return nil, lines
 	}
 	if err := decodeExact([]byte(f.Text), &document); err != nil || document == nil {
-		f.Wrong = []lineMistake{{Line: 1, Detail: "The definition must be a JSON object: { … }."}}
+		f.Wrong = []lineMistake{{Line: 1, Detail: f.T("The definition must be a JSON object: { … }.")}}
 		return nil, lines
 	}
 	return document, lines
 }
 
 func createDocument(v *visit) (*content, error) {
-	f := readDocumentForm(v.r.PostForm)
+	f := readDocumentForm(v.Locale, v.r.PostForm)
 	f.New = true
 	document, lines := f.parse()
 	name, wrong, err := newSurveyName(v.caller, f.Name)
@@ -289,7 +291,7 @@ func createDocument(v *visit) (*content, error) {
 }
 
 func changeDocument(v *visit) (*content, error) {
-	f := readDocumentForm(v.r.PostForm)
+	f := readDocumentForm(v.Locale, v.r.PostForm)
 	f.Name = v.r.PathValue("name")
 	document, lines := f.parse()
 	if document == nil {
@@ -317,11 +319,11 @@ func patchSurvey(c *caller, name string, version int64, patch map[string]any) er
 func newSurveyName(c *caller, name string) (free, wrong string, _ error) {
 	const none = "_"
 	if !surveyName.MatchString(name) {
-		return none, "1 to 63 characters: a-z, 0-9, dots, underscores and hyphens. It begins with a letter or a digit.", nil
+		return none, c.T("1 to 63 characters: a-z, 0-9, dots, underscores and hyphens. It begins with a letter or a digit."), nil
 	}
 	_, err := readSurvey(c, name)
 	if err == nil {
-		return none, "There is a survey of this name already: choose another one, or edit that survey.", nil
+		return none, c.T("There is a survey of this name already: choose another one, or edit that survey."), nil
 	}
 	if status, _ := statusOf(err); status != http.StatusNotFound {
 		return none, "", err
@@ -335,7 +337,7 @@ var surveyName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 // done sends the browser on, or shows the form again with every mistake.
 func (f *documentForm) done(err error, lines map[string]int) (*content, error) {
 	if err == nil {
-		return savedSurvey(f.Name, f.New), nil
+		return savedSurvey(f.Locale, f.Name, f.New), nil
 	}
 	status, p := statusOf(err)
 	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict {
@@ -362,15 +364,15 @@ func (f *documentForm) failed(p *problem, lines map[string]int) (*content, error
 		f.Problem = &rest
 	}
 	c := f.content()
-	c.status, c.flash = p.Status, &flash{Bad: true, Text: "Nothing was saved. Correct the mistakes that are listed."}
+	c.status, c.flash = p.Status, &flash{Bad: true, Text: f.T("Nothing was saved. Correct the mistakes that are listed.")}
 	return c, nil
 }
 
 // savedSurvey is the result of a form that has saved a survey.
-func savedSurvey(name string, created bool) *content {
-	c := &content{to: surveyLink(name), flash: &flash{Text: "Survey " + name + " is changed."}}
+func savedSurvey(l *locale.Locale, name string, created bool) *content {
+	c := &content{to: surveyLink(name), flash: &flash{Text: l.T("Survey %s is changed.", name)}}
 	if created {
-		c.flash.Text = "Survey " + name + " is created. Import its respondents, then launch it."
+		c.flash.Text = l.T("Survey %s is created. Import its respondents, then launch it.", name)
 	}
 	return c
 }
@@ -397,7 +399,7 @@ func loadDefinition(v *visit) (*content, error) {
 	}
 	d := &definitionData{SurveySummary: s.SurveySummary, HasSecret: s.Application != nil && s.Application.HasSecret}
 	d.Text, err = indented(surveyBody(&s))
-	return &content{title: "Definition of " + s.Survey, crumbs: surveyCrumbs(s.Survey, crumb{Text: "Definition"}), data: d}, err
+	return &content{title: v.T("Definition of %s", s.Survey), crumbs: surveyCrumbs(v.Locale, s.Survey, crumb{Text: v.T("Definition")}), data: d}, err
 }
 
 // definitionFile answers with the definition, as "weir survey put" reads it.
@@ -427,12 +429,12 @@ func askClone(v *visit) (*question, error) {
 		return nil, err
 	}
 	q := &question{
-		title: "Clone survey " + s.Survey, Button: "Clone", back: surveyLink(s.Survey), crumbs: surveyCrumbs(s.Survey, crumb{Text: "Clone"}),
-		Text:   "A draft with the same definition is created. Respondents are not copied.",
-		Fields: []field{{Name: "name", Label: "Name of the new survey", Type: "text", Required: true, Help: "Such as flu-2027. It cannot be changed later."}},
+		title: v.T("Clone survey %s", s.Survey), Button: v.T("Clone"), back: surveyLink(s.Survey), crumbs: surveyCrumbs(v.Locale, s.Survey, crumb{Text: v.T("Clone")}),
+		Text:   v.T("A draft with the same definition is created. Respondents are not copied."),
+		Fields: []field{{Name: "name", Label: v.T("Name of the new survey"), Type: "text", Required: true, Help: v.T("Such as flu-2027. It cannot be changed later.")}},
 	}
 	if s.Application != nil && s.Application.HasSecret {
-		q.Text += " The secret of the application cannot be read and is not copied: set it before the launch."
+		q.Text += " " + v.T("The secret of the application cannot be read and is not copied: set it before the launch.")
 	}
 	return q, nil
 }
@@ -448,8 +450,8 @@ func cloneSurvey(v *visit) (*done, error) {
 		return nil, err
 	}
 	if wrong != "" {
-		return nil, &problem{Status: http.StatusUnprocessableEntity, Detail: "the survey was not cloned", Errors: []weir.FieldError{{Detail: "the name: " + wrong}}}
+		return nil, &problem{Status: http.StatusUnprocessableEntity, Detail: v.T("the survey was not cloned"), Errors: []weir.FieldError{{Detail: v.T("the name: %s", wrong)}}}
 	}
 	err = v.call(http.MethodPut, apiPath("v1", "surveys", free), surveyBody(&s), nil)
-	return &done{text: "Survey " + name + " is created from " + s.Survey + ".", to: surveyLink(name)}, err
+	return &done{text: v.T("Survey %[1]s is created from %[2]s.", name, s.Survey), to: surveyLink(name)}, err
 }

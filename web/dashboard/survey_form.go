@@ -15,6 +15,7 @@ import (
 	"weir/surveys"
 	"weir/surveys/calendar"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 	surveyapi "weir/web/surveys"
 )
 
@@ -32,6 +33,7 @@ const messageSeparator = "---"
 // surveyForm is the form that sets the definition of a survey, as it was filled in. It lays
 // what it knows over a definition, so that fields that it does not know are kept.
 type surveyForm struct {
+	*locale.Locale
 	New      bool // with a name to fill in
 	Launched bool // only some fields can change
 	Name     string
@@ -63,8 +65,9 @@ type surveyForm struct {
 
 // weekday is a checkbox.
 type weekday struct {
-	Name, Text string
-	Checked    bool
+	Name    string
+	Text    locale.Message
+	Checked bool
 }
 
 // windowRow is a row for a window.
@@ -113,8 +116,17 @@ func (r textRow) Field() string { return r.Mode.Field(fmt.Sprintf("text_%d", r.R
 func (m *modeForm) Field(name string) string { return string(m.Mode) + "_" + name }
 
 // Name returns the name of the mode in words.
-func (m *modeForm) Name() string {
-	return map[surveys.Mode]string{surveys.IVR: "Calls (ivr)", surveys.SMS: "Text messages (sms)", surveys.MobileWeb: "Text messages with a link (mobileweb)", surveys.CATI: "Interviews by people (cati)"}[m.Mode]
+func (m *modeForm) Name() locale.Message {
+	switch m.Mode {
+	case surveys.IVR:
+		return "Calls (ivr)"
+	case surveys.SMS:
+		return "Text messages (sms)"
+	case surveys.MobileWeb:
+		return "Text messages with a link (mobileweb)"
+	default:
+		return "Interviews by people (cati)"
+	}
 }
 
 // Calls reports whether the contents of the mode have a call.
@@ -139,7 +151,8 @@ func (m *modeForm) wrong() bool {
 
 // Orders returns the places that a mode can have.
 func (m *modeForm) Orders() []option {
-	return []option{{"", "in this order"}, {"1", "first"}, {"2", "second"}, {"3", "third"}, {"4", "fourth"}}
+	l := m.Form.Locale
+	return []option{{"", l.T("in this order")}, {"1", l.T("first")}, {"2", l.T("second")}, {"3", l.T("third")}, {"4", l.T("fourth")}}
 }
 
 // Back returns the page to return to.
@@ -152,20 +165,20 @@ func (f *surveyForm) Back() string {
 
 func (f *surveyForm) content() *content {
 	if f.New {
-		return &content{title: "New survey", crumbs: []crumb{{Text: "Surveys", Link: "/surveys"}, {Text: "New"}}, data: f}
+		return &content{title: f.T("New survey"), crumbs: []crumb{{Text: f.T("Surveys"), Link: "/surveys"}, {Text: f.T("New")}}, data: f}
 	}
-	return &content{title: "Edit survey " + f.Name, crumbs: surveyCrumbs(f.Name, crumb{Text: "Edit"}), data: f}
+	return &content{title: f.T("Edit survey %s", f.Name), crumbs: surveyCrumbs(f.Locale, f.Name, crumb{Text: f.T("Edit")}), data: f}
 }
 
 // WeekRows returns the painted week.
-func (f *surveyForm) WeekRows() []weekRow { return f.Week.rows() }
+func (f *surveyForm) WeekRows() []weekRow { return f.Week.rows(f.Locale) }
 
 // WeekHours returns the heads of the columns of the painted week.
 func (f *surveyForm) WeekHours() []string { return display.Heat{}.Hours() }
 
 func weekdays(checked []string) (list []weekday) {
 	for _, name := range []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"} {
-		list = append(list, weekday{name, map[string]string{"mon": "Monday", "tue": "Tuesday", "wed": "Wednesday", "thu": "Thursday", "fri": "Friday", "sat": "Saturday", "sun": "Sunday"}[name], slices.Contains(checked, name)})
+		list = append(list, weekday{name, map[string]locale.Message{"mon": "Monday", "tue": "Tuesday", "wed": "Wednesday", "thu": "Thursday", "fri": "Friday", "sat": "Saturday", "sun": "Sunday"}[name], slices.Contains(checked, name)})
 	}
 	return list
 }
@@ -178,9 +191,9 @@ func numberText(n int) string {
 }
 
 // surveyFormOf returns the form of a survey with its definition filled in.
-func surveyFormOf(b *surveyapi.SurveyBody) *surveyForm {
+func surveyFormOf(l *locale.Locale, b *surveyapi.SurveyBody) *surveyForm {
 	f := &surveyForm{
-		Title: b.Title, TimeZone: b.Schedule.TimeZone, Weekdays: weekdays(b.Schedule.Weekdays), BlockedDays: strings.Join(b.Schedule.BlockedDays, "\n"),
+		Locale: l, Title: b.Title, TimeZone: b.Schedule.TimeZone, Weekdays: weekdays(b.Schedule.Weekdays), BlockedDays: strings.Join(b.Schedule.BlockedDays, "\n"),
 		StartDate: b.Schedule.StartDate, EndDate: b.Schedule.EndDate, Fallback: b.FallbackDelay, Cutoff: numberText(b.Cutoff), CountPartial: b.CountPartial,
 		PerMinute: numberText(b.LimitPerMinute), Region: b.Region, Purpose: cmp.Or(b.Purpose, people.DefaultPurpose), QuotaMessage: b.QuotaMessage, Mistakes: map[string]string{},
 	}
@@ -257,7 +270,7 @@ func (f *surveyForm) fillModes(b *surveyapi.SurveyBody) {
 		}
 		contents := contentsOf(b, mode)
 		if m.Kept = !plainContents(mode, contents); m.Kept {
-			f.Kept = append(f.Kept, "the contents of "+string(mode))
+			f.Kept = append(f.Kept, f.T("the contents of %s", mode))
 			continue
 		}
 		for _, c := range contents {
@@ -404,7 +417,7 @@ func (f *surveyForm) schedule(base *calendar.ScheduleSpec) calendar.ScheduleSpec
 	f.windowRows = nil
 	if f.Painted {
 		var wrong string
-		if s.Weekdays, s.Windows, wrong = f.Week.schedule(base); wrong != "" {
+		if s.Weekdays, s.Windows, wrong = f.Week.schedule(f.Locale, base); wrong != "" {
 			f.Mistakes[weekField] = wrong // without windows, the API refuses it and finds the other mistakes
 		}
 		return s
@@ -547,7 +560,7 @@ func (f *surveyForm) addChoices(c *caller) error {
 	if err != nil {
 		return err
 	}
-	f.Channels = []option{{"", "not used"}}
+	f.Channels = []option{{"", f.T("not used")}}
 	for i := range list {
 		f.Channels = append(f.Channels, option{list[i].Channel, list[i].Channel + " (" + list[i].Type + ")"})
 	}
@@ -582,9 +595,12 @@ func (f *surveyForm) place(p *problem) {
 	for _, e := range p.Errors {
 		field, where := f.fieldOf(strings.Split(strings.TrimPrefix(e.Pointer, "/"), "/"))
 		if e.Pointer == "/arms/0/modes" {
-			e.Detail = "choose a channel for at least one mode"
+			e.Detail = f.T("choose a channel for at least one mode")
 		}
-		text := asSentence(where + e.Detail)
+		if where != "" {
+			e.Detail = f.T("%[1]s: %[2]s", where, e.Detail)
+		}
+		text := asSentence(e.Detail)
 		switch {
 		case field == "":
 			rest.Errors = append(rest.Errors, e)
@@ -629,7 +645,7 @@ func (f *surveyForm) fieldOf(at []string) (field, where string) {
 			return weekField, ""
 		}
 		if n := row(f.windowRows, 2); part(1) == "windows" && n > 0 {
-			return windowRow{Row: n}.Field(cmp.Or(part(3), "from")), fmt.Sprintf("window %d: ", n)
+			return windowRow{Row: n}.Field(cmp.Or(part(3), "from")), f.T("window %d", n)
 		}
 		switch part(1) {
 		case "time_zone", "weekdays", "windows", "blocked_days", "start_date", "end_date":
@@ -650,7 +666,7 @@ func (f *surveyForm) fieldOf(at []string) (field, where string) {
 	case "quotas":
 		if n := row(f.quotaRows, 1); n > 0 {
 			name := map[string]string{"quota": "quota", "where": "values"}[part(2)]
-			return quotaRow{Row: n}.Field(cmp.Or(name, "attribute")), fmt.Sprintf("quota %d: ", n)
+			return quotaRow{Row: n}.Field(cmp.Or(name, "attribute")), f.T("quota %d", n)
 		}
 	}
 	return "", ""
@@ -681,7 +697,7 @@ func (f *surveyForm) contentField(at []string, row func([]int, int) int) (field,
 }
 
 func newSurvey(v *visit) (*content, error) {
-	f := surveyFormOf(&surveyapi.SurveyBody{Definition: surveys.Definition{Schedule: calendar.ScheduleSpec{
+	f := surveyFormOf(v.Locale, &surveyapi.SurveyBody{Definition: surveys.Definition{Schedule: calendar.ScheduleSpec{
 		Weekdays: []string{"mon", "tue", "wed", "thu", "fri"}, Windows: []calendar.WindowSpec{{From: "09:00", To: "18:00"}},
 	}}})
 	f.New = true
@@ -695,7 +711,7 @@ func openSurveyForm(v *visit) (*surveyForm, surveyapi.SurveyBody, error) {
 		return nil, surveyapi.SurveyBody{}, err
 	}
 	body := surveyBody(&s)
-	f := surveyFormOf(&body)
+	f := surveyFormOf(v.Locale, &body)
 	f.Name, f.Version, f.Launched = s.Survey, s.Version, s.State != surveys.Draft
 	f.HasSecret = s.Application != nil && s.Application.HasSecret
 	return f, body, nil
@@ -710,7 +726,7 @@ func editSurvey(v *visit) (*content, error) {
 }
 
 func createSurvey(v *visit) (*content, error) {
-	f := surveyFormOf(&surveyapi.SurveyBody{})
+	f := surveyFormOf(v.Locale, &surveyapi.SurveyBody{})
 	f.New, f.Name = true, strings.TrimSpace(v.r.PostForm.Get("name"))
 	f.read(v.r.PostForm)
 	name, wrong, err := newSurveyName(v.caller, f.Name)
@@ -748,7 +764,7 @@ func changeSurvey(v *visit) (*content, error) {
 // done sends the browser on, or shows the form again with every mistake.
 func (f *surveyForm) done(v *visit, err error) (*content, error) {
 	if err == nil {
-		return savedSurvey(f.Name, f.New), nil
+		return savedSurvey(f.Locale, f.Name, f.New), nil
 	}
 	status, p := statusOf(err)
 	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict {
@@ -756,9 +772,9 @@ func (f *surveyForm) done(v *visit, err error) (*content, error) {
 	}
 	f.place(p)
 	c := f.content()
-	c.status, c.flash = status, &flash{Bad: true, Text: "Nothing was saved. Correct the marked fields of the form."}
+	c.status, c.flash = status, &flash{Bad: true, Text: f.T("Nothing was saved. Correct the marked fields of the form.")}
 	if len(f.Mistakes) == 0 {
-		c.flash.Text = "Nothing was saved."
+		c.flash.Text = f.T("Nothing was saved.")
 	}
 	return c, f.addChoices(v.caller)
 }

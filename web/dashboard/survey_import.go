@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"weir/surveys/respondents"
-	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 	surveyapi "weir/web/surveys"
 )
 
@@ -16,6 +16,7 @@ const fieldAttribute = "attribute"
 
 // respondentFile imports the rows of a file as respondents of a survey.
 type respondentFile struct {
+	*locale.Locale
 	link       string // to the survey
 	survey     string
 	duplicates string
@@ -28,7 +29,7 @@ func newRespondentFile(v *visit, form url.Values) (fileUse, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &respondentFile{link: v.Link("/surveys", s.Survey), survey: s.Survey, duplicates: "skip"}
+	f := &respondentFile{Locale: v.Locale, link: v.Link("/surveys", s.Survey), survey: s.Survey, duplicates: "skip"}
 	if form.Get("duplicates") == "update" {
 		f.duplicates = "update"
 	}
@@ -37,20 +38,23 @@ func newRespondentFile(v *visit, form url.Values) (fileUse, error) {
 
 func (f *respondentFile) about() *fileWords {
 	return &fileWords{
-		title: "Import respondents of " + f.survey, crumbs: surveyCrumbs(f.survey, crumb{Text: "Import"}), Path: surveyLink(f.survey) + "/import", Verb: "Import", Done: "imported",
-		Help:  "The first line names the columns, separated by commas, semicolons or tabs. Excel on Windows saves CSV as windows-1252. The phone number identifies a respondent within the survey.",
-		Named: "attribute", Shown: []string{respondents.FieldPhone}, Heads: []string{"Phone number", "Attributes"},
-		Again: "Import the same file again: nobody is added twice.",
-		Next:  crumb{"To the survey", f.link},
+		title: f.T("Import respondents of %s", f.survey), crumbs: surveyCrumbs(f.Locale, f.survey, crumb{Text: f.T("Import")}), Path: surveyLink(f.survey) + "/import", Verb: f.T("Import"),
+		Help:  f.T("The first line names the columns, separated by commas, semicolons or tabs. Excel on Windows saves CSV as windows-1252. The phone number identifies a respondent within the survey."),
+		First: f.T("Nothing is imported before you have seen how."),
+		Named: "Name of the attribute", NamedOf: "Name of the attribute of column %s", Shown: []string{respondents.FieldPhone}, Heads: []string{f.T("Phone number"), f.T("Attributes")},
+		done: f.T("File imported"), doneInPart: f.T("File imported in part"), Stopped: "Not all of %[1]s was imported, because %[2]s.",
+		Whole: f.T("Or mend and send the whole file: what was imported is not imported twice."),
+		Again: f.T("Import the same file again: nobody is added twice."),
+		Next:  crumb{f.T("To the survey"), f.link},
 	}
 }
 
-func (*respondentFile) columns() *columnRules {
+func (f *respondentFile) columns() *columnRules {
 	return &columnRules{
 		max: respondents.MaxAttributes + 4, // the phone number and the remarks
 		fields: []columnField{
-			{option: option{respondents.FieldPhone, "phone number"}, headers: "phone phonenumber telephone mobile msisdn number tel telefono celular", required: true},
-			{option: option{fieldAttribute, "attribute"}, many: true, named: true},
+			{option: option{respondents.FieldPhone, f.T("phone number")}, headers: "phone phonenumber telephone mobile msisdn number tel telefono celular", required: true},
+			{option: option{fieldAttribute, f.T("attribute")}, many: true, named: true},
 		},
 		other:  fieldAttribute,
 		nameOf: attributeName,
@@ -59,7 +63,7 @@ func (*respondentFile) columns() *columnRules {
 			case !respondents.ValidName(name):
 				return respondents.NameRule
 			case respondents.BuiltIn(name) || name == respondents.FieldPhone:
-				return name + " is a reserved name"
+				return f.T("%s is a reserved name", name)
 			default:
 				return ""
 			}
@@ -82,8 +86,8 @@ func attributeName(header string) string {
 }
 
 func (f *respondentFile) fields(*caller) (first, more []fileField, err error) {
-	return nil, []fileField{{Name: "duplicates", Label: "Numbers that the survey has already", Value: f.duplicates, Choices: []option{
-		{"skip", "keep the respondent as it is"}, {"update", "update its attributes, if it was not contacted yet"},
+	return nil, []fileField{{Name: "duplicates", Label: f.T("Numbers that the survey has already"), Value: f.duplicates, Choices: []option{
+		{"skip", f.T("keep the respondent as it is")}, {"update", f.T("update its attributes, if it was not contacted yet")},
 	}}}, nil
 }
 
@@ -127,10 +131,10 @@ func (f *respondentFile) send(post fileRequest, _ []column, rows []*fileRow) err
 	return nil
 }
 
-func (f *respondentFile) outcome() (figures []fileFigure, text string) {
-	text = display.Plural(int64(f.added), "respondent was added", "respondents were added")
+func (f *respondentFile) outcome(l *locale.Locale) (figures []fileFigure, text string) {
+	text = l.T("%d respondents were added.", f.added)
 	if f.updated > 0 {
-		text += ", " + display.Plural(int64(f.updated), "was updated", "were updated")
+		text = l.T("%d respondents were added, %s.", f.added, l.T("%d were updated", f.updated))
 	}
-	return []fileFigure{{"added", "Added", f.added}, {"updated", "Updated", f.updated}, {"unchanged", "Already there", f.unchanged}}, text + "."
+	return []fileFigure{{"added", l.T("Added"), f.added}, {"updated", l.T("Updated"), f.updated}, {"unchanged", l.T("Already there"), f.unchanged}}, text
 }

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"cmp"
-	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -13,6 +12,7 @@ import (
 	"weir/surveys"
 	"weir/surveys/calendar"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 	surveyapi "weir/web/surveys"
 )
 
@@ -68,13 +68,13 @@ type planDay struct {
 }
 
 // Share returns which share of the room is taken.
-func (d planDay) Share() string { return display.Percent(float64(d.Load), float64(d.Room)) }
+func (d planDay) Share() string { return locale.Percent(float64(d.Load), float64(d.Room)) }
 
 // Over reports whether more is expected than the channel can do within the windows.
 func (d planDay) Over() bool { return d.Room > 0 && float64(d.Load) > 1.005*float64(d.Room) }
 
 // Day formats the date.
-func (d planDay) Day() string { return d.Date.Format("Mon 2 Jan") }
+func (d planDay) Day(l *locale.Locale) string { return l.Day(d.Date) }
 
 // plannedSurvey is what the calendar knows of a survey.
 type plannedSurvey struct {
@@ -84,7 +84,7 @@ type plannedSurvey struct {
 
 func loadSurveyCalendar(v *visit) (*content, error) {
 	plan, err := v.d.planCache.get(v.rights(), func() (*surveyPlan, error) { return readPlan(v.caller, time.Now().UTC()) })
-	return &content{title: "Calendar of surveys", crumbs: []crumb{{Text: "Surveys", Link: "/surveys"}, {Text: "Calendar"}}, data: plan}, err
+	return &content{title: v.T("Calendar of surveys"), crumbs: []crumb{{Text: v.T("Surveys"), Link: "/surveys"}, {Text: v.T("Calendar")}}, data: plan}, err
 }
 
 func readPlan(c *caller, now time.Time) (*surveyPlan, error) {
@@ -111,7 +111,7 @@ func readPlan(c *caller, now time.Time) (*surveyPlan, error) {
 			known = append(known, p)
 		}
 	}
-	plan.arrange(known, capacity, now)
+	plan.arrange(c.Locale, known, capacity, now)
 	return plan, nil
 }
 
@@ -159,7 +159,7 @@ func readPlanned(c *caller, now time.Time) (list []surveyapi.SurveySummary, more
 }
 
 // arrange lays the surveys out over their channels.
-func (p *surveyPlan) arrange(list []plannedSurvey, capacity map[string]int, now time.Time) {
+func (p *surveyPlan) arrange(l *locale.Locale, list []plannedSurvey, capacity map[string]int, now time.Time) {
 	first, last := planDays(now)
 	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
 		p.Days = append(p.Days, day)
@@ -192,9 +192,9 @@ func (p *surveyPlan) arrange(list []plannedSurvey, capacity map[string]int, now 
 				r.Table = append(r.Table, d)
 			}
 		}
-		p.draw(r, now)
+		p.draw(l, r, now)
 	}
-	p.Heading = p.heading(now)
+	p.Heading = p.heading(l, now)
 }
 
 func channelsOf(c *surveyapi.CourseView) (list []string) {
@@ -285,9 +285,9 @@ func (r *planRow) day(i int, date, now time.Time) planDay {
 // place returns where an instant is, in days from the first.
 func (p *surveyPlan) place(at time.Time) float64 { return at.Sub(p.Days[0]).Hours() / 24 }
 
-func (p *surveyPlan) draw(r *planRow, now time.Time) {
+func (p *surveyPlan) draw(l *locale.Locale, r *planRow, now time.Time) {
 	for _, s := range r.Surveys {
-		plan := display.Plan{Title: s.Survey + " on " + r.Channel, Days: len(p.Days), Now: p.place(now), Class: stateClass(s.State)}
+		plan := display.Plan{Title: l.T("%[1]s on %[2]s", s.Survey, r.Channel), Days: len(p.Days), Now: p.place(now), Class: stateClass(s.State)}
 		for _, cell := range s.Days {
 			bar := display.PlanBar{Share: r.share(&cell, now)}
 			for _, w := range cell.Windows {
@@ -295,14 +295,14 @@ func (p *surveyPlan) draw(r *planRow, now time.Time) {
 				plan.Bars = append(plan.Bars, bar)
 			}
 		}
-		s.Bar = plan.SVG()
+		s.Bar = plan.SVG(l)
 	}
-	marks := display.Plan{Title: "More than " + r.Channel + " can do", Days: len(p.Days), Now: p.place(now)}
+	marks := display.Plan{Title: l.T("More than %s can do", r.Channel), Days: len(p.Days), Now: p.place(now)}
 	for _, d := range r.Over {
 		marks.Marked = append(marks.Marked, int(p.place(d.Date)))
 	}
 	if len(r.Over) > 0 {
-		r.Marks = marks.SVG()
+		r.Marks = marks.SVG(l)
 	}
 }
 
@@ -331,12 +331,12 @@ func stateClass(s surveys.State) string {
 	}
 }
 
-func (p *surveyPlan) heading(now time.Time) template.HTML {
-	plan := display.Plan{Title: fmt.Sprintf("Days from %s to %s", p.Days[0].Format("2 Jan"), p.Days[len(p.Days)-1].Format("2 Jan")), Days: len(p.Days), Now: p.place(now)}
+func (p *surveyPlan) heading(l *locale.Locale, now time.Time) template.HTML {
+	plan := display.Plan{Title: l.T("Days from %[1]s to %[2]s", monthDay(l, p.Days[0]), monthDay(l, p.Days[len(p.Days)-1])), Days: len(p.Days), Now: p.place(now)}
 	for i, day := range p.Days {
 		if day.Weekday() == time.Monday {
-			plan.Labels = append(plan.Labels, display.PlanLabel{Day: i, Text: day.Format("2 Jan")})
+			plan.Labels = append(plan.Labels, display.PlanLabel{Day: i, Text: monthDay(l, day)})
 		}
 	}
-	return plan.SVG()
+	return plan.SVG(l)
 }

@@ -9,7 +9,6 @@ import (
 
 	"weir/operators"
 	"weir/surveys"
-	"weir/web/dashboard/display"
 	surveyapi "weir/web/surveys"
 )
 
@@ -62,7 +61,7 @@ func loadRespondents(v *visit) (*content, error) {
 		return nil, err
 	}
 	l.Respondents, l.Pager = page.Respondents, v.more(page.NextCursor)
-	return &content{title: "Respondents of " + name, crumbs: surveyCrumbs(name, crumb{Text: "Respondents"}), data: l}, nil
+	return &content{title: v.T("Respondents of %s", name), crumbs: surveyCrumbs(v.Locale, name, crumb{Text: v.T("Respondents")}), data: l}, nil
 }
 
 // respondentData is the data of a respondent's page.
@@ -132,9 +131,9 @@ func loadRespondent(v *visit) (*content, error) {
 		count int
 	}{{surveys.IVR, a.IVR}, {surveys.SMS, a.SMS}, {surveys.MobileWeb, a.MobileWeb}, {surveys.CATI, a.CATI}} {
 		if m.count > 0 {
-			d.AttemptsByMode = append(d.AttemptsByMode, fact{string(m.mode), display.Number(m.count)})
+			d.AttemptsByMode = append(d.AttemptsByMode, fact{string(m.mode), v.Number(m.count)})
 		}
 	}
-	crumbs := surveyCrumbs(name, crumb{Text: "Respondents", Link: surveyLink(name) + "/respondents"}, crumb{Text: d.ID})
-	return &content{title: "Respondent " + d.ID + " of " + name, crumbs: crumbs, data: d}, nil
+	crumbs := surveyCrumbs(v.Locale, name, crumb{Text: v.T("Respondents"), Link: surveyLink(name) + "/respondents"}, crumb{Text: d.ID})
+	return &content{title: v.T("Respondent %[1]s of %[2]s", d.ID, name), crumbs: crumbs, data: d}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"weir/surveys/calendar"
+	"weir/web/dashboard/locale"
 )
 
 // paintedWeek is a week of hours, from Monday, as the form paints it.
@@ -66,12 +67,12 @@ func readWeek(form url.Values) (week paintedWeek) {
 func cellValue(day string, hour int) string { return fmt.Sprintf("%s-%02d", day, hour) }
 
 // rows returns the week as rows of checkboxes.
-func (w *paintedWeek) rows() (rows []weekRow) {
+func (w *paintedWeek) rows(l *locale.Locale) (rows []weekRow) {
 	for i, day := range weekdays(nil) {
-		row := weekRow{Name: day.Name, Text: day.Text}
+		row := weekRow{Name: day.Name, Text: l.T(day.Text)}
 		for hour, checked := range w[i] {
 			value := cellValue(day.Name, hour)
-			row.Hours = append(row.Hours, weekCell{value, "week-" + value, fmt.Sprintf("%s %02d:00", day.Text, hour), checked})
+			row.Hours = append(row.Hours, weekCell{value, "week-" + value, fmt.Sprintf("%s %02d:00", row.Text, hour), checked})
 		}
 		rows = append(rows, row)
 	}
@@ -96,7 +97,7 @@ func windowsOf(hours [24]bool) (list []calendar.WindowSpec) {
 
 // schedule returns the weekdays and windows of the week. A schedule has the same windows on each of
 // its days; if the week has not, wrong says so. A base that is the same week stays as it is written.
-func (w *paintedWeek) schedule(base *calendar.ScheduleSpec) (days []string, windows []calendar.WindowSpec, wrong string) {
+func (w *paintedWeek) schedule(l *locale.Locale, base *calendar.ScheduleSpec) (days []string, windows []calendar.WindowSpec, wrong string) {
 	if was, whole := weekOf(base); whole && was == *w && len(base.Windows) > 0 && len(base.Weekdays) > 0 {
 		return base.Weekdays, base.Windows, ""
 	}
@@ -109,31 +110,28 @@ func (w *paintedWeek) schedule(base *calendar.ScheduleSpec) (days []string, wind
 		}
 		var texts []string
 		for _, x := range list {
-			texts = append(texts, x.From+" to "+x.To)
+			texts = append(texts, l.T("%[1]s to %[2]s", x.From, x.To))
 		}
-		text := strings.Join(texts, " and ")
+		text := strings.Join(texts, l.T(" and "))
 		if named[text] == nil {
 			byHours = append(byHours, text)
 		}
-		named[text] = append(named[text], day.Text)
+		named[text] = append(named[text], l.T(day.Text))
 		days, windows = append(days, day.Name), list
 	}
 	switch len(byHours) {
 	case 0:
-		return []string{}, []calendar.WindowSpec{}, "Paint at least one hour."
+		return []string{}, []calendar.WindowSpec{}, l.T("Paint at least one hour.")
 	case 1:
 		return days, windows, ""
 	}
 	var parts []string
 	for _, text := range byHours {
-		parts = append(parts, strings.Join(named[text], ", ")+" "+hasOrHave(len(named[text]))+" "+text)
+		if on := strings.Join(named[text], ", "); len(named[text]) == 1 {
+			parts = append(parts, l.T("%[1]s has %[2]s", on, text))
+		} else {
+			parts = append(parts, l.T("%[1]s have %[2]s", on, text))
+		}
 	}
-	return days, []calendar.WindowSpec{}, "A survey has the same hours on each of its days, but " + strings.Join(parts, "; ") + ". Paint the same hours, or make a survey for each."
-}
-
-func hasOrHave(n int) string {
-	if n == 1 {
-		return "has"
-	}
-	return "have"
+	return days, []calendar.WindowSpec{}, l.T("A survey has the same hours on each of its days, but %s. Paint the same hours, or make a survey for each.", strings.Join(parts, "; "))
 }

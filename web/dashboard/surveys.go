@@ -8,6 +8,7 @@ import (
 
 	"weir/surveys"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 	surveyapi "weir/web/surveys"
 )
 
@@ -39,7 +40,7 @@ func loadSurveys(v *visit) (*content, error) {
 	// Statistics are cached for a few seconds, not computed for each browser; the
 	// state is always current.
 	l.Cards, err = cachedCards(v.caller, v.d.surveyCache, page.Surveys)
-	return &content{title: "Surveys", crumbs: []crumb{{Text: "Surveys"}}, data: l}, err
+	return &content{title: v.T("Surveys"), crumbs: []crumb{{Text: v.T("Surveys")}}, data: l}, err
 }
 
 // surveyCard is a survey on the overview.
@@ -107,7 +108,7 @@ func cardsOf(c *caller, list []surveyapi.SurveySummary) ([]surveyCard, error) {
 			return nil, err
 		}
 		if stats != nil {
-			cards[i].fill(stats)
+			cards[i].fill(c.Locale, stats)
 		}
 	}
 	return cards, nil
@@ -115,15 +116,15 @@ func cardsOf(c *caller, list []surveyapi.SurveySummary) ([]surveyCard, error) {
 
 // fill draws a survey's progress: toward its target, or otherwise through its
 // respondents.
-func (c *surveyCard) fill(s *surveyapi.StatsView) {
+func (c *surveyCard) fill(l *locale.Locale, s *surveyapi.StatsView) {
 	c.Stats = s
 	if s.Target > 0 {
-		c.Bar = display.Bar{Title: "Target", Whole: float64(s.Target), Segments: []display.Segment{{Name: "counted", Class: "c3", Value: float64(s.Counted)}}}
+		c.Bar = display.Bar{Title: l.T("Target"), Whole: float64(s.Target), Segments: []display.Segment{{Name: l.T("counted"), Class: "c3", Value: float64(s.Counted)}}}
 	} else {
-		c.Bar = display.Bar{Title: "Respondents", Whole: float64(max(1, s.Respondents)), Segments: []display.Segment{
-			{Name: "completed", Class: "c3", Value: float64(c.Completed())},
-			{Name: "not completed", Class: "c8", Value: float64(c.NotCompleted())},
-			{Name: "active", Class: "c1", Value: float64(s.Statuses[surveys.Active])},
+		c.Bar = display.Bar{Title: l.T("Respondents"), Whole: float64(max(1, s.Respondents)), Segments: []display.Segment{
+			{Name: l.T("completed"), Class: "c3", Value: float64(c.Completed())},
+			{Name: l.T("not completed"), Class: "c8", Value: float64(c.NotCompleted())},
+			{Name: l.T("active"), Class: "c1", Value: float64(s.Statuses[surveys.Active])},
 		}}
 	}
 	for _, q := range s.Quotas {
@@ -163,7 +164,7 @@ func loadSurveyLog(v *visit) (*content, error) {
 		return nil, err
 	}
 	return &content{
-		title: "Log of " + name, crumbs: surveyCrumbs(name, crumb{Text: "Log"}),
+		title: v.T("Log of %s", name), crumbs: surveyCrumbs(v.Locale, name, crumb{Text: v.T("Log")}),
 		data: &surveyLog{name, page.Entries, span, v.more(page.NextCursor)},
 	}, nil
 }

@@ -3,7 +3,19 @@ package dashboard
 import (
 	"html/template"
 	"testing"
+
+	"weir/web/dashboard/locale"
 )
+
+// english returns the language in which most tests read pages.
+func english(t *testing.T) *locale.Locale {
+	t.Helper()
+	set, err := locale.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set.English()
+}
 
 func TestTemplates_OfEveryPageAreValid(t *testing.T) {
 	t.Parallel()
@@ -11,7 +23,7 @@ func TestTemplates_OfEveryPageAreValid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, parse := range d.templates {
+	for name, parse := range d.templates["en"] {
 		var set *template.Template
 		if set, err = parse(); err != nil {
 			t.Errorf("%s: %v", name, err)

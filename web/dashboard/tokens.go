@@ -53,7 +53,7 @@ func tokensPage(v *visit, d *tokensData) (*content, error) {
 	for _, scope := range v.Who.Scopes {
 		d.Scopes = append(d.Scopes, scopeChoice{scope, slices.Contains(v.r.PostForm["scopes"], string(scope))})
 	}
-	return &content{title: "Tokens", crumbs: []crumb{{Text: "Tokens"}}, data: d}, nil
+	return &content{title: v.T("Tokens"), crumbs: []crumb{{Text: v.T("Tokens")}}, data: d}, nil
 }
 
 // createToken creates a token, or shows the form again with every mistake.
@@ -63,7 +63,7 @@ func createToken(v *visit) (*content, error) {
 	if d.Days != "" {
 		days, err := strconv.Atoi(d.Days)
 		if err != nil || days < 1 || days > 3650 {
-			d.Mistakes["days"] = "Must be a number from 1 to 3650, or empty."
+			d.Mistakes["days"] = v.T("Must be a number from 1 to 3650, or empty.")
 			body["name"] = "" // so the API changes nothing and reports the other mistakes
 		} else {
 			body["expires_at"] = time.Now().Add(time.Duration(days) * 24 * time.Hour).UTC().Format(time.RFC3339)
@@ -73,7 +73,7 @@ func createToken(v *visit) (*content, error) {
 	err := v.call(http.MethodPost, "/v1/tokens", body, &made)
 	if err == nil {
 		if v.Who.Open { // it was the first token: this page needs one from now on
-			return &content{title: "Tokens", crumbs: []crumb{{Text: "Tokens"}}, data: &tokensData{Made: &made}}, nil
+			return &content{title: v.T("Tokens"), crumbs: []crumb{{Text: v.T("Tokens")}}, data: &tokensData{Made: &made}}, nil
 		}
 		v.r.PostForm = url.Values{}
 		return tokensPage(v, &tokensData{Made: &made})
@@ -87,7 +87,7 @@ func createToken(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.status, c.flash = status, &flash{Bad: true, Text: "No token was created. Correct the marked fields of the form."}
+	c.status, c.flash = status, &flash{Bad: true, Text: v.T("No token was created. Correct the marked fields of the form.")}
 	return c, nil
 }
 
@@ -114,14 +114,14 @@ func (d *tokensData) place(p *problem) {
 func askRevoke(v *visit) (*question, error) {
 	id := v.r.PathValue("id")
 	return &question{
-		title: "Revoke token " + id, Button: "Revoke", Danger: true, back: tokensPath,
-		crumbs: []crumb{{Text: "Tokens", Link: tokensPath}, {Text: id}, {Text: "Revoke"}},
-		Text:   "This cannot be undone. Requests with the token are refused within seconds, and its sessions end.",
+		title: v.T("Revoke token %s", id), Button: v.T("Revoke"), Danger: true, back: tokensPath,
+		crumbs: []crumb{{Text: v.T("Tokens"), Link: tokensPath}, {Text: id}, {Text: v.T("Revoke")}},
+		Text:   v.T("This cannot be undone. Requests with the token are refused within seconds, and its sessions end."),
 	}, nil
 }
 
 func revokeToken(v *visit) (*done, error) {
 	id := v.r.PathValue("id")
 	err := v.call(http.MethodDelete, apiPath("v1", "tokens", id), nil, nil)
-	return &done{text: "Token " + id + " is revoked.", to: tokensPath}, err
+	return &done{text: v.T("Token %s is revoked.", id), to: tokensPath}, err
 }

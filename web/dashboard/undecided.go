@@ -46,7 +46,7 @@ func loadUndecided(v *visit) (*content, error) {
 		return nil, err
 	}
 	d := &undecidedData{Messages: page.Messages, Waiting: page.Waiting, Clipped: page.Waiting >= maxCountedUndecided, Unread: !v.May(operators.ScopePIIRead), Pager: v.more(page.NextCursor)}
-	return &content{title: "May be an opt-out", crumbs: []crumb{{Text: "People", Link: peoplePath}, {Text: "May be an opt-out"}}, data: d}, nil
+	return &content{title: v.T("May be an opt-out"), crumbs: []crumb{{Text: v.T("People"), Link: peoplePath}, {Text: v.T("May be an opt-out")}}, data: d}, nil
 }
 
 // decideUndecided decides about one message, and returns to the list.
@@ -58,16 +58,16 @@ func decideUndecided(v *visit) (*content, error) {
 	if err != nil && !slices.Contains([]int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}, status) {
 		return nil, err
 	}
-	c := &content{title: "May be an opt-out", to: undecidedPath}
+	c := &content{title: v.T("May be an opt-out"), to: undecidedPath}
 	switch {
 	case err != nil:
-		c.flash = &flash{Bad: true, Text: "Nothing was decided: " + p.Detail + "."}
+		c.flash = &flash{Bad: true, Text: v.T("Nothing was decided: %s.", p.Detail)}
 	case out.State == nil:
-		c.flash = &flash{Text: "The message is dismissed. Nothing is recorded."}
+		c.flash = &flash{Text: v.T("The message is dismissed. Nothing is recorded.")}
 	case out.State.Status == string(people.Refused):
-		c.flash = &flash{Text: "The refusal is recorded with the message as its words. From now on contacts to this person end as suppressed. Only the person can take it back."}
+		c.flash = &flash{Text: v.T("The refusal is recorded with the message as its words. From now on contacts to this person end as suppressed. Only the person can take it back.")}
 	default:
-		c.flash = &flash{Bad: true, Text: "The refusal is kept in the history and changes nothing: the person took it back after this message."}
+		c.flash = &flash{Bad: true, Text: v.T("The refusal is kept in the history and changes nothing: the person took it back after this message.")}
 	}
 	return c, nil
 }

@@ -46,7 +46,7 @@ func readUpload(v *visit, w http.ResponseWriter) (_ *upload, err error) {
 	v.r.Body = io.NopCloser(u.body)
 	parts, err := v.r.MultipartReader()
 	if err != nil {
-		return nil, &problem{Status: http.StatusBadRequest, Detail: "the form is not one with a file"}
+		return nil, &problem{Status: http.StatusBadRequest, Detail: v.T("the form is not one with a file")}
 	}
 	for left := maxFormFields; ; {
 		part, err := parts.NextPart()
@@ -80,7 +80,7 @@ func (u *upload) field(part *multipart.Part, left int) (int, error) {
 		return 0, uploadError(err)
 	}
 	if len(value) > left {
-		return 0, &problem{Status: http.StatusBadRequest, Detail: "the form is larger than 64 KiB, without its file"}
+		return 0, &problem{Status: http.StatusBadRequest, words: "the form is larger than 64 KiB, without its file"}
 	}
 	u.form.Add(part.FormName(), string(value))
 	return left - len(value), nil
@@ -112,7 +112,7 @@ func (p *peeked) empty() bool { return p.none }
 // uploadError returns the error for a form that cannot be read to its end.
 func uploadError(err error) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return &problem{Status: http.StatusRequestEntityTooLarge, Detail: "the file is larger than 256 MiB; divide it, or use the command line"}
+		return &problem{Status: http.StatusRequestEntityTooLarge, words: "the file is larger than 256 MiB; divide it, or use the command line"}
 	}
-	return &problem{Status: http.StatusBadRequest, Detail: "the file did not arrive whole; choose it and send it again"}
+	return &problem{Status: http.StatusBadRequest, words: "the file did not arrive whole; choose it and send it again"}
 }

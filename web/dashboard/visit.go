@@ -9,6 +9,7 @@ import (
 
 	"weir/operators"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 // visit is one request to the dashboard, with a session that the API accepts.
@@ -39,7 +40,8 @@ func (v *visit) Wall() bool { return v.r.URL.Query().Get("wall") == "1" }
 // Version returns the running version.
 func (v *visit) Version() string { return v.d.Version }
 
-func scopeWords(list []operators.Scope) string { return display.Join(list, " or ") }
+// scopeWords names scopes of which one is needed.
+func (c *caller) scopeWords(list []operators.Scope) string { return display.Join(list, c.T(" or ")) }
 
 // apiPath joins the segments of a path, each escaped.
 func apiPath(segments ...string) string {
@@ -76,7 +78,8 @@ const (
 	sessionCookie = "weir_session"
 	flashCookie   = "weir_flash"
 	themeCookie   = "weir_theme"
-	themeLife     = 365 * 24 * time.Hour
+	localeCookie  = "weir_language"
+	choiceLife    = 365 * 24 * time.Hour
 	maxForm       = 64 << 10
 	maxToken      = 512
 )
@@ -104,6 +107,18 @@ func (v *visit) Theme() string {
 		return ""
 	}
 	return themeOf(c.Value)
+}
+
+// Languages lists the languages that the reader can choose.
+func (v *visit) Languages() []*locale.Locale { return v.d.locales.List() }
+
+// localeOf returns the language that a browser's user chose, or else the one that it asks for.
+func (d *Dashboard) localeOf(r *http.Request) *locale.Locale {
+	chosen := ""
+	if c, err := r.Cookie(localeCookie); err == nil {
+		chosen = c.Value
+	}
+	return d.locales.Choose(chosen, r.Header.Get("Accept-Language"))
 }
 
 // Person returns the name of the person who is logged in; empty: a token is.

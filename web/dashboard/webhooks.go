@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"weir/web/api"
-	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 const webhooksPath = "/webhooks"
@@ -26,14 +26,14 @@ func (w webhookCard) Place() string {
 func (w webhookCard) Events() string { return strings.Join(w.Types, ", ") }
 
 // Advice explains why no events are sent, or why they fail.
-func (w webhookCard) Advice() string {
+func (w webhookCard) Advice(l *locale.Locale) string {
 	switch {
 	case w.DisabledReason == "gone":
-		return "Weir disabled it: the receiver answered 410 Gone."
+		return l.T("Weir disabled it: the receiver answered 410 Gone.")
 	case w.DisabledReason == "failing":
-		return "Weir disabled it: it failed for five days. Resume it when the receiver works; abandoned events can be replayed."
+		return l.T("Weir disabled it: it failed for five days. Resume it when the receiver works; abandoned events can be replayed.")
 	case w.FailingSince != nil:
-		return "The latest deliveries failed. Weir retries each event for a day."
+		return l.T("The latest deliveries failed. Weir retries each event for a day.")
 	}
 	return ""
 }
@@ -55,7 +55,7 @@ func loadWebhooks(v *visit) (*content, error) {
 	for _, w := range page.Webhooks {
 		d.List = append(d.List, webhookCard{w})
 	}
-	return &content{title: "Webhooks", crumbs: []crumb{{Text: "Webhooks"}}, data: d}, nil
+	return &content{title: v.T("Webhooks"), crumbs: []crumb{{Text: v.T("Webhooks")}}, data: d}, nil
 }
 
 // webhookData is the data of a webhook's page.
@@ -80,39 +80,48 @@ func loadWebhook(v *visit) (*content, error) {
 		return nil, err
 	}
 	return &content{
-		title: "Webhook " + w.ID, crumbs: []crumb{{Text: "Webhooks", Link: webhooksPath}, {Text: w.ID}},
+		title: v.T("Webhook %s", w.ID), crumbs: []crumb{{Text: v.T("Webhooks"), Link: webhooksPath}, {Text: w.ID}},
 		data: &webhookData{w, page.Deliveries, v.more(page.NextCursor)},
 	}, nil
 }
 
-// askWebhook returns the question about an action on a webhook.
-func askWebhook(about question) func(*visit) (*question, error) {
+// askWebhook returns the question about an action on a webhook. title names the webhook.
+func askWebhook(button, title, text locale.Message) func(*visit) (*question, error) {
 	return func(v *visit) (*question, error) {
 		w, err := readWebhook(v.caller, v.r.PathValue("id"))
 		if err != nil {
 			return nil, err
 		}
-		q := about
-		q.title, q.back = q.Button+" webhook "+w.ID, webhookLink(w.ID)
-		q.Facts = []fact{{"Address", w.Place()}, {"Events", w.Events()}, {"State", w.State}}
-		q.crumbs = []crumb{{Text: "Webhooks", Link: webhooksPath}, {Text: w.ID, Link: q.back}, {Text: q.Button}}
-		return &q, nil
+		return &question{
+			title: v.T(title, w.ID), Text: v.T(text), Button: v.T(button), back: webhookLink(w.ID),
+			Facts:  []fact{{v.T("Address"), w.Place()}, {v.T("Events"), w.Events()}, {v.T("State"), v.Word(w.State)}},
+			crumbs: []crumb{{Text: v.T("Webhooks"), Link: webhooksPath}, {Text: w.ID, Link: webhookLink(w.ID)}, {Text: v.T(button)}},
+		}, nil
 	}
+}
+
+// askDeleteWebhook asks whether to delete a webhook.
+func askDeleteWebhook(v *visit) (*question, error) {
+	q, err := askWebhook("Delete", "Delete webhook %s", "This cannot be undone. Events that it has not got yet are not sent.")(v)
+	if err == nil {
+		q.Danger = true
+	}
+	return q, err
 }
 
 // askReplay asks about one event, or about all that were given up.
 func askReplay(v *visit) (*question, error) {
-	q, err := askWebhook(question{Button: "Replay", Text: "The events are sent again, with the ids that they had. An event that is older than a day is tried once."})(v)
+	q, err := askWebhook("Replay", "Replay webhook %s", "The events are sent again, with the ids that they had. An event that is older than a day is tried once.")(v)
 	if err != nil {
 		return nil, err
 	}
 	if event := v.r.URL.Query().Get("event"); event != "" {
-		q.Facts = append(q.Facts, fact{"Event", event})
+		q.Facts = append(q.Facts, fact{v.T("Event"), event})
 		return q, nil
 	}
 	q.Fields = []field{{
-		Name: "since", Label: "Events abandoned since, UTC", Type: "datetime-local", Required: true, Value: v.Now().Add(-24 * time.Hour).UTC().Format("2006-01-02T15:04"),
-		Help: "Events that wait for a retry are tried at once.",
+		Name: "since", Label: v.T("Events abandoned since, UTC"), Type: "datetime-local", Required: true, Value: v.Now().Add(-24 * time.Hour).UTC().Format("2006-01-02T15:04"),
+		Help: v.T("Events that wait for a retry are tried at once."),
 	}}
 	return q, nil
 }
@@ -132,22 +141,23 @@ func replayWebhook(v *visit) (*done, error) {
 	if err := v.call(http.MethodPost, apiPath("v1", "webhooks", id, "replay"), body, &out); err != nil {
 		return nil, err
 	}
-	text := display.Plural(int64(out.Replayed), "event is", "events are") + " sent again."
+	text := v.T("%d events are sent again.", out.Replayed)
 	// A page has to be answered soon, so that the rest is left to another request.
 	if out.More {
-		text += " There are more: repeat the action."
+		text += " " + v.T("There are more: repeat the action.")
 	}
 	return &done{text: text, to: webhookLink(id)}, nil
 }
 
 func enableWebhook(enabled bool) func(*visit) (*done, error) {
 	return func(v *visit) (*done, error) {
-		id, word := v.r.PathValue("id"), "is paused"
+		id := v.r.PathValue("id")
+		text := v.T("Webhook %s is paused.", id)
 		if enabled {
-			word = "is resumed"
+			text = v.T("Webhook %s is resumed.", id)
 		}
 		err := v.call(http.MethodPatch, apiPath("v1", "webhooks", id), map[string]any{"enabled": enabled}, nil)
-		return &done{text: "Webhook " + id + " " + word + ".", to: webhookLink(id)}, err
+		return &done{text: text, to: webhookLink(id)}, err
 	}
 }
 
@@ -158,17 +168,17 @@ func testWebhook(v *visit) (*done, error) {
 		return nil, err
 	}
 	if d.Result == "delivered" {
-		return &done{text: "The test event was delivered.", to: webhookLink(id)}, nil
+		return &done{text: v.T("The test event was delivered."), to: webhookLink(id)}, nil
 	}
-	text := display.Words(d.Error)
+	text := v.Word(d.Error)
 	if d.Error == "status" {
 		text = fmt.Sprintf("HTTP %d", d.Status)
 	}
-	return &done{text: "The test event was not delivered: " + text + ".", bad: true, to: webhookLink(id)}, nil
+	return &done{text: v.T("The test event was not delivered: %s.", text), bad: true, to: webhookLink(id)}, nil
 }
 
 func deleteWebhook(v *visit) (*done, error) {
 	id := v.r.PathValue("id")
 	err := v.call(http.MethodDelete, apiPath("v1", "webhooks", id), nil, nil)
-	return &done{text: "Webhook " + id + " is deleted.", to: webhooksPath}, err
+	return &done{text: v.T("Webhook %s is deleted.", id), to: webhooksPath}, err
 }

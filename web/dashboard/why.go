@@ -7,12 +7,13 @@ import (
 
 	"weir/operators"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 // whyView is why something waits, as a page shows it.
 type whyView struct {
-	Head  string
-	Alarm bool // red
+	Head  locale.Message // see apiWords
+	Alarm bool           // red
 	Text  string
 }
 
@@ -22,9 +23,8 @@ func whyOf(code operators.WhyCode, text string, idle, now time.Time) *whyView {
 	if text == "" {
 		return nil
 	}
-	w := &whyView{Text: text}
-	w.Head, w.Alarm = code.Headline(idle, now)
-	return w
+	head, alarm := code.Headline(idle, now)
+	return &whyView{locale.Message(head), alarm, text}
 }
 
 // sentence escapes a sentence and marks its instants up, so that they are shown in
@@ -35,7 +35,7 @@ func sentence(limit int, text string) template.HTML {
 		if c.At.IsZero() {
 			template.HTMLEscape(&b, []byte(c.Text))
 		} else {
-			b.WriteString(string(display.Instant(c.At)))
+			b.WriteString(string(locale.Instant(c.At)))
 		}
 	}
 	return template.HTML(b.String()) //nolint:gosec // escaped above

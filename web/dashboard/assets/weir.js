@@ -55,7 +55,7 @@
 
   var other = document.getElementById("zone");
   if (other && local !== "UTC") {
-    other.textContent = "Times in " + (zone === "UTC" ? local : "UTC");
+    other.textContent = other.dataset.words + " " + (zone === "UTC" ? local : "UTC");
     other.hidden = false;
     other.addEventListener("click", function () {
       try { localStorage.setItem("weir-zone", zone === "UTC" ? "local" : "UTC"); } catch (e) { return; }
@@ -237,7 +237,7 @@
   function playing() { return audio !== null && audio.state === "running"; }
 
   function labelSound() {
-    sound.textContent = "Sound for offers: " + (playing() ? "on" : "off");
+    sound.textContent = playing() ? sound.dataset.on : sound.dataset.off;
     sound.setAttribute("aria-pressed", String(playing()));
   }
 
@@ -346,7 +346,7 @@
     source.addEventListener("part", function (e) {
       var cut = e.data.indexOf("\n");
       replace(cut < 0 ? e.data : e.data.slice(0, cut), cut < 0 ? "" : e.data.slice(cut + 1));
-      report("live", "live");
+      report(status && status.dataset.live, "live");
     });
     source.addEventListener("trouble", function (e) { report(e.data, "trouble"); });
     source.addEventListener("end", function () {
@@ -354,7 +354,7 @@
       window.location.reload();
     });
     source.onerror = function () {
-      report("no connection", "trouble");
+      report(status && status.dataset.broken, "trouble");
       if (source && source.readyState === EventSource.CLOSED) { // refused: the browser does not retry
         stop();
         again = setTimeout(listen, 10000);
@@ -371,7 +371,7 @@
     if (resting()) {
       stop();
       clearTimeout(again);
-      report("paused", "paused");
+      report(status && status.dataset.paused, "paused");
     } else {
       listen();
     }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"weir/web/dashboard/locale"
 )
 
 // Pictures are SVG sized by attributes, for any width, because inline styles are
@@ -30,14 +32,14 @@ type Bar struct {
 const barWidth, barHeight = 1000.0, 40.0
 
 // SVG draws a bar that fills the width of its container.
-func (b Bar) SVG() template.HTML {
+func (b Bar) SVG(l *locale.Locale) template.HTML {
 	sum := 0.0
 	for _, s := range b.Segments {
 		sum += max(0, s.Value)
 	}
 	whole := max(b.Whole, sum)
 	var out svg
-	out.open("bar", barWidth, barHeight, b.describe(), true)
+	out.open("bar", barWidth, barHeight, b.describe(l), true)
 	out.rect("track", 0, barWidth)
 	x := 0.0
 	for _, s := range b.Segments {
@@ -51,14 +53,14 @@ func (b Bar) SVG() template.HTML {
 	return out.close()
 }
 
-func (b Bar) describe() string {
+func (b Bar) describe(l *locale.Locale) string {
 	var parts []string
 	for _, s := range b.Segments {
-		parts = append(parts, Number(s.Value)+" "+s.Name)
+		parts = append(parts, l.Number(s.Value)+" "+s.Name)
 	}
-	text := b.Title + ": " + strings.Join(parts, ", ")
+	text := l.T("%[1]s: %[2]s", b.Title, strings.Join(parts, ", "))
 	if b.Whole > 0 {
-		text += " of " + Number(b.Whole)
+		text = l.T("%[1]s of %[2]s", text, l.Number(b.Whole))
 	}
 	return text
 }
@@ -97,7 +99,7 @@ type Row struct {
 
 // Rows draws a bar for each value. whole is the value of a full bar; 0: the
 // greatest value.
-func Rows(whole float64, rows []Row) []Row {
+func Rows(l *locale.Locale, whole float64, rows []Row) []Row {
 	full, all := whole, whole
 	if whole == 0 {
 		for _, r := range rows {
@@ -106,8 +108,8 @@ func Rows(whole float64, rows []Row) []Row {
 	}
 	for i := range rows {
 		r := &rows[i]
-		r.Bar = Bar{Title: r.Name, Whole: max(1, full), Segments: []Segment{{Name: r.Name, Class: r.Class, Value: r.Value}}}.SVG()
-		r.Share = Percent(r.Value, all)
+		r.Bar = Bar{Title: r.Name, Whole: max(1, full), Segments: []Segment{{Name: r.Name, Class: r.Class, Value: r.Value}}}.SVG(l)
+		r.Share = locale.Percent(r.Value, all)
 	}
 	return rows
 }

@@ -1,12 +1,13 @@
 package display
 
 import (
-	"fmt"
 	"html/template"
 	"math"
 	"slices"
 	"strings"
 	"time"
+
+	"weir/web/dashboard/locale"
 )
 
 // Series is one line of a chart.
@@ -125,14 +126,14 @@ func roundUp(x float64) float64 {
 }
 
 // SVG draws the chart with axes.
-func (c Chart) SVG() template.HTML {
+func (c Chart) SVG(l *locale.Locale) template.HTML {
 	var b svg
-	b.open("chart", chartWidth, chartHeight, c.describe(), false)
+	b.open("chart", chartWidth, chartHeight, c.describe(l), false)
 	top, n := c.maxValue(), c.length()
 	for i := range yTicks + 1 {
 		y := chartBaseline - chartInnerHeight*float64(i)/yTicks
 		b.line("grid", chartLeft, y, chartWidth, y)
-		b.text("y", chartLeft-6, y+4, Number(top*float64(i)/yTicks))
+		b.text("y", chartLeft-6, y+4, l.Number(top*float64(i)/yTicks))
 	}
 	for _, when := range c.ticks() {
 		x := chartLeft + chartInnerWidth*float64(when.Sub(c.Begin))/float64(c.Step)/float64(max(1, n-1))
@@ -143,9 +144,9 @@ func (c Chart) SVG() template.HTML {
 }
 
 // Spark draws the chart small, without axes.
-func (c Chart) Spark() template.HTML {
+func (c Chart) Spark(l *locale.Locale) template.HTML {
 	var b svg
-	b.open("spark", sparkWidth, sparkHeight, c.describe(), true)
+	b.open("spark", sparkWidth, sparkHeight, c.describe(l), true)
 	b.line("grid", 0, sparkHeight-.5, sparkWidth, sparkHeight-.5)
 	c.draw(&b, 0, 2, sparkWidth, sparkHeight-2, c.maxValue())
 	return b.close()
@@ -219,7 +220,7 @@ func (s *Series) draw(b *svg, class string, upper, lower []string) {
 }
 
 // describe describes the chart in words.
-func (c Chart) describe() string {
+func (c Chart) describe(l *locale.Locale) string {
 	var parts []string
 	for _, s := range c.Series {
 		sum, most, last := 0.0, 0.0, 0.0
@@ -227,20 +228,20 @@ func (c Chart) describe() string {
 			sum, most, last = sum+v, max(most, v), v
 		}
 		if s.Kind == Limit {
-			parts = append(parts, fmt.Sprintf("%s %s", s.Name, Number(last)))
+			parts = append(parts, s.Name+" "+l.Number(last))
 			continue
 		}
-		when := "now"
+		form := locale.Message("%[1]s now %[2]s, at most %[3]s")
 		if c.Open {
-			when = "in the current period"
+			form = "%[1]s in the current period %[2]s, at most %[3]s"
 		}
-		parts = append(parts, fmt.Sprintf("%s %s %s, at most %s", s.Name, when, Number(last), Number(most)))
+		parts = append(parts, l.T(form, s.Name, l.Number(last), l.Number(most)))
 	}
 	text := c.Title
 	if c.Unit != "" {
 		text += ", " + c.Unit
 	}
-	return text + ": " + strings.Join(parts, "; ")
+	return l.T("%[1]s: %[2]s", text, strings.Join(parts, "; "))
 }
 
 // TableRow is a row of the table that shows the values of a chart.
@@ -252,7 +253,7 @@ type TableRow struct {
 
 // Table returns the values in rows, newest first. If there are many steps, several
 // share a row: counts are added, levels and limits are shown by their maximum.
-func (c Chart) Table() []TableRow {
+func (c Chart) Table(l *locale.Locale) []TableRow {
 	n := c.length()
 	every := max(1, (n+maxTableRows-1)/maxTableRows)
 	var rows []TableRow
@@ -267,7 +268,7 @@ func (c Chart) Table() []TableRow {
 			if c.Levels || s.Kind == Limit {
 				sum = highest
 			}
-			r.Values = append(r.Values, Number(sum))
+			r.Values = append(r.Values, l.Number(sum))
 		}
 		rows = append(rows, r)
 	}

@@ -1,57 +1,36 @@
-// Package display defines how values appear on pages: texts for times, durations and
-// numbers, and SVG pictures of bars, charts and days. Its functions are pure.
+// Package display defines how values appear on pages: functions of templates, and SVG pictures of bars, charts and days. Its
+// functions are pure; words and numbers are those of a [locale.Locale].
 package display
 
 import (
 	"fmt"
 	"html/template"
-	"math"
-	"reflect"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize"
+	"weir/web/dashboard/locale"
 )
 
-// Functions returns the functions that templates can call.
-func Functions() template.FuncMap {
+// Functions returns the functions that templates can call, in a language. t and markup return a
+// message, as the methods of a Locale do; locale is the language itself, which pictures take.
+func Functions(l *locale.Locale) template.FuncMap {
 	return template.FuncMap{
-		"instant":  Instant,
-		"ago":      Ago,
-		"since":    Since,
-		"span":     Span,
-		"number":   Number,
-		"percent":  Percent,
-		"words":    Words,
+		"locale":   func() *locale.Locale { return l },
+		"t":        l.T,
+		"markup":   l.HTML,
+		"instant":  locale.Instant,
+		"ago":      l.Ago,
+		"since":    locale.Since,
+		"span":     l.Span,
+		"number":   l.Number,
+		"percent":  locale.Percent,
+		"words":    func(v any) string { return l.Word(fmt.Sprint(v)) },
 		"dict":     dict,
 		"minus":    func(a, b int) int { return a - b },
 		"truncate": Truncate,
 		"value":    value,
-		"minutes":  func(n int) string { return Span(time.Duration(n) * time.Minute) },
+		"minutes":  func(n int) string { return l.Span(time.Duration(n) * time.Minute) },
 	}
-}
-
-// timeOf returns an instant that may be absent.
-func timeOf(v any) time.Time {
-	switch t := v.(type) {
-	case time.Time:
-		return t
-	case *time.Time:
-		if t != nil {
-			return *t
-		}
-	}
-	return time.Time{}
-}
-
-// Instant formats an instant in UTC.
-func Instant(v any) template.HTML {
-	t := timeOf(v).UTC()
-	if t.IsZero() {
-		return `<span class="quiet">–</span>`
-	}
-	return template.HTML(`<time datetime="` + t.Format(time.RFC3339) + `">` + t.Format("2006-01-02 15:04:05") + ` UTC</time>`) //nolint:gosec // digits only
 }
 
 // maxValueText is the maximum length of a text in a list of facts.
@@ -61,90 +40,12 @@ const maxValueText = 500
 func value(v any) any {
 	switch x := v.(type) {
 	case time.Time, *time.Time:
-		return Instant(v)
+		return locale.Instant(v)
 	case string:
 		return Truncate(maxValueText, x)
 	}
 	return v
 }
-
-// Ago formats how long ago an instant was, or how far in the future it is, with the
-// instant itself as the title.
-func Ago(now time.Time, v any) template.HTML {
-	t := timeOf(v).UTC()
-	if t.IsZero() {
-		return `<span class="quiet">–</span>`
-	}
-	text := Span(now.Sub(t).Abs())
-	switch d := now.Sub(t); {
-	case d.Abs() < 5*time.Second:
-		text = "now"
-	case d < 0:
-		text = "in " + text
-	default:
-		text += " ago"
-	}
-	return template.HTML(`<time datetime="` + t.Format(time.RFC3339) + `" title="` + t.Format("2006-01-02 15:04:05.000") + ` UTC">` + text + `</time>`) //nolint:gosec // digits and our own words
-}
-
-// Since returns how long ago an instant was; 0 if it is absent or in the future.
-func Since(now time.Time, v any) time.Duration {
-	t := timeOf(v)
-	if t.IsZero() {
-		return 0
-	}
-	return max(0, now.Sub(t))
-}
-
-// Span formats a duration in one or two units. Durations below a minute are rounded
-// down to five seconds, so that not every update changes the page.
-func Span(d time.Duration) string {
-	switch d = max(0, d); {
-	case d < time.Minute:
-		return strconv.Itoa(int(d.Seconds())/5*5) + " s"
-	case d < time.Hour:
-		return strconv.Itoa(int(d.Minutes())) + " min"
-	case d < 24*time.Hour:
-		return twoUnits(int(d.Hours()), "h", int(d.Minutes())%60, "min")
-	default:
-		return twoUnits(int(d.Hours())/24, "d", int(d.Hours())%24, "h")
-	}
-}
-
-func twoUnits(a int, unit string, b int, smaller string) string {
-	if b == 0 {
-		return strconv.Itoa(a) + " " + unit
-	}
-	return fmt.Sprintf("%d %s %d %s", a, unit, b, smaller)
-}
-
-// Number formats a number of any type with commas between thousands, as the command
-// line does.
-func Number(v any) string {
-	x := reflect.ValueOf(v)
-	switch {
-	case x.CanInt():
-		return humanize.Comma(x.Int())
-	case x.CanFloat():
-		f := x.Float()
-		if math.Abs(f) < 100 && f != math.Trunc(f) {
-			return strconv.FormatFloat(f, 'f', 1, 64)
-		}
-		return humanize.Comma(int64(math.Round(f)))
-	}
-	return fmt.Sprint(v)
-}
-
-// Percent formats a share of a whole.
-func Percent(part, whole float64) string {
-	if whole == 0 {
-		return "–"
-	}
-	return strconv.FormatFloat(100*part/whole, 'f', 0, 64) + " %"
-}
-
-// Words turns a name of the API into words.
-func Words(v any) string { return strings.ReplaceAll(fmt.Sprint(v), "_", " ") }
 
 // Join joins names of the API.
 func Join[T ~string](names []T, separator string) string {
@@ -190,14 +91,6 @@ func SettingText(v any) string {
 		return strings.Join(texts, ", ")
 	}
 	return fmt.Sprint(v)
-}
-
-// Plural formats a count with its noun.
-func Plural(n int64, one, many string) string {
-	if n == 1 {
-		return strconv.FormatInt(n, 10) + " " + one
-	}
-	return humanize.Comma(n) + " " + many
 }
 
 // CamelWords splits a name such as longestIdle into words.

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"weir/web/dashboard/locale"
 )
 
 // Heat is a map of values by row and hour: the greater a value, the stronger its color.
@@ -47,11 +49,11 @@ func (h Heat) most() (row, hour int, most float64) {
 }
 
 // Text formats a value of the map.
-func (h Heat) Text(v float64) string {
+func (h Heat) Text(l *locale.Locale, v float64) string {
 	if h.Percent {
-		return Percent(v, 1)
+		return locale.Percent(v, 1)
 	}
-	return Number(v)
+	return l.Number(v)
 }
 
 // Hours returns the names of the columns.
@@ -64,10 +66,10 @@ func (h Heat) Hours() []string {
 }
 
 // Legend returns what each color stands for, from the weakest.
-func (h Heat) Legend() (list []Row) {
+func (h Heat) Legend(l *locale.Locale) (list []Row) {
 	full := h.full()
 	for level := 1; level <= heatLevels; level++ {
-		list = append(list, Row{Class: heatClass(level), Name: "up to " + h.Text(full*float64(level)/heatLevels)})
+		list = append(list, Row{Class: heatClass(level), Name: l.T("up to %s", h.Text(l, full*float64(level)/heatLevels))})
 	}
 	return list
 }
@@ -83,9 +85,9 @@ func (h Heat) full() float64 {
 func heatClass(level int) string { return fmt.Sprintf("heat%d", level) }
 
 // SVG draws the map.
-func (h Heat) SVG() template.HTML {
+func (h Heat) SVG(l *locale.Locale) template.HTML {
 	var b svg
-	b.open("chart heat", heatLeft+heatHours*heatCell, heatTop+float64(len(h.Rows))*heatCell, h.describe(), false)
+	b.open("chart heat", heatLeft+heatHours*heatCell, heatTop+float64(len(h.Rows))*heatCell, h.describe(l), false)
 	for k := 0; k < heatHours; k += heatLabels {
 		b.text("x", heatLeft+(float64(k)+.5)*heatCell, heatTop-5, fmt.Sprintf("%02d", k))
 	}
@@ -101,16 +103,16 @@ func (h Heat) SVG() template.HTML {
 	return b.close()
 }
 
-func (h Heat) describe() string {
+func (h Heat) describe(l *locale.Locale) string {
 	text := h.Title
 	if h.Unit != "" {
 		text += ", " + h.Unit
 	}
 	row, hour, most := h.most()
 	if most == 0 {
-		return text + ": none"
+		return l.T("%s: none", text)
 	}
-	return fmt.Sprintf("%s: at most %s, %s at %02d:00", text, h.Text(most), h.Rows[row].Name, hour)
+	return l.T("%[1]s: at most %[2]s, %[3]s at %[4]s:00", text, h.Text(l, most), h.Rows[row].Name, fmt.Sprintf("%02d", hour))
 }
 
 // DayChart shows values by day as bars, side by side, and a line for what was expected.
@@ -136,18 +138,18 @@ func (c DayChart) Series() []Series {
 func (c DayChart) values() Chart { return Chart{Title: c.Title, Unit: c.Unit, Series: c.Series()} }
 
 // SVG draws the chart with axes.
-func (c DayChart) SVG() template.HTML {
+func (c DayChart) SVG(l *locale.Locale) template.HTML {
 	var b svg
 	var sums []string
 	for _, s := range c.Series() {
-		sums = append(sums, s.Name+" "+Number(s.Sum()))
+		sums = append(sums, s.Name+" "+l.Number(s.Sum()))
 	}
-	b.open("chart bydays", chartWidth, chartHeight, c.Title+": in all "+strings.Join(sums, ", "), false)
+	b.open("chart bydays", chartWidth, chartHeight, l.T("%[1]s: in all %[2]s", c.Title, strings.Join(sums, ", ")), false)
 	top, n := c.values().maxValue(), len(c.Days)
 	for i := range yTicks + 1 {
 		y := chartBaseline - chartInnerHeight*float64(i)/yTicks
 		b.line("grid", chartLeft, y, chartWidth, y)
-		b.text("y", chartLeft-6, y+4, Number(top*float64(i)/yTicks))
+		b.text("y", chartLeft-6, y+4, l.Number(top*float64(i)/yTicks))
 	}
 	wide := chartInnerWidth / float64(max(1, n))
 	bar := min(maxBar, wide*.8/float64(max(1, len(c.Bars))))
@@ -181,11 +183,11 @@ type DayRow struct {
 }
 
 // Table returns the values, newest first.
-func (c DayChart) Table() (rows []DayRow) {
+func (c DayChart) Table(l *locale.Locale) (rows []DayRow) {
 	for i, day := range slices.Backward(c.Days) {
 		r := DayRow{Name: day}
 		for _, s := range c.Series() {
-			r.Values = append(r.Values, Number(at(s.Values, i)))
+			r.Values = append(r.Values, l.Number(at(s.Values, i)))
 		}
 		rows = append(rows, r)
 	}

@@ -1,6 +1,10 @@
 package display
 
-import "html/template"
+import (
+	"html/template"
+
+	"weir/web/dashboard/locale"
+)
 
 // Plan draws times over days: a bar for each time at which something may happen, filled as far as
 // it is expected to. Places are in days from the beginning.
@@ -33,9 +37,9 @@ const (
 )
 
 // SVG draws the plan.
-func (p Plan) SVG() template.HTML {
+func (p Plan) SVG(l *locale.Locale) template.HTML {
 	var b svg
-	b.open("plan", planDay*float64(p.Days), planHeight, p.describe(), false)
+	b.open("plan", planDay*float64(p.Days), planHeight, p.describe(l), false)
 	for i := 0; i <= p.Days; i += 7 {
 		b.line("grid", planDay*float64(i), 0, planDay*float64(i), planHeight)
 	}
@@ -57,12 +61,12 @@ func (p Plan) SVG() template.HTML {
 	return b.close()
 }
 
-func (p Plan) describe() string {
+func (p Plan) describe(l *locale.Locale) string {
 	switch {
 	case len(p.Marked) > 0:
-		return p.Title + ": " + Plural(int64(len(p.Marked)), "day", "days")
+		return l.T("%[1]s: %[2]s", p.Title, l.T("%d days", len(p.Marked)))
 	case len(p.Bars) > 0:
-		return p.Title + ": " + Plural(int64(len(p.Bars)), "window", "windows")
+		return l.T("%[1]s: %[2]s", p.Title, l.T("%d windows", len(p.Bars)))
 	default:
 		return p.Title
 	}

@@ -1,0 +1,47 @@
+package locale
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+func english(t *testing.T) *Locale {
+	t.Helper()
+	set, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set.English()
+}
+
+func TestLocale_TimesAndNumbersAreForPeople(t *testing.T) {
+	t.Parallel()
+	l := english(t)
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for d, want := range map[time.Duration]string{
+		0: "now", 3 * time.Second: "now", 17 * time.Second: "15 s ago", 90 * time.Second: "1 min ago", 3 * time.Hour: "3 h ago",
+		26*time.Hour + 5*time.Minute: "1 d 2 h ago", -10 * time.Minute: "in 10 min",
+	} {
+		text := string(l.Ago(now, now.Add(-d)))
+		if inner := regexp.MustCompile(`>([^<]*)<`).FindStringSubmatch(text); inner[1] != want || !strings.Contains(text, " UTC\"") {
+			t.Errorf("%v ago: %s, want %s", d, text, want)
+		}
+	}
+	var never *time.Time
+	if got := string(l.Ago(now, never)); strings.Contains(got, "time") {
+		t.Errorf("never: %s", got)
+	}
+	for want, n := range map[string]any{"0": 0, "999": int64(999), "1,000": 1000, "-12,345,678": -12345678, "1.5": 1.5, "200": 199.7} {
+		if got := l.Number(n); got != want {
+			t.Errorf("%v: %q, want %q", n, got, want)
+		}
+	}
+	if got := Percent(1, 3); got != "33 %" {
+		t.Errorf("a third: %s", got)
+	}
+	if got := Percent(1, 0); got != "–" {
+		t.Errorf("of nothing: %s", got)
+	}
+}
