@@ -131,7 +131,7 @@ func sendTestContact(v *visit) (*content, error) {
 	if err == nil {
 		id := sent.Contacts[0].ID
 		c.to, c.flash = "/contacts/"+url.PathEscape(id), &flash{Text: "The contact is queued. This page shows what becomes of it."}
-		if !v.May(operators.ScopeContactsRead) {
+		if !v.MayChannel(f.Channel, operators.ScopeContactsRead) {
 			c.to, c.flash.Text = channelLink(f.Channel), "The contact "+id+" is queued."
 		}
 		return c, nil

@@ -86,7 +86,7 @@ func (*contactFile) columns() *columnRules {
 }
 
 func (f *contactFile) fields(c *caller) (first, more []fileField, err error) {
-	names, err := channelNames(c, f.channel)
+	names, err := channelNames(c, f.channel, operators.ScopeContactsWrite)
 	if err != nil {
 		return nil, nil, err
 	}

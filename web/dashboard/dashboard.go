@@ -85,4 +85,5 @@ type navItem struct {
 	Current    bool
 	path       string
 	scopes     []operators.Scope
+	whole      bool
 }
