@@ -3362,7 +3362,9 @@ type TokenBody struct {
 	// Name for people, such as the client that uses it; one line without control characters
 	Name string `json:"name"`
 
-	// Scopes scopes of the token, all of which the request's token must have
+	// Scopes scopes of the token, all of which the request's token must have. contacts:read, contacts:write, channels:admin and surveys:admin may be limited to channels and surveys whose names begin with a text, as in contacts:read@north-
+	//
+	// Examples: ["surveys:admin@north-","contacts:read@north-"]
 	Scopes []string `json:"scopes"`
 }
 
@@ -3590,7 +3592,7 @@ type WhoView struct {
 	// Open no token exists: any program on this machine may do everything
 	Open bool `json:"open"`
 
-	// Scopes what the token allows
+	// Scopes what the token allows; one such as contacts:read@north- only for channels and surveys whose names begin with north-
 	Scopes []string `json:"scopes"`
 
 	// Token id of the token; absent: none was needed

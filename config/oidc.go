@@ -117,14 +117,21 @@ func (g *GroupScopes) Decode(text string) error {
 
 func parseScopes(group, text string) ([]operators.Scope, error) {
 	var scopes []operators.Scope
+	var wrong []string
 	for name := range strings.SplitSeq(text, ",") {
-		scope := operators.Scope(strings.TrimSpace(name))
-		if !scope.Known() {
-			return nil, mistake(fmt.Sprintf("the group %q has the unknown scope %q; the scopes are %s", group, scope, strings.Join(scopeNames(operators.Scopes()), ", ")))
-		}
-		if !slices.Contains(scopes, scope) {
+		name = strings.TrimSpace(name)
+		scope, code, detail := operators.ParseScope(name)
+		switch {
+		case code == "unknown":
+			wrong = append(wrong, fmt.Sprintf("the group %q has the unknown scope %q; the scopes are %s", group, name, operators.JoinScopes(operators.Scopes())))
+		case code != "":
+			wrong = append(wrong, fmt.Sprintf("the scope %q of the group %q %s", name, group, detail))
+		case !slices.Contains(scopes, scope):
 			scopes = append(scopes, scope)
 		}
+	}
+	if wrong != nil {
+		return nil, mistake(strings.Join(wrong, "; "))
 	}
 	return scopes, nil
 }

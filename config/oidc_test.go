@@ -74,6 +74,7 @@ func TestOIDC_MistakesAreNamed(t *testing.T) {
 		"admins=channels:amdin":              `the group "admins" has the unknown scope "channels:amdin"; the scopes are contacts:write`,
 		"admins=":                            `the group "admins" has the unknown scope ""`,
 		"=router":                            `"" is no name of a group`,
+		"a=contacts:read@,router@b,x":        `the scope "contacts:read@" of the group "a" must have the beginning of names behind @, such as contacts:read@north-; the scope "router@b" of the group "a" must have no @: router is for the whole installation; only contacts:write, contacts:read, channels:admin, surveys:admin can be limited; the group "a" has the unknown scope "x"`,
 		"a=router;a=pii:read":                `the group "a" is there twice`,
 		strings.Repeat("a", 201) + "=router": "is no name of a group",
 	} {

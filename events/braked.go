@@ -21,10 +21,10 @@ type brakedData struct {
 
 // Braked returns the event of a brake that has acted; kind is channel or survey.
 func Braked(kind, name string, b *weir.Braked) Event {
-	e := Event{Type: ChannelBraked, Source: "channels", Subject: kind + "/" + name, At: b.At}
+	e := Event{Type: ChannelBraked, Source: SourceChannels, Subject: kind + "/" + name, At: b.At}
 	data := brakedData{Channel: name, Braked: *b}
 	if kind == "survey" {
-		e.Type, e.Source = SurveyBraked, "surveys"
+		e.Type, e.Source = SurveyBraked, SourceSurveys
 		data.Channel, data.Survey = "", name
 	}
 	e.Data, _ = json.Marshal(data) // it always encodes

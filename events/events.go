@@ -15,6 +15,12 @@ import (
 	"time"
 )
 
+// Sources of events about channels and surveys.
+const (
+	SourceChannels = "channels"
+	SourceSurveys  = "surveys"
+)
+
 // Event is one published event.
 type Event struct {
 	ID      int64           `json:"id,string"` // assigned by the store

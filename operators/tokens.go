@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Scope is a permission of a token.
+// Scope is a permission of a token. As a token has it, it may be limited to names: see [ParseScope].
 type Scope string
 
 // The scopes. A token has exactly the scopes that it was given.
@@ -34,7 +34,7 @@ func Scopes() []Scope {
 	}
 }
 
-// Known reports whether the scope exists.
+// Known reports whether the scope exists. One with a limit is none of [Scopes].
 func (s Scope) Known() bool { return slices.Contains(Scopes(), s) }
 
 // TokenHash is the stored hash of a token's text. A text of 256 random bits

@@ -3,6 +3,7 @@ package people
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -90,6 +91,11 @@ func Next(now State, known bool, c *Consent) State {
 func OverChannel(name string) string { return channelPurpose + name }
 
 const channelPurpose = "channel:"
+
+// ChannelOf returns the name of the channel of a purpose that [OverChannel] made; ok is false for another one.
+func ChannelOf(purpose string) (name string, ok bool) {
+	return strings.CutPrefix(purpose, channelPurpose)
+}
 
 // Decide reports whether a contact of some purposes, such as its own and [OverChannel], must
 // not be dispatched to an address with these states. Of their states and that of all purposes the one that was said

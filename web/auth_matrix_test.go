@@ -132,6 +132,46 @@ func rights() map[string]string {
 	}
 }
 
+// reaches lists independently, for each pattern that needs a token, what its requests are about: all of Weir, the channel or the
+// survey in the path, channels and surveys that the handler finds, or none.
+func reaches() map[string]string {
+	about := map[string]string{}
+	for kind, patterns := range map[string][]string{
+		"all": {
+			"GET /metrics",
+			"GET /v1/webhooks", "POST /v1/webhooks", "GET /v1/webhooks/{id}", "PATCH /v1/webhooks/{id}", "DELETE /v1/webhooks/{id}", "POST /v1/webhooks/{id}/rotate", "POST /v1/webhooks/{id}/test",
+			"GET /v1/webhooks/{id}/deliveries", "POST /v1/webhooks/{id}/replay",
+			"GET /v1/limits", "GET /v1/limits/{name}", "PUT /v1/limits/{name}", "DELETE /v1/limits/{name}",
+			"PUT /v1/purposes/{name}", "DELETE /v1/purposes/{name}", "GET /v1/consents", "POST /v1/consents:erase", "POST /v1/consents", "GET /v1/consents:undecided", "POST /v1/consents:decide",
+			"GET /v1/audit", "GET /v1/audit.csv", "GET /v1/tokens", "POST /v1/tokens", "DELETE /v1/tokens/{id}", "GET /v1/processes", "DELETE /v1/hold",
+		},
+		"channel": {
+			"GET /v1/channels/{channel}", "PUT /v1/channels/{channel}", "PATCH /v1/channels/{channel}", "DELETE /v1/channels/{channel}", "GET /v1/channels/{channel}/incoming",
+			"GET /v1/channels/{channel}/callback", "GET /v1/channels/{channel}/minutes", "GET /v1/channels/{channel}/hours", "POST /v1/channels/{channel}/contacts",
+			"GET /v1/prices/{channel}", "PUT /v1/prices/{channel}", "DELETE /v1/prices/{channel}",
+		},
+		"survey": {
+			"GET /v1/surveys/{survey}", "GET /v1/surveys/{survey}/stats", "GET /v1/surveys/{survey}/launch-check", "GET /v1/surveys/{survey}/course", "GET /v1/surveys/{survey}/log",
+			"GET /v1/surveys/{survey}/log.csv", "GET /v1/surveys/{survey}/results.csv", "GET /v1/surveys/{survey}/respondents", "GET /v1/surveys/{survey}/respondents/{id}",
+			"PUT /v1/surveys/{survey}", "PATCH /v1/surveys/{survey}", "DELETE /v1/surveys/{survey}", "POST /v1/surveys/{survey}:launch", "POST /v1/surveys/{survey}:pause", "POST /v1/surveys/{survey}:resume",
+			"POST /v1/surveys/{survey}:stop", "POST /v1/surveys/{survey}:lock", "POST /v1/surveys/{survey}:unlock", "POST /v1/surveys/{survey}/respondents", "PATCH /v1/surveys/{survey}/respondents/{id}",
+			"DELETE /v1/surveys/{survey}/respondents/{id}", "POST /v1/surveys/{survey}/respondents/{id}/stop", "POST /v1/surveys/{survey}/respondents/{id}/disposition",
+		},
+		"found": {
+			"GET /v1/channels", "POST /v1/channels:test", "GET /v1/minutes", "GET /v1/prices", "GET /v1/spending", "GET /v1/skipped",
+			"DELETE /v1/contacts/{id}", "GET /v1/contacts", "GET /v1/contacts/{id}", "GET /v1/contacts.csv", "POST /v1/contacts:cancel", "POST /v1/contacts:search", "GET /v1/contacts/{id}/timeline",
+			"POST /v1/consents:search", "POST /v1/people:find",
+			"GET /v1/dead-letters", "GET /v1/dead-letters/groups", "GET /v1/dead-letters.csv", "POST /v1/dead-letters:requeue", "POST /v1/dead-letters:discard", "GET /v1/surveys", "GET /v1/events",
+		},
+		"none": {"GET /v1/channel-types", "GET /v1/purposes", "GET /v1/purposes/{name}", "GET /v1/hold", "GET /v1/whoami"},
+	} {
+		for _, pattern := range patterns {
+			about[pattern] = kind
+		}
+	}
+	return about
+}
+
 // served lists the patterns that a handler serves; the pattern of the survey
 // steps stands for one route per step.
 func served(t *testing.T) []string {
@@ -187,6 +227,9 @@ func newBearers(t *testing.T, now func() time.Time) bearers {
 	for _, scope := range operators.Scopes() {
 		add(string(scope), time.Time{}, scope)
 	}
+	for _, scope := range operators.LimitableScopes() {
+		add(string(scope.Limit("north-")), time.Time{}, scope.Limit("north-"))
+	}
 	add("expired", now().Add(-time.Minute), operators.Scopes()...)
 	revoked := add("revoked", time.Time{}, operators.Scopes()...)
 	if err := store.RevokeToken(t.Context(), revoked.ID, now()); err != nil {
@@ -211,6 +254,9 @@ func TestAuthMatrix_RightsOfEveryRoute(t *testing.T) {
 	r.channel("a", "texts")
 	headers := map[string]string{"none": "", "wrong": "Bearer wrong", "basic": "Basic " + apiCanary, "forged": "Bearer " + b.text["router"] + "x"}
 	for name, text := range b.text {
+		if strings.Contains(name, "@") {
+			continue // see TestAuthMatrix_LimitsOfEveryRoute
+		}
 		headers[name] = "Bearer " + text
 	}
 	paths := strings.NewReplacer("{channel}", "a", "{id}", "1-1", "{survey}", "s", "{secret}", "x", "{path...}", "ping")
@@ -245,6 +291,49 @@ func TestAuthMatrix_RightsOfEveryRoute(t *testing.T) {
 	}
 	if !strings.Contains(r.logs.String(), "token=configured-1") {
 		t.Error("the log does not say who it was")
+	}
+}
+
+// Every route × each scope with a limit: 403 for the whole of Weir, and for channels and surveys with other names.
+func TestAuthMatrix_LimitsOfEveryRoute(t *testing.T) {
+	t.Parallel()
+	clock := &clock{now: start}
+	b := newBearers(t, clock.Now)
+	r := newRig(t, func(o *web.Options) {
+		allParts(t, o)
+		o.Gate, o.Now = b.gate, clock.Now
+	})
+	for _, name := range []string{"north-a", "south-a"} {
+		r.channel(name, "texts")
+	}
+	about := reaches()
+	for pattern, oneOf := range rights() {
+		if (oneOf == "") != (about[pattern] == "") {
+			t.Errorf("%s: about %q, and the scopes %q", pattern, about[pattern], oneOf)
+		}
+		if oneOf == "" {
+			continue
+		}
+		method, path, _ := strings.Cut(pattern, " ")
+		for _, scope := range operators.LimitableScopes() {
+			for _, name := range []string{"north-a", "south-a"} {
+				paths := strings.NewReplacer("{channel}", name, "{id}", "1-1", "{survey}", name, "{name}", name)
+				g := r.as(method, paths.Replace(path), "{", b.text[string(scope.Limit("north-"))])
+				admitted := slices.Contains(strings.Fields(oneOf), string(scope))
+				switch about[pattern] {
+				case "all":
+					admitted = false
+				case "channel", "survey":
+					admitted = admitted && name == "north-a"
+				}
+				if (g.status == http.StatusForbidden) == admitted || g.status == http.StatusUnauthorized {
+					t.Errorf("%s of %s with %s: %d %s", pattern, name, scope.Limit("north-"), g.status, g.body)
+				}
+				if !admitted && slices.Contains(strings.Fields(oneOf), string(scope)) && !strings.Contains(g.body, "north-") {
+					t.Errorf("%s with %s: the error does not name the limit: %s", pattern, scope, g.body)
+				}
+			}
+		}
 	}
 }
 

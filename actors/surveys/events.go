@@ -20,8 +20,8 @@ const (
 
 // Sources of these events.
 const (
-	sourceSurveys  = "surveys"
-	sourceChannels = "channels"
+	sourceSurveys  = events.SourceSurveys
+	sourceChannels = events.SourceChannels
 )
 
 // MessageData is the data of a [MessageEvent]. It contains no phone number.

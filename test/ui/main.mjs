@@ -23,6 +23,7 @@ import { look } from "./checks/look.mjs";
 import { people } from "./checks/people.mjs";
 import { plain } from "./checks/plain.mjs";
 import { prefix } from "./checks/prefix.mjs";
+import { projects } from "./checks/projects.mjs";
 import { purposes } from "./checks/purposes.mjs";
 import { quiet } from "./checks/quiet.mjs";
 import { rights } from "./checks/rights.mjs";
@@ -33,7 +34,7 @@ import { survey } from "./checks/survey.mjs";
 import { surveyforms } from "./checks/surveyforms.mjs";
 import { webhooks } from "./checks/webhooks.mjs";
 
-const parts = { alarm, look, session, languages, rights, channels, setup, contacts, dead, people, purposes, limits, money, brake, budget, webhooks, survey, surveyforms, follow, routing, live, keyboard, plain, audit, prefix, quiet };
+const parts = { alarm, look, session, languages, rights, channels, setup, contacts, dead, people, purposes, limits, money, brake, budget, webhooks, survey, surveyforms, follow, routing, live, keyboard, plain, audit, prefix, projects, quiet };
 
 const limit = 15 * 60_000; // ends a run that hangs
 

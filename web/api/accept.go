@@ -144,7 +144,7 @@ func (r *acceptRoutes) accept(c *route.Call, ch weir.Channel, traced *tracing.Re
 		return route.Reply{}, err
 	}
 	batch := batchReader{
-		now: r.now(), content: t.Content, typeName: t.Name, address: t.CanonicalAddress, region: channels.Region(ch.Settings),
+		request: c, now: r.now(), content: t.Content, typeName: t.Name, address: t.CanonicalAddress, region: channels.Region(ch.Settings),
 		capacity: ch.Capacity, reserve: channels.ReplyReserve(ch.Settings), errors: &c.Errors, zones: r.zones,
 	}
 	if r.people != nil {
@@ -185,6 +185,7 @@ const (
 // but batchReader also reads a body that failed there, as far as possible, so
 // that all errors are reported at once.
 type batchReader struct {
+	request  *route.Call
 	now      time.Time
 	content  channels.Content
 	typeName string
@@ -218,7 +219,7 @@ func (b *batchReader) contact(o map[string]any, i int) weir.Spec {
 	var s weir.Spec
 	s.Key, _ = o["key"].(string)
 	b.to(o, &s, at)
-	s.Survey, _ = o["survey"].(string)
+	b.survey(o, &s, at)
 	s.Priority = weir.Normal
 	word, _ := o["priority"].(string)
 	if i := slices.Index(priorityWords(), word); i >= 0 {
@@ -246,6 +247,14 @@ func (b *batchReader) to(o map[string]any, s *weir.Spec, at string) {
 	var err error
 	if s.To, err = b.address(given, b.region); err != nil {
 		b.errors.Add(at+"/to", "format", "%v", err)
+	}
+}
+
+// survey reads the survey of a contact. Its name decides which budget pays, so the sender's scopes must reach it.
+func (b *batchReader) survey(o map[string]any, s *weir.Spec, at string) {
+	s.Survey, _ = o["survey"].(string)
+	if s.Survey != "" && !b.request.Reaches(operators.Survey(s.Survey)) {
+		b.errors.Add(at+"/survey", "outside", "must begin with %s: the token is limited to such names", b.request.Limits())
 	}
 }
 

@@ -142,7 +142,7 @@ func (r *cancelRoutes) read(c *route.Call) (*cancellation, error) {
 		c.Request.SetPathValue("id", x.refs[0].String())
 	}
 	if name := text("channel"); name != "" {
-		ch, err := r.lookup.named(c, name)
+		ch, err := r.lookup.selected(c, name)
 		if err != nil {
 			return nil, err
 		}
@@ -171,11 +171,12 @@ func refsOf(c *route.Call) []weir.Ref {
 }
 
 // listed cancels the contacts that the body lists. Those that do not exist count as ended: their
-// retention is over.
-func (x *cancellation) listed(ctx context.Context) error {
+// retention is over. So do those that the sender's scopes do not reach.
+func (x *cancellation) listed(c *route.Call) error {
 	var open []weir.Contact
+	known := map[weir.ChannelID]weir.Channel{}
 	for _, ref := range x.refs {
-		contact, _, err := x.one.Contact(ctx, ref)
+		contact, _, err := contactByRef(c, ref, x.one, x.lookup, known)
 		switch {
 		case weir.CodeOf(err) == weir.CodeNotFound, err == nil && contact.State == weir.Done:
 			x.out.Ended++
@@ -188,16 +189,35 @@ func (x *cancellation) listed(ctx context.Context) error {
 	if x.out.More = len(open) > x.limit; x.out.More {
 		open = open[:x.limit]
 	}
-	return x.each(ctx, open)
+	return x.each(c, open)
 }
 
-// filtered counts or cancels the contacts that match the filter, page by page.
-func (x *cancellation) filtered(ctx context.Context) error {
+// filtered counts or cancels the contacts that match the filter.
+func (x *cancellation) filtered(c *route.Call) error {
 	limit, until := int64(x.limit), time.Now().Add(cancelTime)
 	if x.dry {
 		limit, until = maxCounted, time.Now().Add(countTime)
 	}
+	list, err := x.lookup.filtered(c, x.filter.Channel)
+	if err != nil {
+		return err
+	}
+	for _, channel := range list {
+		x.filter.Channel, x.filter.Cursor = channel, ""
+		if err := x.pages(c, limit, until); err != nil || x.out.More {
+			return err
+		}
+	}
+	return nil
+}
+
+// pages counts or cancels the contacts that match the filter, page by page.
+func (x *cancellation) pages(ctx context.Context, limit int64, until time.Time) error {
 	for {
+		if x.out.Matching >= limit || time.Now().After(until) {
+			x.out.More = true
+			return nil
+		}
 		x.filter.Limit = int(min(int64(route.PageRows), limit-x.out.Matching))
 		rows, next, err := x.store.Contacts(ctx, x.filter)
 		if err != nil {
@@ -216,10 +236,6 @@ func (x *cancellation) filtered(ctx context.Context) error {
 			return nil
 		}
 		x.filter.Cursor = next
-		if x.out.Matching >= limit || time.Now().After(until) {
-			x.out.More = true
-			return nil
-		}
 	}
 }
 

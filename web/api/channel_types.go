@@ -125,7 +125,7 @@ func (r *channelRoutes) test(c *route.Call) (route.Reply, error) {
 	ch := weir.Channel{Name: "test", Capacity: r.defaultCapacity, Settings: weir.Settings{}}
 	ch.Type, _ = c.Body["type"].(string)
 	if name, ok := c.Body["channel"].(string); ok && len(c.Errors) == 0 {
-		have, err := r.lookup.named(c, name)
+		have, err := r.lookup.selected(c, name)
 		if err != nil {
 			return route.Reply{}, err
 		}

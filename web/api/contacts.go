@@ -237,11 +237,11 @@ func contactFilters() []httpjson.Parameter {
 }
 
 func (r *contactRoutes) get(c *route.Call) (route.Reply, error) {
-	contact, ended, err := contactOf(c, r.store)
+	known := map[weir.ChannelID]weir.Channel{}
+	contact, ended, err := contactOf(c, r.store, r.lookup, known)
 	if err != nil {
 		return route.Reply{}, err
 	}
-	known := map[weir.ChannelID]weir.Channel{}
 	ch, err := r.lookup.byID(c, contact.Channel, known)
 	if err != nil {
 		return route.Reply{}, err
@@ -303,29 +303,33 @@ type waitExplainer interface {
 func (p *contactPages) page(c *route.Call, f weir.ContactFilter, channel string) (route.Reply, error) {
 	known := map[weir.ChannelID]weir.Channel{}
 	if channel != "" {
-		ch, err := p.lookup.named(c, channel)
+		ch, err := p.lookup.selected(c, channel)
 		if err != nil {
 			return route.Reply{}, err
 		}
 		f.Channel, known[ch.ID] = ch.ID, ch
 	}
-	rows, next, err := p.store.Contacts(c, f)
+	read, next, err := p.store.Contacts(c, f)
 	if err != nil {
 		return route.Reply{}, err
 	}
-	page := ContactList{Contacts: make([]ContactView, 0, len(rows)), NextCursor: next}
-	for i := range rows {
-		ch, err := p.lookup.byID(c, rows[i].Channel, known)
+	page, rows := ContactList{Contacts: make([]ContactView, 0, len(read)), NextCursor: next}, read[:0]
+	for i := range read {
+		ch, err := p.lookup.byID(c, read[i].Channel, known)
 		if err != nil {
 			return route.Reply{}, err
 		}
-		page.Contacts = append(page.Contacts, shownContact(c, &rows[i], ch.Name))
+		if c.Reaches(operators.Channel(ch.Name)) {
+			rows = append(rows, read[i])
+			page.Contacts = append(page.Contacts, shownContact(c, &read[i], ch.Name))
+		}
 	}
 	return route.Reply{Status: http.StatusOK, Body: page}, p.addReasons(c, rows, known, page.Contacts)
 }
 
 func (r *contactRoutes) cancel(c *route.Call) (route.Reply, error) {
-	contact, _, err := contactOf(c, r.store)
+	known := map[weir.ChannelID]weir.Channel{}
+	contact, _, err := contactOf(c, r.store, r.lookup, known)
 	if err != nil {
 		return route.Reply{}, err
 	}
@@ -335,7 +339,7 @@ func (r *contactRoutes) cancel(c *route.Call) (route.Reply, error) {
 	state, err := r.broker.Cancel(c, contact.Ref)
 	if weir.CodeOf(err) == weir.CodeConflict {
 		// It was done meanwhile.
-		if contact, _, err = contactOf(c, r.store); err != nil {
+		if contact, _, err = contactOf(c, r.store, r.lookup, known); err != nil {
 			return route.Reply{}, err
 		}
 		return alreadyDone(&contact)
@@ -480,15 +484,26 @@ func addressesOf(types []channels.Type, given string, regions []string) []string
 	return list
 }
 
-// contactOf finds a contact by the id in a path.
-func contactOf(c *route.Call, store contactReader) (weir.Contact, []weir.Attempt, error) {
+// contactOf finds a contact by the id in a path. One that the sender's scopes do not reach is not found.
+func contactOf(c *route.Call, store contactReader, lookup channelLookup, known map[weir.ChannelID]weir.Channel) (weir.Contact, []weir.Attempt, error) {
 	ref, err := weir.ParseRef(c.Request.PathValue("id"))
 	if err != nil {
 		return weir.Contact{}, nil, weir.Errorf(weir.CodeNotFound, "there is no such contact")
 	}
-	contact, ended, err := store.Contact(c, ref)
-	if weir.CodeOf(err) == weir.CodeNotFound {
-		return weir.Contact{}, nil, weir.Errorf(weir.CodeNotFound, "there is no contact %s", ref)
+	return contactByRef(c, ref, store, lookup, known)
+}
+
+// contactByRef is contactOf for an id that was parsed.
+func contactByRef(c *route.Call, ref weir.Ref, store contactReader, lookup channelLookup, known map[weir.ChannelID]weir.Channel) (weir.Contact, []weir.Attempt, error) {
+	found, err := lookup.reaches(c, ref, known)
+	if err == nil && found {
+		contact, ended, err := store.Contact(c, ref)
+		if weir.CodeOf(err) != weir.CodeNotFound {
+			return contact, ended, err
+		}
 	}
-	return contact, ended, err
+	if err != nil {
+		return weir.Contact{}, nil, err
+	}
+	return weir.Contact{}, nil, weir.Errorf(weir.CodeNotFound, "there is no contact %s", ref)
 }

@@ -1,13 +1,13 @@
 package api
 
 import (
-	"context"
 	"slices"
 	"strconv"
 	"time"
 
 	"weir"
 	"weir/channels"
+	"weir/operators"
 	"weir/people"
 	"weir/web/httpjson"
 	"weir/web/route"
@@ -44,12 +44,9 @@ func NewFinder(o Options, l Links) *Finder {
 }
 
 // AddressOf returns the address of a contact.
-func (f *Finder) AddressOf(ctx context.Context, ref weir.Ref) (string, error) {
-	c, _, err := f.store.Contact(ctx, ref)
-	if weir.CodeOf(err) == weir.CodeNotFound {
-		return "", weir.Errorf(weir.CodeNotFound, "there is no contact %s", ref)
-	}
-	return c.To, err
+func (f *Finder) AddressOf(c *route.Call, ref weir.Ref) (string, error) {
+	contact, _, err := contactByRef(c, ref, f.store, f.lookup, map[weir.ChannelID]weir.Channel{})
+	return contact.To, err
 }
 
 // schemes are what providers write before the number of a sender.
@@ -102,13 +99,15 @@ func (f *Finder) Page(c *route.Call, to []string, before int64, limit int) (Conv
 	if out.Contacts, err = f.contacts(c, found.Contacts[:n], known); err != nil {
 		return Conversation{}, err
 	}
-	out.Messages = make([]ReceivedView, m)
-	for i := range out.Messages {
+	out.Messages = make([]ReceivedView, 0, m)
+	for i := range messages[:m] {
 		ch, err := f.lookup.byID(c, messages[i].Channel, known)
 		if err != nil {
 			return Conversation{}, err
 		}
-		out.Messages[i] = ReceivedView{ch.Name, incomingView(&messages[i].Incoming)}
+		if c.Reaches(operators.Channel(ch.Name)) {
+			out.Messages = append(out.Messages, ReceivedView{ch.Name, incomingView(&messages[i].Incoming)})
+		}
 	}
 	return out, nil
 }
@@ -128,21 +127,27 @@ func merge(contacts []weir.Contact, messages []weir.Received, limit int) (n, m i
 	return n, m, last
 }
 
-// contacts returns the views of contacts, with all attempts.
-func (f *Finder) contacts(c *route.Call, rows []weir.Contact, known map[weir.ChannelID]weir.Channel) ([]ContactView, error) {
-	views := make([]ContactView, len(rows))
-	for i := range rows {
-		ch, err := f.lookup.byID(c, rows[i].Channel, known)
+// contacts returns the views of contacts that the sender's scopes reach, with all attempts.
+func (f *Finder) contacts(c *route.Call, read []weir.Contact, known map[weir.ChannelID]weir.Channel) ([]ContactView, error) {
+	views, rows := make([]ContactView, 0, len(read)), read[:0]
+	for i := range read {
+		ch, err := f.lookup.byID(c, read[i].Channel, known)
 		if err != nil {
 			return nil, err
 		}
+		if c.Reaches(operators.Channel(ch.Name)) {
+			rows = append(rows, read[i])
+		}
+	}
+	for i := range rows {
 		var ended []weir.Attempt
 		if rows[i].Attempt > 1 || rows[i].Attempt == 1 && rows[i].State.Waiting() {
+			var err error
 			if _, ended, err = f.store.Contact(c, rows[i].Ref); err != nil && weir.CodeOf(err) != weir.CodeNotFound {
 				return nil, err
 			}
 		}
-		views[i] = contactView(&rows[i], ch.Name, attemptViews(&rows[i], ended))
+		views = append(views, contactView(&rows[i], known[rows[i].Channel].Name, attemptViews(&rows[i], ended)))
 	}
 	return views, f.pages.addReasons(c, rows, known, views)
 }

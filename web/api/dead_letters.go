@@ -1,9 +1,11 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"weir"
@@ -117,7 +119,7 @@ func (r *deadLetterRoutes) filter(c *route.Call) (operators.DeadLetterFilter, er
 		return f, err
 	}
 	if name := c.Query.Text("channel"); name != "" {
-		ch, err := r.lookup.named(c, name)
+		ch, err := r.lookup.selected(c, name)
 		if err != nil {
 			return f, err
 		}
@@ -143,7 +145,9 @@ func (r *deadLetterRoutes) list(c *route.Call) (route.Reply, error) {
 		if err != nil {
 			return route.Reply{}, err
 		}
-		page.DeadLetters = append(page.DeadLetters, shownDeadLetter(c, d, ch.Name))
+		if c.Reaches(operators.Channel(ch.Name)) {
+			page.DeadLetters = append(page.DeadLetters, shownDeadLetter(c, d, ch.Name))
+		}
 	}
 	return route.Reply{Status: http.StatusOK, Body: page}, nil
 }
@@ -153,7 +157,7 @@ func (r *deadLetterRoutes) group(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	list, err := r.store.DeadGroups(c, f, maxGroups)
+	list, err := r.groups(c, f)
 	if err != nil {
 		return route.Reply{}, err
 	}
@@ -171,6 +175,22 @@ func (r *deadLetterRoutes) group(c *route.Call) (route.Reply, error) {
 	return route.Reply{Status: http.StatusOK, Body: out}, nil
 }
 
+// groups returns the largest groups of the channels that the sender's scopes reach.
+func (r *deadLetterRoutes) groups(c *route.Call, f operators.DeadLetterFilter) (list []operators.DeadLetterGroup, err error) {
+	selected, err := r.lookup.filtered(c, f.Channel)
+	for _, f.Channel = range selected {
+		some, err := r.store.DeadGroups(c, f, maxGroups)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, some...)
+	}
+	if len(selected) > 1 {
+		slices.SortStableFunc(list, func(a, b operators.DeadLetterGroup) int { return cmp.Compare(b.Count, a.Count) })
+	}
+	return list[:min(len(list), maxGroups)], err
+}
+
 // Limits of one request on dead letters.
 const (
 	maxDead  = 10_000
@@ -180,13 +200,15 @@ const (
 
 // bulk is one request to requeue or discard many dead letters.
 type bulk struct {
-	store  operators.DeadLetterStore
-	filter operators.DeadLetterFilter
-	refs   []weir.Ref // if the body lists contacts
-	limit  int
-	dry    bool
-	do     func(ctx context.Context, channel weir.ChannelID, list []weir.ContactID) (done, closed int, err error)
-	out    DeadDone
+	lookup   channelLookup
+	store    operators.DeadLetterStore
+	filter   operators.DeadLetterFilter
+	channels []weir.ChannelID // of the filter; 0: all
+	refs     []weir.Ref       // if the body lists contacts
+	limit    int
+	dry      bool
+	do       func(ctx context.Context, channel weir.ChannelID, list []weir.ContactID) (done, closed int, err error)
+	out      DeadDone
 }
 
 func (r *deadLetterRoutes) requeue(c *route.Call) (route.Reply, error) {
@@ -219,7 +241,7 @@ func (r *deadLetterRoutes) discard(c *route.Call) (route.Reply, error) {
 // readBulk reads a body. It sets the path values from which the audit log takes
 // the subject: the channel, or the contact if the body lists exactly one.
 func (r *deadLetterRoutes) readBulk(c *route.Call) (*bulk, error) {
-	b := &bulk{store: r.store, limit: maxDead}
+	b := &bulk{lookup: r.lookup, store: r.store, limit: maxDead}
 	text := func(name string) string { v, _ := c.Body[name].(string); return v }
 	if n, ok := c.Body["limit"].(float64); ok {
 		b.limit = int(n)
@@ -260,21 +282,24 @@ func (r *deadLetterRoutes) readBulk(c *route.Call) (*bulk, error) {
 		c.Request.SetPathValue("id", b.refs[0].String())
 	}
 	if name := text("channel"); name != "" {
-		ch, err := r.lookup.named(c, name)
+		ch, err := r.lookup.selected(c, name)
 		if err != nil {
 			return nil, err
 		}
 		b.filter.Channel = ch.ID
 		c.Request.SetPathValue("channel", ch.Name)
 	}
-	return b, nil
+	var err error
+	b.channels, err = r.lookup.filtered(c, b.filter.Channel)
+	return b, err
 }
 
 // refuseRespondents rejects listed contacts that belong to respondents.
-func (b *bulk) refuseRespondents(ctx context.Context, contacts contactReader) error {
+func (b *bulk) refuseRespondents(call *route.Call, contacts contactReader) error {
 	out := &weir.Error{Code: weir.CodeConflict, Message: "contacts of respondents are retried by their survey"}
+	known := map[weir.ChannelID]weir.Channel{}
 	for i, ref := range b.refs {
-		c, _, err := contacts.Contact(ctx, ref)
+		c, _, err := contactByRef(call, ref, contacts, b.lookup, known)
 		if weir.CodeOf(err) == weir.CodeNotFound {
 			continue // then it is not a dead letter
 		}
@@ -291,8 +316,27 @@ func (b *bulk) refuseRespondents(ctx context.Context, contacts contactReader) er
 	return nil
 }
 
+// leaveOut leaves out listed contacts that the sender's scopes do not reach, as if they did not exist.
+func (b *bulk) leaveOut(c *route.Call) error {
+	known, kept := map[weir.ChannelID]weir.Channel{}, b.refs[:0]
+	for _, ref := range b.refs {
+		reached, err := b.lookup.reaches(c, ref, known)
+		if err != nil {
+			return err
+		}
+		if reached {
+			kept = append(kept, ref)
+		}
+	}
+	b.refs = kept
+	return nil
+}
+
 func (b *bulk) run(c *route.Call) (route.Reply, error) {
-	var err error
+	err := b.leaveOut(c)
+	if err != nil {
+		return route.Reply{}, err
+	}
 	if b.out.Matching, err = b.count(c); err != nil {
 		return route.Reply{}, err
 	}
@@ -308,11 +352,17 @@ func (b *bulk) run(c *route.Call) (route.Reply, error) {
 	return route.Reply{Status: http.StatusOK, Body: b.out, DryRun: b.dry}, nil
 }
 
-func (b *bulk) count(ctx context.Context) (int64, error) {
+func (b *bulk) count(ctx context.Context) (n int64, err error) {
 	if b.refs == nil {
-		return b.store.CountDead(ctx, b.filter)
+		for _, b.filter.Channel = range b.channels {
+			some, err := b.store.CountDead(ctx, b.filter)
+			if err != nil {
+				return 0, err
+			}
+			n += some
+		}
+		return n, nil
 	}
-	n := int64(0)
 	seen := map[weir.Ref]bool{}
 	for _, ref := range b.refs {
 		after, err := b.store.History(ctx, ref)
@@ -334,25 +384,38 @@ func (b *bulk) walk(ctx context.Context) error {
 	if b.refs != nil {
 		return b.step(ctx, b.refs[:min(len(b.refs), b.limit)])
 	}
-	f, left := b.filter, b.limit
+	left := b.limit
+	for _, channel := range b.channels {
+		var err error
+		if left, err = b.walkChannel(ctx, channel, left, until); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// walkChannel is walk for a channel; 0: all. It returns what is left of the limit.
+func (b *bulk) walkChannel(ctx context.Context, channel weir.ChannelID, left int, until time.Time) (int, error) {
+	f := b.filter
+	f.Channel = channel
 	for left > 0 && time.Now().Before(until) {
 		f.Limit = min(left, deadStep)
 		list, next, err := b.store.DeadLetters(ctx, f)
 		if err != nil {
-			return err
+			return left, err
 		}
 		refs := make([]weir.Ref, len(list))
 		for i := range list {
 			refs[i] = list[i].Contact.Ref
 		}
 		if err := b.step(ctx, refs); err != nil {
-			return err
+			return left, err
 		}
 		if left, f.Cursor = left-len(list), next; next == "" {
-			return nil
+			return left, nil
 		}
 	}
-	return nil
+	return left, nil
 }
 
 // step processes some dead letters, channel by channel.

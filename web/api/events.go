@@ -51,11 +51,45 @@ type EventList struct {
 type eventFilter struct {
 	types           []string
 	subject, source string
+	reader          eventReader
+}
+
+// eventReader is what a sender's scopes let it read.
+type eventReader struct {
+	who         *auth.Principal
+	all, router bool // all events; those of the router
+	some        bool // those of some channels and surveys
+}
+
+func readerOf(who *auth.Principal) eventReader {
+	r := eventReader{who: who, all: who.Has(operators.ScopeContactsRead), router: who.Has(operators.ScopeRouter)}
+	r.some = who.RequireSome([]operators.Scope{operators.ScopeContactsRead}) == nil
+	return r
+}
+
+// reads reports whether an event may be read. One that is about no channel and no survey is for those who may read all.
+func (r *eventReader) reads(e *events.Event) bool {
+	switch {
+	case r.all:
+		return true
+	case e.Source == routerSource:
+		return r.router
+	case !r.some:
+		return false
+	}
+	var about operators.Subject
+	switch names := events.ScopeOf(e); e.Source {
+	case events.SourceContacts, events.SourceChannels:
+		about = operators.Channel(names.Channel)
+	case events.SourceSurveys:
+		about = operators.Survey(names.Survey)
+	}
+	return r.who.May([]operators.Scope{operators.ScopeContactsRead}, about)
 }
 
 func (f *eventFilter) passes(e *events.Event) bool {
 	return (len(f.types) == 0 || slices.ContainsFunc(f.types, func(p string) bool { return events.TypeMatches(p, e.Type) })) &&
-		(f.source == "" || f.source == e.Source) && strings.HasPrefix(e.Subject, f.subject)
+		(f.source == "" || f.source == e.Source) && strings.HasPrefix(e.Subject, f.subject) && f.reader.reads(e)
 }
 
 // asksForContacts reports whether a client asks for events of contacts, and not merely
@@ -169,7 +203,8 @@ const aboutContactEvents = "Events of contacts have the source contacts, and dat
 
 func (r *eventRoutes) get(c *route.Call, w http.ResponseWriter) error {
 	f := &eventFilter{types: c.Query.List("type"), subject: c.Query.Text("subject"), source: c.Query.Text("source")}
-	if !c.Principal.Has(operators.ScopeContactsRead) {
+	f.reader = readerOf(c.Principal)
+	if !f.reader.some {
 		if f.source == "" {
 			f.source = routerSource
 		}

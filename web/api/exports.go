@@ -91,7 +91,7 @@ func (r *exportRoutes) writeContacts(w *route.CSV) error {
 	f.Limit = route.PageRows
 	known := map[weir.ChannelID]weir.Channel{}
 	if name := w.Query.Text("channel"); name != "" {
-		ch, err := r.contacts.lookup.named(w, name)
+		ch, err := r.contacts.lookup.selected(w.Call, name)
 		if err != nil {
 			return err
 		}
@@ -110,8 +110,10 @@ func (r *exportRoutes) writeContacts(w *route.CSV) error {
 			if err != nil {
 				return "", err
 			}
-			v := shownContact(w.Call, &rows[i], ch.Name)
-			w.Row(contactRow(&v))
+			if c := w.Call; c.Reaches(operators.Channel(ch.Name)) {
+				v := shownContact(c, &rows[i], ch.Name)
+				w.Row(contactRow(&v))
+			}
 		}
 		return next, nil
 	})
@@ -142,8 +144,10 @@ func (r *exportRoutes) writeDeadLetters(w *route.CSV) error {
 			if err != nil {
 				return "", err
 			}
-			v := shownDeadLetter(w.Call, d, ch.Name)
-			w.Row(append([]string{instantCell(&v.At), string(v.Outcome), v.Reason}, contactRow(&v.Contact)...))
+			if c := w.Call; c.Reaches(operators.Channel(ch.Name)) {
+				v := shownDeadLetter(c, d, ch.Name)
+				w.Row(append([]string{instantCell(&v.At), string(v.Outcome), v.Reason}, contactRow(&v.Contact)...))
+			}
 		}
 		return next, nil
 	})

@@ -7,6 +7,7 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/operators"
 	"weir/web/callbacks"
 	"weir/web/httpjson"
 	"weir/web/route"
@@ -22,7 +23,7 @@ type channelReader interface {
 // channelLookup finds the channels that requests name.
 type channelLookup struct{ channels channelReader }
 
-// page reads the page of channels that limit and cursor select.
+// page reads the page of channels that limit and cursor select, without those that the sender's scopes do not reach.
 func (l channelLookup) page(c *route.Call) (_ []weir.Channel, next string, err error) {
 	most := c.Query.Int("limit")
 	after, err := c.AfterName("channels")
@@ -34,7 +35,7 @@ func (l channelLookup) page(c *route.Call) (_ []weir.Channel, next string, err e
 		rows = rows[:most]
 		next = httpjson.NameCursor("channels", rows[most-1].Name)
 	}
-	return rows, next, err
+	return slices.DeleteFunc(rows, func(ch weir.Channel) bool { return !c.Reaches(operators.Channel(ch.Name)) }), next, err
 }
 
 // onChannel returns a handler that finds the channel of the path first.
@@ -60,6 +61,49 @@ func (l channelLookup) named(ctx context.Context, name string) (weir.Channel, er
 	return ch, err
 }
 
+// selected finds a channel by the name in a filter. The sender's scopes must reach it.
+func (l channelLookup) selected(c *route.Call, name string) (weir.Channel, error) {
+	if err := c.RequireReach(operators.Channel(name)); err != nil {
+		return weir.Channel{}, err
+	}
+	return l.named(c, name)
+}
+
+// filtered returns the ids of the channels that a filter selects. Without a channel, which 0 stands for, these are those that the
+// sender's scopes reach, or 0 if that is all.
+func (l channelLookup) filtered(c *route.Call, channel weir.ChannelID) ([]weir.ChannelID, error) {
+	if channel != 0 || !c.Limited() {
+		return []weir.ChannelID{channel}, nil
+	}
+	var list []weir.ChannelID
+	for after := ""; ; {
+		rows, err := l.channels.Channels(c, after, channelsRead)
+		for i := range rows {
+			if after = rows[i].Name; c.Reaches(operators.Channel(after)) {
+				list = append(list, rows[i].ID)
+			}
+		}
+		if err != nil || len(rows) < channelsRead {
+			return list, err
+		}
+	}
+}
+
+// reaches reports whether the sender's scopes reach the channel of a contact. known caches channels.
+func (l channelLookup) reaches(c *route.Call, contact weir.Ref, known map[weir.ChannelID]weir.Channel) (bool, error) {
+	if !c.Limited() {
+		return true, nil
+	}
+	ch, err := l.byID(c, contact.Channel, known)
+	if weir.CodeOf(err) == weir.CodeNotFound {
+		return false, nil
+	}
+	return err == nil && c.Reaches(operators.Channel(ch.Name)), err
+}
+
+// channelsRead is how many channels are read at a time where all are.
+const channelsRead = 500
+
 // byID reads each channel once per request.
 func (l channelLookup) byID(ctx context.Context, id weir.ChannelID, known map[weir.ChannelID]weir.Channel) (weir.Channel, error) {
 	if ch, ok := known[id]; ok {
@@ -74,24 +118,23 @@ func (l channelLookup) byID(ctx context.Context, id weir.ChannelID, known map[we
 
 // regions returns the regions of a channel, or of all channels, and an empty one for
 // channels without.
-func (l channelLookup) regions(ctx context.Context, channel string) ([]string, error) {
+func (l channelLookup) regions(c *route.Call, channel string) ([]string, error) {
 	if channel != "" {
-		ch, err := l.named(ctx, channel)
+		ch, err := l.selected(c, channel)
 		return []string{channels.Region(ch.Settings)}, err
 	}
-	const page = 500
 	list, after := []string{""}, ""
 	for {
-		rows, err := l.channels.Channels(ctx, after, page)
+		rows, err := l.channels.Channels(c, after, channelsRead)
 		for i := range rows {
 			if region := channels.Region(rows[i].Settings); !slices.Contains(list, region) {
 				list = append(list, region)
 			}
 		}
-		if err != nil || len(rows) < page {
+		if err != nil || len(rows) < channelsRead {
 			return list, err
 		}
-		after = rows[page-1].Name
+		after = rows[channelsRead-1].Name
 	}
 }
 

@@ -219,7 +219,7 @@ func (r *operationRoutes) listProcesses(*route.Call) (route.Reply, error) {
 type WhoView struct {
 	Token  string            `json:"token,omitempty" doc:"id of the token; absent: none was needed"`
 	Name   string            `json:"name,omitempty" doc:"name of the token; absent for tokens of WEIR_API_TOKENS"`
-	Scopes []operators.Scope `json:"scopes" doc:"what the token allows"`
+	Scopes []operators.Scope `json:"scopes" doc:"what the token allows; one such as contacts:read@north- only for channels and surveys whose names begin with north-"`
 	Held   bool              `json:"held,omitempty" doc:"Weir was started with --paused and sends nothing until DELETE /v1/hold"`
 	Open   bool              `json:"open" doc:"no token exists: any program on this machine may do everything"`
 }
@@ -239,6 +239,6 @@ func (r *operationRoutes) whoami(c *route.Call) (route.Reply, error) {
 	} else {
 		v.Open = true
 	}
-	v.Scopes = slices.DeleteFunc(operators.Scopes(), func(scope operators.Scope) bool { return !c.Principal.Has(scope) })
+	v.Scopes = c.Principal.Scopes()
 	return route.Reply{Status: http.StatusOK, Body: v}, nil
 }

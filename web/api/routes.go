@@ -100,7 +100,7 @@ func Routes(o Options, l Links) []*route.Route {
 	contact := &contactRoutes{lookup, l.Store, l.Broker, pages}
 	search := &searchRoutes{lookup, o.Directory, pages}
 	incoming := &incomingRoutes{lookup, l.Store}
-	timeline := &timelineRoutes{l.Store, o.Dead, o.Trail}
+	timeline := &timelineRoutes{lookup, l.Store, o.Dead, o.Trail}
 	operations := &operationRoutes{o.Hold, o.Processes}
 	minutes := &minuteRoutes{lookup, o.Minutes, l.Broker, o.Now}
 	dead := &deadLetterRoutes{lookup, o.Dead, l.Store, l.Broker}

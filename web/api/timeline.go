@@ -45,16 +45,11 @@ type TimelineFor struct {
 	Serial     int    `json:"serial" doc:"which of the respondent's contacts it is, from 1; 0: a reply in a conversation"`
 }
 
-// timelineStore reads the contact of a timeline and its channel.
-type timelineStore interface {
-	contactReader
-	ChannelByID(ctx context.Context, id weir.ChannelID) (weir.Channel, error)
-}
-
 // timelineRoutes serves the timelines of contacts.
 type timelineRoutes struct {
-	store timelineStore
-	dead  interface {
+	lookup channelLookup
+	store  contactReader
+	dead   interface {
 		History(ctx context.Context, ref weir.Ref) (operators.DeadLetterHistory, error)
 	}
 	trail *auth.Trail
@@ -83,11 +78,12 @@ func NotRecorded() []string {
 }
 
 func (r *timelineRoutes) get(c *route.Call) (route.Reply, error) {
-	contact, ended, err := contactOf(c, r.store)
+	known := map[weir.ChannelID]weir.Channel{}
+	contact, ended, err := contactOf(c, r.store, r.lookup, known)
 	if err != nil {
 		return route.Reply{}, err
 	}
-	ch, err := r.store.ChannelByID(c, contact.Channel)
+	ch, err := r.lookup.byID(c, contact.Channel, known)
 	if err != nil {
 		return route.Reply{}, err
 	}

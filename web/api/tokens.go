@@ -24,7 +24,7 @@ type TokenKeeper interface {
 // TokenBody is a token, as in a request that creates it.
 type TokenBody struct {
 	Name    string     `json:"name" minLength:"1" maxLength:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f\\x{2028}-\\x{202E}\\x{2066}-\\x{2069}]*$" patternDescription:"one line without control characters" doc:"for people, such as the client that uses it"`
-	Scopes  []string   `json:"scopes" minItems:"1" maxItems:"50" nullable:"false" doc:"scopes of the token, all of which the request's token must have"`
+	Scopes  []string   `json:"scopes" minItems:"1" maxItems:"50" nullable:"false" doc:"scopes of the token, all of which the request's token must have. contacts:read, contacts:write, channels:admin and surveys:admin may be limited to channels and surveys whose names begin with a text, as in contacts:read@north-" example:"[\"surveys:admin@north-\", \"contacts:read@north-\"]"`
 	Expires *time.Time `json:"expires_at,omitempty" doc:"an instant (RFC 3339) in the future; absent: it does not expire"`
 }
 
@@ -150,27 +150,22 @@ func (r *tokenRoutes) scopes(c *route.Call) (scopes []operators.Scope, missing [
 	list, _ := c.Body["scopes"].([]any)
 	for i, x := range list {
 		text, ok := x.(string)
-		scope := operators.Scope(text)
+		scope, code, detail := operators.ParseScope(text)
 		switch {
 		case !ok: // the schema reports it
-		case !scope.Known():
-			c.Errors.Add(fmt.Sprintf("/scopes/%d", i), "unknown", "must be one of %s", joinScopes(operators.Scopes()))
+		case code != "":
+			c.Errors.Add(fmt.Sprintf("/scopes/%d", i), code, "%s", detail)
 		case slices.Contains(scopes, scope):
-		case !c.Principal.Has(scope):
+		case !c.Principal.Contains(scope):
 			missing = append(missing, text)
 		default:
 			scopes = append(scopes, scope)
 		}
 	}
-	return scopes, missing
-}
-
-func joinScopes(list []operators.Scope) string {
-	words := make([]string, len(list))
-	for i, scope := range list {
-		words[i] = string(scope)
+	if err := operators.CheckScopesLength(scopes); err != nil {
+		c.Errors.Add("/scopes", "length", "%v", err)
 	}
-	return strings.Join(words, ", ")
+	return scopes, missing
 }
 
 func (r *tokenRoutes) revoke(c *route.Call) (route.Reply, error) {

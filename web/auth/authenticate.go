@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -109,6 +108,14 @@ func ErrForbidden(oneOf ...operators.Scope) error {
 	return weir.Errorf(weir.CodeForbidden, "the token lacks the scope: %s", scopeWords(oneOf, " or "))
 }
 
+// errOutside returns the error of a request about what is outside of the limits of a token's scopes.
+func errOutside(about operators.Subject, oneOf []operators.Scope, prefixes []string) error {
+	if about.Kind == "" {
+		return weir.Errorf(weir.CodeForbidden, "the token is limited to names that begin with %s; this requires a scope without a limit: %s", strings.Join(prefixes, " or "), scopeWords(oneOf, " or "))
+	}
+	return weir.Errorf(weir.CodeForbidden, "the token is limited to %ss whose names begin with %s", about.Kind, strings.Join(prefixes, " or "))
+}
+
 func scopeWords(list []operators.Scope, between string) string {
 	words := make([]string, len(list))
 	for i, scope := range list {
@@ -140,16 +147,54 @@ func (v *Principal) Name() (_ string, ok bool) {
 	return v.key.Name, true
 }
 
+// Has reports whether the sender has a scope for the whole installation.
 func (v *Principal) Has(scope operators.Scope) bool {
-	return v.key == nil || v.key.scopes&scopeBit(scope) != 0
+	return v.key == nil || v.key.rights.MayAll(scope)
 }
 
-// Require returns an error if the sender has none of the scopes.
-func (v *Principal) Require(oneOf []operators.Scope) error {
-	if slices.ContainsFunc(oneOf, v.Has) {
+// Scopes returns the sender's scopes, with their limits.
+func (v *Principal) Scopes() []operators.Scope {
+	if v.key == nil {
+		return operators.Scopes()
+	}
+	return v.key.rights.Scopes()
+}
+
+// Contains reports whether the sender can do all that a scope allows.
+func (v *Principal) Contains(scope operators.Scope) bool {
+	return v.key == nil || v.key.rights.Contain(scope)
+}
+
+// May reports whether one of the scopes allows the sender a request about a subject.
+func (v *Principal) May(oneOf []operators.Scope, about operators.Subject) bool {
+	return v.key == nil || v.key.rights.May(oneOf, about)
+}
+
+// Prefixes returns the limits of the sender's scopes.
+func (v *Principal) Prefixes(oneOf []operators.Scope) []string {
+	if v.key == nil {
 		return nil
 	}
+	return v.key.rights.Prefixes(oneOf)
+}
+
+// Require returns an error if none of the scopes allows the sender a request about a subject.
+func (v *Principal) Require(oneOf []operators.Scope, about operators.Subject) error {
+	if v.May(oneOf, about) {
+		return nil
+	}
+	if prefixes := v.Prefixes(oneOf); len(prefixes) > 0 {
+		return errOutside(about, oneOf, prefixes)
+	}
 	return ErrForbidden(oneOf...)
+}
+
+// RequireSome returns an error if the sender has none of the scopes, not even with a limit.
+func (v *Principal) RequireSome(oneOf []operators.Scope) error {
+	if len(v.Prefixes(oneOf)) > 0 {
+		return nil
+	}
+	return v.Require(oneOf, operators.Subject{})
 }
 
 // StillAdmitted reports whether a sender admitted earlier would still be admitted.

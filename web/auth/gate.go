@@ -10,7 +10,6 @@ import (
 	"crypto/subtle"
 	"fmt"
 	"net/http"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -71,7 +70,7 @@ func NewGate(o GateOptions) *Gate {
 	for i, text := range o.Configured {
 		g.configured = append(g.configured, &key{
 			bucket: newBucket(o.Rate),
-			Token:  operators.Token{ID: fmt.Sprintf("configured-%d", i+1), Hash: operators.HashToken(text)}, scopes: allScopes(), weak: operators.WeakToken(text),
+			Token:  operators.Token{ID: fmt.Sprintf("configured-%d", i+1), Hash: operators.HashToken(text)}, rights: operators.RightsOf(operators.Scopes()), weak: operators.WeakToken(text),
 		})
 	}
 	g.stored.Store(&map[string]*key{})
@@ -161,7 +160,7 @@ func ErrWrongToken() error {
 // key is a token, with what the gate records about it.
 type key struct {
 	operators.Token
-	scopes   scopeSet
+	rights   operators.Rights
 	weak     bool         // short enough to be guessed
 	lastUsed atomic.Int64 // in microseconds; 0: unused since the last StoreLastUsed
 	revoked  atomic.Bool  // revoked, or expired
@@ -170,28 +169,10 @@ type key struct {
 }
 
 func newKey(t operators.Token, perSecond float64) *key {
-	k := &key{Token: t, bucket: newBucket(perSecond)}
-	for _, scope := range t.Scopes {
-		k.scopes |= scopeBit(scope)
-	}
-	return k
+	return &key{Token: t, rights: operators.RightsOf(t.Scopes), bucket: newBucket(perSecond)}
 }
 
 // matches compares in constant time.
 func (k *key) matches(hash operators.TokenHash) bool {
 	return subtle.ConstantTimeCompare(hash[:], k.Hash[:]) == 1
-}
-
-// scopeSet is a set of scopes, a bit for each.
-type scopeSet uint16
-
-func allScopes() scopeSet { return 1<<len(operators.Scopes()) - 1 }
-
-// scopeBit returns the bit of a scope; 0 for an unknown scope.
-func scopeBit(s operators.Scope) scopeSet {
-	i := slices.Index(operators.Scopes(), s)
-	if i < 0 {
-		return 0
-	}
-	return 1 << i
 }

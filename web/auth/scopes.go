@@ -1,10 +1,46 @@
 package auth
 
-import "weir/operators"
+import (
+	"net/http"
 
-// RouteScopes is the authorization table. For each route id it lists scopes; a
-// token needs one of them. A route without a row is an error: see route.Grant.
-func RouteScopes() map[string][]operators.Scope {
+	"weir/operators"
+)
+
+// Access is what a token needs for a route: one of some scopes, for what the route is about.
+type Access struct {
+	OneOf []operators.Scope
+	Reach Reach
+}
+
+// Reach is what the requests of a route are about, which decides whether a scope with a limit suffices.
+type Reach int
+
+// The reaches. A route without one is an error: see route.Grant.
+const (
+	Unset        Reach = iota
+	Installation       // all of Weir: a scope with a limit does not suffice
+	PathChannel        // the channel in the path
+	PathSurvey         // the survey in the path
+	Filtered           // channels or surveys that the handler finds: it leaves out, or rejects, those that route.Call.Reaches excludes
+	Shared             // nothing of a single channel or survey: any limit suffices
+)
+
+// Admit returns an error if the sender of a request has no access. With Filtered the handler decides the rest.
+func (a Access) Admit(who *Principal, r *http.Request) error {
+	switch a.Reach {
+	case PathChannel:
+		return who.Require(a.OneOf, operators.Channel(r.PathValue("channel")))
+	case PathSurvey:
+		return who.Require(a.OneOf, operators.Survey(r.PathValue("survey")))
+	case Filtered, Shared:
+		return who.RequireSome(a.OneOf)
+	case Unset, Installation:
+	}
+	return who.Require(a.OneOf, operators.Subject{})
+}
+
+// RouteAccess is the authorization table, by route id. A route without a row is an error: see route.Grant.
+func RouteAccess() map[string]Access {
 	readContacts := []operators.Scope{operators.ScopeContactsRead}
 	writeContacts := []operators.Scope{operators.ScopeContactsWrite}
 	readChannels := []operators.Scope{operators.ScopeContactsRead, operators.ScopeChannelsAdmin}
@@ -13,90 +49,93 @@ func RouteScopes() map[string][]operators.Scope {
 	changeSurveys := []operators.Scope{operators.ScopeSurveysAdmin}
 	changePeople := []operators.Scope{operators.ScopePeopleAdmin}
 	readPurposes := []operators.Scope{operators.ScopePeopleAdmin, operators.ScopeContactsRead, operators.ScopeContactsWrite, operators.ScopeSurveysAdmin}
+	findPeople := []operators.Scope{operators.ScopePeopleAdmin, operators.ScopeContactsRead}
 	webhooks := []operators.Scope{operators.ScopeWebhooksAdmin}
 	tokens := []operators.Scope{operators.ScopeTokensAdmin}
-	return map[string][]operators.Scope{
-		"list-channels":      readChannels,
-		"get-channel":        readChannels,
-		"put-channel":        changeChannels,
-		"patch-channel":      changeChannels,
-		"delete-channel":     changeChannels,
-		"list-incoming":      readContacts,
-		"list-channel-types": readChannels,
+	return map[string]Access{
+		"list-channels":      {readChannels, Filtered},
+		"get-channel":        {readChannels, PathChannel},
+		"put-channel":        {changeChannels, PathChannel},
+		"patch-channel":      {changeChannels, PathChannel},
+		"delete-channel":     {changeChannels, PathChannel},
+		"list-incoming":      {readContacts, PathChannel},
+		"list-channel-types": {readChannels, Shared},
 		// It may call what a channel may call.
-		"test-channel": changeChannels,
+		"test-channel": {changeChannels, Filtered},
 		// The address holds a secret.
-		"get-channel-callback": changeChannels,
-		"get-minutes":          readChannels, "get-hours": readChannels,
-		"list-minutes": readChannels,
-		"list-limits":  readChannels, "get-limit": readChannels, "put-limit": changeChannels, "delete-limit": changeChannels,
-		"list-prices": readChannels, "get-price": readChannels, "put-price": changeChannels, "delete-price": changeChannels, "list-spending": readChannels, "list-skipped": readChannels,
+		"get-channel-callback": {changeChannels, PathChannel},
+		"get-minutes":          {readChannels, PathChannel}, "get-hours": {readChannels, PathChannel},
+		"list-minutes": {readChannels, Filtered},
+		// They bound what channels do together, whosever these are.
+		"list-limits": {readChannels, Installation}, "get-limit": {readChannels, Installation}, "put-limit": {changeChannels, Installation}, "delete-limit": {changeChannels, Installation},
+		"list-prices": {readChannels, Filtered}, "get-price": {readChannels, PathChannel}, "put-price": {changeChannels, PathChannel}, "delete-price": {changeChannels, PathChannel},
+		"list-spending": {readChannels, Filtered}, "list-skipped": {readChannels, Filtered},
 
-		"post-contacts":  writeContacts,
-		"cancel-contact": writeContacts, "cancel-contacts": writeContacts,
-		"list-contacts": readContacts, "export-contacts": readContacts,
-		"get-contact": readContacts,
+		"post-contacts":  {writeContacts, PathChannel},
+		"cancel-contact": {writeContacts, Filtered}, "cancel-contacts": {writeContacts, Filtered},
+		"list-contacts": {readContacts, Filtered}, "export-contacts": {readContacts, Filtered},
+		"get-contact": {readContacts, Filtered},
 		// Its route also requires pii:read.
-		"search-contacts": readContacts,
+		"search-contacts": {readContacts, Filtered},
 
-		"list-dead-letters": readContacts, "export-dead-letters": readContacts,
-		"group-dead-letters":   readContacts,
-		"requeue-dead-letters": writeContacts,
-		"discard-dead-letters": writeContacts,
+		"list-dead-letters": {readContacts, Filtered}, "export-dead-letters": {readContacts, Filtered},
+		"group-dead-letters":   {readContacts, Filtered},
+		"requeue-dead-letters": {writeContacts, Filtered},
+		"discard-dead-letters": {writeContacts, Filtered},
 
-		"get-timeline": readContacts,
+		"get-timeline": {readContacts, Filtered},
 
-		"list-surveys":     readSurveys,
-		"get-survey":       readSurveys,
-		"get-survey-stats": readSurveys,
-		"get-launch-check": readSurveys, "get-survey-course": readSurveys,
-		"get-survey-log":   readSurveys,
-		"list-survey-log":  readSurveys,
-		"get-results":      readSurveys,
-		"list-respondents": readSurveys,
-		"get-respondent":   readSurveys,
-		"put-survey":       changeSurveys,
-		"patch-survey":     changeSurveys,
-		"delete-survey":    changeSurveys,
-		"launch-survey":    changeSurveys,
-		"pause-survey":     changeSurveys,
-		"resume-survey":    changeSurveys,
-		"stop-survey":      changeSurveys,
-		"lock-survey":      changeSurveys,
-		"unlock-survey":    changeSurveys,
-		"post-respondents": changeSurveys,
-		"patch-respondent": changeSurveys, "delete-respondent": changeSurveys, "stop-respondent": changeSurveys,
+		"list-surveys":     {readSurveys, Filtered},
+		"get-survey":       {readSurveys, PathSurvey},
+		"get-survey-stats": {readSurveys, PathSurvey},
+		"get-launch-check": {readSurveys, PathSurvey}, "get-survey-course": {readSurveys, PathSurvey},
+		"get-survey-log":   {readSurveys, PathSurvey},
+		"list-survey-log":  {readSurveys, PathSurvey},
+		"get-results":      {readSurveys, PathSurvey},
+		"list-respondents": {readSurveys, PathSurvey},
+		"get-respondent":   {readSurveys, PathSurvey},
+		"put-survey":       {changeSurveys, PathSurvey},
+		"patch-survey":     {changeSurveys, PathSurvey},
+		"delete-survey":    {changeSurveys, PathSurvey},
+		"launch-survey":    {changeSurveys, PathSurvey},
+		"pause-survey":     {changeSurveys, PathSurvey},
+		"resume-survey":    {changeSurveys, PathSurvey},
+		"stop-survey":      {changeSurveys, PathSurvey},
+		"lock-survey":      {changeSurveys, PathSurvey},
+		"unlock-survey":    {changeSurveys, PathSurvey},
+		"post-respondents": {changeSurveys, PathSurvey},
+		"patch-respondent": {changeSurveys, PathSurvey}, "delete-respondent": {changeSurveys, PathSurvey}, "stop-respondent": {changeSurveys, PathSurvey},
 		// Called by the application that holds the conversation. It queues
 		// contacts and needs no other access to the survey.
-		"post-disposition": {operators.ScopeContactsWrite, operators.ScopeSurveysAdmin},
+		"post-disposition": {[]operators.Scope{operators.ScopeContactsWrite, operators.ScopeSurveysAdmin}, PathSurvey},
 
-		"get-hold":     readChannels,
-		"release-hold": changeChannels,
+		"get-hold": {readChannels, Shared}, "release-hold": {changeChannels, Installation},
 
-		"list-processes": readChannels,
+		"list-processes": {readChannels, Installation},
 
-		"list-webhooks": webhooks, "create-webhook": webhooks, "get-webhook": webhooks, "patch-webhook": webhooks, "delete-webhook": webhooks,
-		"rotate-webhook": webhooks, "test-webhook": webhooks, "list-deliveries": webhooks, "replay-webhook": webhooks,
+		"list-webhooks": {webhooks, Installation}, "create-webhook": {webhooks, Installation}, "get-webhook": {webhooks, Installation}, "patch-webhook": {webhooks, Installation}, "delete-webhook": {webhooks, Installation},
+		"rotate-webhook": {webhooks, Installation}, "test-webhook": {webhooks, Installation}, "list-deliveries": {webhooks, Installation}, "replay-webhook": {webhooks, Installation},
 
-		"list-purposes": readPurposes, "get-purpose": readPurposes,
-		"put-purpose": changePeople, "delete-purpose": changePeople,
-		"post-consents": changePeople, "list-consents": changePeople, "list-undecided": changePeople, "decide-undecided": changePeople, "erase-consents": changePeople,
+		"list-purposes": {readPurposes, Shared}, "get-purpose": {readPurposes, Shared},
+		"put-purpose": {changePeople, Installation}, "delete-purpose": {changePeople, Installation},
+		"post-consents": {changePeople, Installation}, "list-consents": {changePeople, Installation}, "list-undecided": {changePeople, Installation}, "decide-undecided": {changePeople, Installation}, "erase-consents": {changePeople, Installation},
 		// Their routes also require pii:read.
-		"search-consents": {operators.ScopePeopleAdmin, operators.ScopeContactsRead}, "find-person": {operators.ScopePeopleAdmin, operators.ScopeContactsRead},
+		"search-consents": {findPeople, Filtered}, "find-person": {findPeople, Filtered},
 
-		"list-tokens": tokens, "create-token": tokens, "revoke-token": tokens,
+		"list-tokens": {tokens, Installation}, "create-token": {tokens, Installation}, "revoke-token": {tokens, Installation},
 
-		"list-audit": changeChannels, "export-audit": changeChannels,
-		"whoami": operators.Scopes(), // any scope
+		"list-audit": {changeChannels, Installation}, "export-audit": {changeChannels, Installation},
+		"whoami": {operators.Scopes(), Shared}, // any scope
 
 		// With router alone, only the router's events.
-		"list-events": {operators.ScopeContactsRead, operators.ScopeRouter},
+		"list-events": {[]operators.Scope{operators.ScopeContactsRead, operators.ScopeRouter}, Filtered},
 	}
 }
 
 // TokenHelp explains tokens in the API description.
 func TokenHelp() string {
 	return "A token that weir token create made, with scopes, or one of WEIR_API_TOKENS, which have all. " +
-		"The scopes are " + scopeWords(operators.Scopes(), ", ") + "; each operation lists its scopes and requires one of the alternatives. " +
+		"The scopes are " + operators.JoinScopes(operators.Scopes()) + "; each operation lists its scopes and requires one of the alternatives. " +
+		"A scope may be limited to channels and surveys whose names begin with a text, such as " + string(operators.ScopeContactsRead.Limit("north-")) + ": others are refused (403), or left out of lists. " +
 		"Without " + string(operators.ScopePIIRead) + " all but the last two digits of phone numbers are masked in answers, in texts too, and filters by number are refused."
 }

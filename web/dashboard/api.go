@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"weir"
 	"weir/operators"
@@ -64,11 +65,50 @@ type caller struct {
 	token          string        // empty while no token is needed
 	session        bool          // token is the text of a session
 	Who            api.WhoView
+	held           operators.Rights // those of Who
 }
 
-// May reports whether the token has one of the scopes; none: any token will do.
-func (c *caller) May(oneOf ...operators.Scope) bool {
-	return oneOf == nil || slices.ContainsFunc(oneOf, func(s operators.Scope) bool { return slices.Contains(c.Who.Scopes, s) })
+// May reports whether the token has one of the scopes, be it with a limit; none: any token will do.
+func (c *caller) May(oneOf ...operators.Scope) bool { return oneOf == nil || c.held.MaySome(oneOf...) }
+
+// MayAll reports whether the token has one of the scopes for the whole installation; none: any token will do.
+func (c *caller) MayAll(oneOf ...operators.Scope) bool {
+	return oneOf == nil || c.held.MayAll(oneOf...)
+}
+
+// MayChannel reports whether the token has one of the scopes for a channel; none: any token will do.
+func (c *caller) MayChannel(name string, oneOf ...operators.Scope) bool {
+	return oneOf == nil || c.held.May(oneOf, operators.Channel(name))
+}
+
+// MaySurvey reports whether the token has one of the scopes for a survey; none: any token will do.
+func (c *caller) MaySurvey(name string, oneOf ...operators.Scope) bool {
+	return oneOf == nil || c.held.May(oneOf, operators.Survey(name))
+}
+
+// Limit returns what names must begin with, if the token has the scopes only for some; empty: it may be any.
+func (c *caller) Limit(oneOf ...operators.Scope) string {
+	if c.held.MayAll(oneOf...) {
+		return ""
+	}
+	return strings.Join(c.held.Prefixes(oneOf), c.T(" or "))
+}
+
+// nameOutside returns the mistake in the name of a new channel or survey that the token may not have.
+func (c *caller) nameOutside(oneOf ...operators.Scope) string {
+	return c.T("It must begin with %s: your scopes are limited to such names.", c.Limit(oneOf...))
+}
+
+// noName returns a name that nothing can have and that is within the limits of the token, so that the API reports every mistake
+// and changes nothing.
+func (c *caller) noName(none string, oneOf ...operators.Scope) string {
+	if c.held.MayAll(oneOf...) {
+		return none
+	}
+	for _, prefix := range c.held.Prefixes(oneOf) {
+		return prefix + "!"
+	}
+	return none
 }
 
 // rights returns a key that is equal for all who see the same.
@@ -265,5 +305,7 @@ func titleOf(status int) locale.Message {
 // readIdentity reads the identity and scopes of the session.
 func (c *caller) readIdentity() error {
 	c.Who = api.WhoView{}
-	return c.get("/v1/whoami", nil, &c.Who)
+	err := c.get("/v1/whoami", nil, &c.Who)
+	c.held = operators.RightsOf(c.Who.Scopes)
+	return err
 }

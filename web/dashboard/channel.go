@@ -56,7 +56,7 @@ func loadChannel(v *visit) (*content, error) {
 	if d.Skipped, err = readSkipped(v, "channel", ch.Channel); err != nil {
 		return nil, err
 	}
-	d.NoContacts = !v.May(operators.ScopeContactsRead)
+	d.NoContacts = !v.MayChannel(ch.Channel, operators.ScopeContactsRead)
 	if !d.NoContacts {
 		if err := d.readLists(v); err != nil {
 			return nil, err

@@ -139,7 +139,7 @@ func sendTestContact(v *visit) (*content, error) {
 	if err == nil {
 		id := sent.Contacts[0].ID
 		c.to, c.flash = "/contacts/"+url.PathEscape(id), &flash{Text: v.T("The contact is queued. This page shows what becomes of it.")}
-		if !v.May(operators.ScopeContactsRead) {
+		if !v.MayChannel(f.Channel, operators.ScopeContactsRead) {
 			c.to, c.flash.Text = channelLink(f.Channel), v.T("The contact %s is queued.", id)
 		}
 		return c, nil

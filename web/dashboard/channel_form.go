@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"weir/operators"
 	"weir/web/api"
 	"weir/web/dashboard/locale"
 )
@@ -480,10 +481,13 @@ func createChannel(v *visit) (*content, error) {
 	name := f.Name
 	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789._-") != "" || strings.Trim(name, ".") == "" {
 		f.Mistakes["name"] = f.T("1 to 63 characters: a-z, 0-9, dot, underscore and hyphen. It begins with a letter or a digit.")
-		name = noChannel
+		name = v.noName(noChannel, operators.ScopeChannelsAdmin)
+	} else if !v.MayChannel(name, operators.ScopeChannelsAdmin) {
+		f.Mistakes["name"] = v.nameOutside(operators.ScopeChannelsAdmin)
+		name = v.noName(noChannel, operators.ScopeChannelsAdmin)
 	} else if _, err := readChannel(v.caller, name); err == nil {
 		f.Mistakes["name"] = f.T("There is a channel of this name already: edit that one.")
-		name = noChannel
+		name = v.noName(noChannel, operators.ScopeChannelsAdmin)
 	} else if status, _ := statusOf(err); status != http.StatusNotFound && status != http.StatusUnprocessableEntity && status != http.StatusBadRequest {
 		return nil, err
 	}

@@ -15,9 +15,10 @@ const (
 	recentDays = 14          // of the map by day
 )
 
-// hoursData shows how busy a channel was by hour.
+// hoursData shows how busy a channel was by hour. Slots are counted at the end of each minute, so
+// that contacts of seconds hardly show there; what was sent does.
 type hoursData struct {
-	Weekly, Recent display.Heat
+	Weekly, Recent, Sent display.Heat
 }
 
 func readHours(c *caller, known *cache[*hoursData], channel string) (*hoursData, error) {
@@ -36,10 +37,11 @@ func hoursOf(l *locale.Locale, v *api.HoursView, begin, now time.Time) *hoursDat
 	d := &hoursData{
 		Weekly: display.Heat{Title: l.T("Utilization by weekday and hour"), Unit: l.T("mean of four weeks, in UTC"), Percent: true, Full: 1},
 		Recent: display.Heat{Title: l.T("Utilization of the last 14 days"), Unit: l.T("in UTC"), Percent: true, Full: 1},
+		Sent:   display.Heat{Title: l.T("Contacts sent in the last 14 days"), Unit: l.T("in UTC")},
 	}
-	used := map[time.Time]float64{}
+	used, sent := map[time.Time]float64{}, map[time.Time]float64{}
 	for i := range v.Hours {
-		used[v.Hours[i].At.UTC()] = v.Hours[i].Utilization
+		used[v.Hours[i].At.UTC()], sent[v.Hours[i].At.UTC()] = v.Hours[i].Utilization, float64(v.Hours[i].Sent)
 	}
 	var sums, counts [7][24]float64
 	recent := now.Truncate(24*time.Hour).AddDate(0, 0, 1-recentDays)
@@ -53,9 +55,11 @@ func hoursOf(l *locale.Locale, v *api.HoursView, begin, now time.Time) *hoursDat
 		}
 		if at.Hour() == 0 {
 			d.Recent.Rows = append(d.Recent.Rows, display.HeatRow{Name: l.Day(at)})
+			d.Sent.Rows = append(d.Sent.Rows, display.HeatRow{Name: l.Day(at)})
 		}
-		row := &d.Recent.Rows[len(d.Recent.Rows)-1]
-		row.Values = append(row.Values, used[at])
+		last := len(d.Recent.Rows) - 1
+		d.Recent.Rows[last].Values = append(d.Recent.Rows[last].Values, used[at])
+		d.Sent.Rows[last].Values = append(d.Sent.Rows[last].Values, sent[at])
 	}
 	for i, name := range weekdayNames(l) {
 		row := display.HeatRow{Name: name}

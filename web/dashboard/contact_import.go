@@ -90,7 +90,7 @@ func (f *contactFile) columns() *columnRules {
 }
 
 func (f *contactFile) fields(c *caller) (first, more []fileField, err error) {
-	names, err := channelNames(c, f.channel)
+	names, err := channelNames(c, f.channel, operators.ScopeContactsWrite)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -111,10 +111,14 @@ func (f *contactFile) fields(c *caller) (first, more []fileField, err error) {
 }
 
 func (f *contactFile) mistakes() []string {
+	var list []string
 	if f.channel == "" {
-		return []string{f.T("choose a channel")}
+		list = append(list, f.T("choose a channel"))
 	}
-	return nil
+	if strings.Contains(f.text, "{{") {
+		list = append(list, f.T("the text of rows without one is sent as it is: nothing is put in for {{…}}; give each row its own text, in a column of the file"))
+	}
+	return list
 }
 
 func (f *contactFile) row(columns []column, r *fileRow) map[string]any {

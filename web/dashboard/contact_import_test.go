@@ -126,6 +126,12 @@ func TestContactImport_FileIsPreviewedAndSentOnce(t *testing.T) {
 		t.Errorf("sent %v", texts)
 	}
 
+	// A placeholder would be sent as it is: nothing is sent.
+	before := len(r.contactsOf("texts"))
+	b.upload("/contacts/_import/send", again(page, "text", "Hello {{Name}}", "carried", hidden(page, "carried"), "run", "braces"), nil).want(422).has("nothing is put in for {{…}}")
+	if after := len(r.contactsOf("texts")); after != before {
+		t.Errorf("%d contacts were sent with a placeholder", after-before)
+	}
 	// Loading the page again sends the form again: nobody is contacted twice.
 	if got := counts(b.upload("/contacts/_import/send", fields, nil).want(200)); got != "0 4 1" {
 		t.Errorf("the second time: %s", got)

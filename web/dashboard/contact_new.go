@@ -71,15 +71,15 @@ func (f *newContactForm) Calls() bool {
 // addChoices reads what the form offers.
 func (f *newContactForm) addChoices(c *caller) error {
 	var err error
-	if f.Channels, err = channelNames(c, f.Channel); err == nil {
+	if f.Channels, err = channelNames(c, f.Channel, operators.ScopeContactsWrite); err == nil {
 		f.Purposes, err = purposeChoices(c, f.Purpose)
 	}
 	return err
 }
 
-// channelNames returns the channels to choose from, with the chosen one among them; nil: the
-// token may not read them.
-func channelNames(c *caller, chosen string) ([]string, error) {
+// channelNames returns the channels to choose from, with the chosen one among them: those for which the token has one of the
+// scopes; nil: the token may not read them.
+func channelNames(c *caller, chosen string, oneOf ...operators.Scope) ([]string, error) {
 	if !c.May(readers()...) {
 		return nil, nil
 	}
@@ -87,12 +87,25 @@ func channelNames(c *caller, chosen string) ([]string, error) {
 	err := c.get("/v1/channels", url.Values{"limit": {strconv.Itoa(maxChannelNames)}}, &list)
 	names := make([]string, 0, len(list.Channels))
 	for i := range list.Channels {
-		names = append(names, list.Channels[i].Channel)
+		if name := list.Channels[i].Channel; c.MayChannel(name, oneOf...) {
+			names = append(names, name)
+		}
 	}
+	names = append(names, unreadable(c, names, oneOf...)...)
 	if chosen != "" && !slices.Contains(names, chosen) {
 		names = append(names, chosen)
 	}
 	return names, err
+}
+
+// unreadable returns channels that the token may use without seeing them: the limit of a scope may be the whole name of a channel.
+func unreadable(c *caller, known []string, oneOf ...operators.Scope) (list []string) {
+	for _, prefix := range c.held.Prefixes(oneOf) {
+		if whole := !strings.ContainsAny(prefix[len(prefix)-1:], "-._"); whole && !slices.Contains(known, prefix) && !c.MayChannel(prefix, readers()...) {
+			list = append(list, prefix)
+		}
+	}
+	return list
 }
 
 // purposeChoices returns the purposes to choose from, with the chosen one among them.
@@ -260,7 +273,7 @@ func sendContact(v *visit) (*content, error) {
 	}
 	var p *problem
 	switch c.status, p = statusOf(err); c.status {
-	case http.StatusNotFound:
+	case http.StatusNotFound, http.StatusForbidden:
 		f.Mistakes["channel"], c.status = asSentence(p.Detail), http.StatusUnprocessableEntity
 	case http.StatusUnprocessableEntity, http.StatusBadRequest, http.StatusConflict:
 		f.place(p)
@@ -281,7 +294,7 @@ func (f *newContactForm) sent(v *visit, c *content, accepted *api.AcceptedView) 
 		text = f.T("Contact %s has this key already, with the same content. Nothing was sent again.", accepted.ID)
 	}
 	c.flash, c.to = &flash{Text: text}, newContactPath+"?channel="+url.QueryEscape(f.Channel)
-	if v.May(operators.ScopeContactsRead) {
+	if v.MayChannel(f.Channel, operators.ScopeContactsRead) {
 		c.to = contactLink(accepted.ID)
 	}
 	return c

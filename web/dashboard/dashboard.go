@@ -89,4 +89,5 @@ type navItem struct {
 	text       locale.Message
 	path       string
 	scopes     []operators.Scope
+	whole      bool
 }

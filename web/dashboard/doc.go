@@ -36,8 +36,8 @@
 // The template defines "main", and a block for each live region inside an element
 // whose id is the name of the block: <div id="figures">{{template "figures"
 // .}}</div>. In both, the dot is a view: .Data is the page's data, .Link "/things"
-// .ID builds paths, .May "surveys:admin" reports whether to show a button, .Now is
-// for {{ago .Now .At}}. parts.html has empty, act, badge, chart, rows, pages and
+// .ID builds paths, .May "surveys:admin" reports whether to show a button, and
+// .MaySurvey .Survey "surveys:admin" one for that survey, .Now is for {{ago .Now .At}}. parts.html has empty, act, badge, chart, rows, pages and
 // wrong; package display has the template functions and the pictures.
 //
 // An action's ask returns what will happen, to how many, and the fields to fill in;

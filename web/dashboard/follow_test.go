@@ -65,7 +65,7 @@ func TestChannel_PageShowsUtilizationAndWhenTheQueueIsEmpty(t *testing.T) {
 		var list []operators.Minute
 		for i := range 60 {
 			at := hour.Add(time.Duration(i) * time.Minute)
-			list = append(list, operators.Minute{Channel: ch.ID, At: at, Gauged: true, InFlight: 3, MaxInFlight: 3, Capacity: 4},
+			list = append(list, operators.Minute{Channel: ch.ID, At: at, Gauged: true, InFlight: 3, MaxInFlight: 3, Capacity: 4, Counts: [operators.Counters]int64{operators.CountSent: 2}},
 				operators.Minute{Channel: ch.ID, At: at.AddDate(0, 0, -7), Gauged: true, InFlight: 1, MaxInFlight: 1, Capacity: 4})
 		}
 		if _, err := store.AddMinutes(t.Context(), list); err != nil {
@@ -74,7 +74,7 @@ func TestChannel_PageShowsUtilizationAndWhenTheQueueIsEmpty(t *testing.T) {
 	}, nil, scopes)
 	b := r.login(scopes)
 	where := fmt.Sprintf("at most 50 %%, %s at %02d:00", hour.Format("Mon"), hour.Hour())
-	b.get("/channels/texts").want(200).has("Utilization by weekday and hour, mean of four weeks, in UTC: "+where, "Utilization of the last 14 days, in UTC: at most 75 %", "<td>75 %</td>", "<td>50 %</td>", "<td>25 %</td>", "<dt>Queue empty</dt><dd>–</dd>")
+	b.get("/channels/texts").want(200).has("Utilization by weekday and hour, mean of four weeks, in UTC: "+where, "Utilization of the last 14 days, in UTC: at most 75 %", "Contacts sent in the last 14 days, in UTC: at most 120, ", "<td>75 %</td>", "<td>50 %</td>", "<td>25 %</td>", "<dt>Queue empty</dt><dd>–</dd>")
 	r.api("POST", "/v1/channels/texts/contacts", `{"contacts":[{"key":"k-1","to":"`+numberCanary+`","messages":["hello"]}]}`, nil)
 	r.soon(func() bool {
 		return strings.Contains(b.get("/channels/texts").want(200).body, "<dt>Queue empty</dt><dd>not yet known</dd>")

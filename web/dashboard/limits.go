@@ -95,8 +95,11 @@ func readLimits(c *caller) ([]limitView, error) {
 	return list, err
 }
 
-// readLimitsOf reads the limits that a channel shares.
+// readLimitsOf reads the limits that a channel shares; none for a token with a limit.
 func readLimitsOf(c *caller, channel string) ([]limitView, error) {
+	if !c.MayAll(readers()...) {
+		return nil, nil
+	}
 	all, err := readLimits(c)
 	return slices.DeleteFunc(all, func(l limitView) bool { return !slices.Contains(l.Channels, channel) }), err
 }

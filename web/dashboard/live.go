@@ -110,8 +110,8 @@ func (s *stream) follow() {
 // must be as they were at since, or later.
 func (s *stream) update(since time.Time) bool {
 	err := s.visit.readIdentity()
-	if err == nil && !s.visit.May(s.page.scopes...) {
-		err = &problem{Status: http.StatusForbidden, Detail: "the token no longer has the required scope"}
+	if err == nil {
+		err = s.page.need(s.page.scopes).check(s.visit)
 	}
 	var list []fragment
 	if began := time.Now(); err == nil && !began.Before(s.due) {

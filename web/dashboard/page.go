@@ -28,6 +28,7 @@ type page struct {
 	path   string            // pattern without a method, below the prefix
 	nav    locale.Message    // text in the navigation; empty: not listed
 	scopes []operators.Scope // one is needed to see it; nil: any token
+	whole  bool              // and without a limit: it is about the whole installation
 	load   func(*visit) (*content, error)
 	// live lists the blocks that are sent again when they change. Each is inside an
 	// element whose id is the block's name.
@@ -177,6 +178,9 @@ func (d *Dashboard) view(v *visit, w http.ResponseWriter, c *content) *view {
 	if last := len(c.crumbs) - 1; last >= 0 {
 		c.crumbs[last].Link = "" // it is this page
 	}
+	if !v.MayAll(readers()...) { // they may not see the page of limits
+		c.crumbs = slices.DeleteFunc(c.crumbs, func(step crumb) bool { return step.Link == limitsPath })
+	}
 	x := &view{visit: v, Title: c.title, Crumbs: c.crumbs, Data: c.data}
 	if !x.Fragment() {
 		x.Flash = d.takeFlash(v, w)
@@ -188,7 +192,7 @@ func (d *Dashboard) view(v *visit, w http.ResponseWriter, c *content) *view {
 		return x // not logged in
 	}
 	for _, item := range d.nav {
-		if !v.May(item.scopes...) {
+		if !v.May(item.scopes...) || item.whole && !v.MayAll(item.scopes...) {
 			continue
 		}
 		item.Text, item.Link = v.T(item.text), d.Prefix+item.path

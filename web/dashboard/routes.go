@@ -57,7 +57,7 @@ func pages() []*page {
 		[]*page{{name: "overview", path: "/", nav: "Overview", load: loadOverview, live: []string{"summary", "channels", "surveys", "wallboard", "processes"}}, channelPage()},
 		channelFormPages(),
 		contactPages(), peoplePages(), personPages(), purposePages(), limitPages(), moneyPages(), surveyPages(), routerPages(), webhookPages(), tokenPages(),
-		[]*page{{name: "audit", path: "/audit", nav: "Audit", scopes: []operators.Scope{operators.ScopeChannelsAdmin}, load: loadAudit, live: []string{"entries"}, files: map[string]handler{"/audit/export.csv": exportAudit}}},
+		[]*page{{name: "audit", path: "/audit", nav: "Audit", scopes: []operators.Scope{operators.ScopeChannelsAdmin}, whole: true, load: loadAudit, live: []string{"entries"}, files: map[string]handler{"/audit/export.csv": exportAudit}}},
 		filePages(importPath, []operators.Scope{operators.ScopeContactsWrite}, newContactFile),
 		filePages("/surveys/{name}/import", []operators.Scope{operators.ScopeSurveysAdmin}, newRespondentFile),
 		[]*page{{name: "search", path: searchPath, load: loadSearch, posted: search}},
@@ -159,13 +159,13 @@ func limitPages() []*page {
 	const one = limitsPath + "/{name}"
 	admins := []operators.Scope{operators.ScopeChannelsAdmin}
 	return []*page{
-		{name: "limits", path: limitsPath, scopes: readers(), load: loadLimits, live: []string{"list"}},
-		{name: "limit_form", path: newLimitPath, scopes: admins, load: newLimit, posted: createLimit},
+		{name: "limits", path: limitsPath, scopes: readers(), whole: true, load: loadLimits, live: []string{"list"}},
+		{name: "limit_form", path: newLimitPath, scopes: admins, whole: true, load: newLimit, posted: createLimit},
 		{
-			name: "limit", path: one, scopes: readers(), load: loadLimit, live: []string{"use"},
+			name: "limit", path: one, scopes: readers(), whole: true, load: loadLimit, live: []string{"use"},
 			actions: []action{{path: one + "/delete", scopes: admins, ask: askDeleteLimit, run: deleteLimit}},
 		},
-		{name: "limit_form", path: one + "/edit", scopes: admins, load: editLimit, posted: changeLimit},
+		{name: "limit_form", path: one + "/edit", scopes: admins, whole: true, load: editLimit, posted: changeLimit},
 	}
 }
 
@@ -323,25 +323,25 @@ func (d *Dashboard) route() error {
 			return fmt.Errorf("dashboard: page %s has no template", p.name)
 		}
 		if p.nav != "" {
-			d.nav = append(d.nav, navItem{text: p.nav, path: p.path, scopes: p.scopes})
+			d.nav = append(d.nav, navItem{text: p.nav, path: p.path, scopes: p.scopes, whole: p.whole})
 		}
-		d.routes["GET "+exact(p.path)] = d.withSession(p.scopes, d.page(p))
+		d.routes["GET "+exact(p.path)] = d.withSession(p.need(p.scopes), d.page(p))
 		if len(p.live) > 0 {
-			d.routes["GET /live"+exact(p.path)] = d.withSession(p.scopes, d.stream(p))
+			d.routes["GET /live"+exact(p.path)] = d.withSession(p.need(p.scopes), d.stream(p))
 		}
 		if p.posted != nil || p.uploaded != nil {
-			d.routes["POST "+exact(p.path)] = d.withSession(p.scopes, d.serveForm(p))
+			d.routes["POST "+exact(p.path)] = d.withSession(p.need(p.scopes), d.serveForm(p))
 		}
 		if p.sent != nil {
-			d.routes["POST "+exact(p.path)] = d.withSession(p.scopes, p.sent)
+			d.routes["POST "+exact(p.path)] = d.withSession(p.need(p.scopes), p.sent)
 		}
 		for i := range p.actions {
 			a := &p.actions[i]
-			d.routes["GET "+a.path] = d.withSession(a.scopes, d.ask(a))
-			d.routes["POST "+a.path] = d.withSession(a.scopes, d.act(a))
+			d.routes["GET "+a.path] = d.withSession(p.need(a.scopes), d.ask(a))
+			d.routes["POST "+a.path] = d.withSession(p.need(a.scopes), d.act(a))
 		}
 		for path, serve := range p.files {
-			d.routes["GET "+path] = d.withSession(p.scopes, serve)
+			d.routes["GET "+path] = d.withSession(p.need(p.scopes), serve)
 		}
 	}
 	d.routes["GET /login"] = d.withoutSession(d.loginPage)
@@ -384,16 +384,50 @@ func (d *Dashboard) withoutSession(h handler) http.Handler {
 	})
 }
 
-// withSession requires a session whose token has one of the scopes; nil: any token. The
-// API checks again.
-func (d *Dashboard) withSession(oneOf []operators.Scope, h handler) http.Handler {
+// need is what a page, or an action of it, requires of a token.
+type need struct {
+	oneOf []operators.Scope // nil: any token
+	about func(*caller, *http.Request) bool
+}
+
+// need returns what the page requires of a token, with the scopes of the page or of an action: that the token has one of them for
+// the channel or the survey of the path.
+func (p *page) need(oneOf []operators.Scope) need {
+	n := need{oneOf, func(c *caller, _ *http.Request) bool { return c.May(oneOf...) }}
+	switch {
+	case p.whole:
+		n.about = func(c *caller, _ *http.Request) bool { return c.MayAll(oneOf...) }
+	case strings.HasPrefix(p.path, "/channels/{name}"):
+		n.about = func(c *caller, r *http.Request) bool { return c.MayChannel(r.PathValue("name"), oneOf...) }
+	case strings.HasPrefix(p.path, pricesPath+"/{channel}"):
+		n.about = func(c *caller, r *http.Request) bool { return c.MayChannel(r.PathValue("channel"), oneOf...) }
+	case strings.HasPrefix(p.path, "/surveys/{name}"):
+		n.about = func(c *caller, r *http.Request) bool { return c.MaySurvey(r.PathValue("name"), oneOf...) }
+	}
+	return n
+}
+
+// check returns the error of a token that does not suffice.
+func (n need) check(v *visit) error {
+	if n.about(v.caller, v.r) {
+		return nil
+	}
+	detail := v.T("this page requires a token with the scope %s", v.scopeWords(n.oneOf))
+	if limit := v.Limit(n.oneOf...); limit != "" {
+		detail = v.T("this page requires a token with the scope %[1]s; yours is limited to names that begin with %[2]s", v.scopeWords(n.oneOf), limit)
+	}
+	return &problem{Status: http.StatusForbidden, Detail: detail}
+}
+
+// withSession requires a session whose token suffices. The API checks again.
+func (d *Dashboard) withSession(needed need, h handler) http.Handler {
 	return d.withoutSession(func(v *visit, w http.ResponseWriter) error {
 		v.readSession()
 		if err := v.readIdentity(); err != nil {
 			return err
 		}
-		if !v.May(oneOf...) {
-			return &problem{Status: http.StatusForbidden, Detail: v.T("this page requires a token with the scope %s", v.scopeWords(oneOf))}
+		if err := needed.check(v); err != nil {
+			return err
 		}
 		return h(v, w)
 	})

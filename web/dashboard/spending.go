@@ -74,11 +74,13 @@ func loadSpending(v *visit) (*content, error) {
 	if err := d.readSums(v.caller); err != nil {
 		return nil, err
 	}
-	limits, err := readLimits(v.caller)
-	if err != nil {
-		return nil, err
+	if v.MayAll(readers()...) {
+		limits, err := readLimits(v.caller)
+		if err != nil {
+			return nil, err
+		}
+		d.Limits = slices.DeleteFunc(limits, func(l limitView) bool { return len(l.Money(v.Locale)) == 0 })
 	}
-	d.Limits = slices.DeleteFunc(limits, func(l limitView) bool { return len(l.Money(v.Locale)) == 0 })
 	if err := d.readPrices(v.caller); err != nil {
 		return nil, err
 	}

@@ -413,6 +413,9 @@ func askLaunch(v *visit) (*question, error) {
 		q.Facts = append(q.Facts, fact{v.T("Window"), calendarOf(v.Locale, s.Schedule, schedule, v.Now()).Next})
 	}
 	q.Facts = append(q.Facts, targetFacts(v.Locale, s.Definition)...)
+	if s.Application == nil || s.Application.URL == "" {
+		q.Facts = append(q.Facts, fact{v.T("Application"), v.T("none: answers are not evaluated, and nobody completes unless a program of yours reports it to the API")})
+	}
 	if s.State != surveys.Draft {
 		return q, nil // a launch that is repeated changes nothing
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"weir"
+	"weir/operators"
 	"weir/surveys"
 	"weir/web/dashboard/locale"
 	surveyapi "weir/web/surveys"
@@ -317,9 +318,12 @@ func patchSurvey(c *caller, name string, version int64, patch map[string]any) er
 // name. If it is wrong, the name returned is one that no survey can have, so that the API
 // changes nothing and reports the other mistakes.
 func newSurveyName(c *caller, name string) (free, wrong string, _ error) {
-	const none = "_"
+	none := c.noName("_", operators.ScopeSurveysAdmin)
 	if !surveyName.MatchString(name) {
 		return none, c.T("1 to 63 characters: a-z, 0-9, dots, underscores and hyphens. It begins with a letter or a digit."), nil
+	}
+	if !c.MaySurvey(name, operators.ScopeSurveysAdmin) {
+		return none, c.nameOutside(operators.ScopeSurveysAdmin), nil
 	}
 	_, err := readSurvey(c, name)
 	if err == nil {

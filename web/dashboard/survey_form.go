@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"weir"
+	"weir/operators"
 	"weir/people"
 	"weir/surveys"
 	"weir/surveys/calendar"
@@ -553,6 +554,11 @@ func (f *surveyForm) layQuotas(document map[string]any) {
 	}
 }
 
+// channelUsers returns the scopes whose limits name the channels that a survey may use.
+func channelUsers() []operators.Scope {
+	return []operators.Scope{operators.ScopeContactsWrite, operators.ScopeChannelsAdmin, operators.ScopeSurveysAdmin}
+}
+
 // addChoices reads the channels and purposes to choose from. Those that the survey has are
 // always among them.
 func (f *surveyForm) addChoices(c *caller) error {
@@ -561,8 +567,14 @@ func (f *surveyForm) addChoices(c *caller) error {
 		return err
 	}
 	f.Channels = []option{{"", f.T("not used")}}
+	var names []string
 	for i := range list {
-		f.Channels = append(f.Channels, option{list[i].Channel, list[i].Channel + " (" + list[i].Type + ")"})
+		if name := list[i].Channel; c.MayChannel(name, channelUsers()...) {
+			f.Channels, names = append(f.Channels, option{name, name + " (" + list[i].Type + ")"}), append(names, name)
+		}
+	}
+	for _, name := range unreadable(c, names, channelUsers()...) {
+		f.Channels = append(f.Channels, option{name, name})
 	}
 	has := func(options []option, value string) bool {
 		return slices.ContainsFunc(options, func(o option) bool { return o.Value == value })

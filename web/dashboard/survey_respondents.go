@@ -112,7 +112,7 @@ func loadRespondent(v *visit) (*content, error) {
 	if err := v.get(apiPath("v1", "surveys", name, "respondents", id), nil, &d.RespondentView); err != nil {
 		return nil, err
 	}
-	if v.May(operators.ScopeSurveysAdmin) && !d.Status.Final() {
+	if v.MaySurvey(name, operators.ScopeSurveysAdmin) && !d.Status.Final() {
 		s, err := readSurvey(v.caller, name)
 		if err != nil {
 			return nil, err

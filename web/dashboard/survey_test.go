@@ -78,7 +78,7 @@ func TestSurvey_QuestionOfALaunchShowsTextsAndForecast(t *testing.T) {
 	r := newRig(t, surveyScope)
 	r.survey("flu", 3)
 	b := r.login(surveyScope)
-	b.get("/surveys/flu/launch").want(200).has("<dt>Target</dt><dd>502</dd>", "questionnaire b", "<dt>Respondents by sms</dt><dd>about 3 first</dd>", "<dt>Ends at best</dt><dd>about ", "everybody answers the first attempt", "channel texts takes the longest", "channel &#34;texts&#34; is paused",
+	b.get("/surveys/flu/launch").want(200).has("<dt>Application</dt><dd>none: answers are not evaluated", "<dt>Target</dt><dd>502</dd>", "questionnaire b", "<dt>Respondents by sms</dt><dd>about 3 first</dd>", "<dt>Ends at best</dt><dd>about ", "everybody answers the first attempt", "channel texts takes the longest", "channel &#34;texts&#34; is paused",
 		"<blockquote>Hello Ana &lt;i&gt;</blockquote>", "<blockquote>Good day, Ana &lt;i&gt;</blockquote>").hasNot("Ends at the latest", numberCanary, "would be refused")
 	r.api("PATCH", "/v1/surveys/flu", `{"initial_success_rate":0.1,"schedule":{"end_date":"2099-12-30"}}`, nil)
 	b.get("/surveys/flu/launch").want(200).has("<dd>502; about 5,020 respondents are needed if 10 % succeed</dd>", "<dt>Ends at the latest</dt><dd>Wed 2099-12-30 20:00 America/Mexico_City</dd>")

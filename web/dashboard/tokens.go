@@ -7,9 +7,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"weir/operators"
 	"weir/web/api"
+
+	"weir/web/dashboard/locale"
 )
 
 const tokensPath = "/tokens"
@@ -21,9 +24,13 @@ type tokensData struct {
 	Name     string
 	Days     string
 	Scopes   []scopeChoice
+	Limit    string            // the beginning of names to which the chosen scopes are limited
+	More     string            // further scopes, as texts
 	Mistakes map[string]string // by field
 	Problem  *problem          // what no field has
 	Made     *api.TokenView    // just now: its text is shown once
+
+	Limitable string // the scopes that can be limited
 }
 
 // tokenCard is a token as the page shows it.
@@ -53,13 +60,21 @@ func tokensPage(v *visit, d *tokensData) (*content, error) {
 	for _, scope := range v.Who.Scopes {
 		d.Scopes = append(d.Scopes, scopeChoice{scope, slices.Contains(v.r.PostForm["scopes"], string(scope))})
 	}
+	d.Limitable = operators.JoinScopes(operators.LimitableScopes())
 	return &content{title: v.T("Tokens"), crumbs: []crumb{{Text: v.T("Tokens")}}, data: d}, nil
 }
 
 // createToken creates a token, or shows the form again with every mistake.
 func createToken(v *visit) (*content, error) {
-	d := &tokensData{Name: v.r.PostForm.Get("name"), Days: strings.TrimSpace(v.r.PostForm.Get("days")), Mistakes: map[string]string{}}
-	body := map[string]any{"name": d.Name, "scopes": append([]string{}, v.r.PostForm["scopes"]...)}
+	form := v.r.PostForm
+	d := &tokensData{
+		Name: form.Get("name"), Days: strings.TrimSpace(form.Get("days")), Limit: strings.TrimSpace(form.Get("limit")), More: strings.TrimSpace(form.Get("more")), Mistakes: map[string]string{},
+	}
+	scopes, fields := d.chosen(v.Locale, form["scopes"])
+	body := map[string]any{"name": d.Name, "scopes": scopes}
+	if len(d.Mistakes) > 0 {
+		body["name"] = "" // as below
+	}
 	if d.Days != "" {
 		days, err := strconv.Atoi(d.Days)
 		if err != nil || days < 1 || days > 3650 {
@@ -82,7 +97,7 @@ func createToken(v *visit) (*content, error) {
 	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict {
 		return nil, err
 	}
-	d.place(p)
+	d.place(v.Locale, p, scopes, fields)
 	c, err := tokensPage(v, d)
 	if err != nil {
 		return nil, err
@@ -91,16 +106,43 @@ func createToken(v *visit) (*content, error) {
 	return c, nil
 }
 
-// place shows the errors of the API beside the fields that they are about.
-func (d *tokensData) place(p *problem) {
+// chosen returns the scopes that the form asks for, and the field of each.
+func (d *tokensData) chosen(l *locale.Locale, checked []string) (scopes, fields []string) {
+	scopes = []string{}
+	for _, text := range checked {
+		field := "scopes"
+		if scope := operators.Scope(text); d.Limit != "" && slices.Contains(operators.LimitableScopes(), scope) {
+			text, field = string(scope.Limit(d.Limit)), "limit"
+		}
+		scopes, fields = append(scopes, text), append(fields, field)
+	}
+	if d.Limit != "" && !slices.Contains(fields, "limit") {
+		d.Mistakes["limit"] = l.T("None of the chosen scopes can be limited.")
+	}
+	for _, text := range strings.FieldsFunc(d.More, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
+		scopes, fields = append(scopes, text), append(fields, "more")
+	}
+	return scopes, fields
+}
+
+// place shows the errors of the API beside the fields that they are about; fields has the field of each of the scopes.
+func (d *tokensData) place(l *locale.Locale, p *problem, scopes, fields []string) {
 	rest := *p
 	rest.Errors = nil
 	for _, e := range p.Errors {
-		field, _, _ := strings.Cut(strings.TrimPrefix(e.Pointer, "/"), "/")
+		field, below, _ := strings.Cut(strings.TrimPrefix(e.Pointer, "/"), "/")
+		i, err := strconv.Atoi(below)
+		if field == "scopes" && err == nil && i < len(fields) {
+			field = fields[i]
+		}
 		switch {
-		case field == "name" && strings.TrimSpace(d.Name) != "" && d.Mistakes["days"] != "": // it was left out on purpose
+		case field == "name" && strings.TrimSpace(d.Name) != "" && d.Mistakes["days"]+d.Mistakes["limit"] != "": // it was left out on purpose
 		case field == "name" || field == "scopes":
 			d.Mistakes[field] = asSentence(e.Detail)
+		case field == "limit":
+			d.Mistakes[field] = l.T("1 to 63 characters: a-z, 0-9, dot, underscore and hyphen. The first is a letter or a digit.")
+		case field == "more":
+			d.Mistakes[field] = strings.TrimSpace(d.Mistakes[field] + " " + asSentence("“"+scopes[i]+"” "+e.Detail))
 		default:
 			rest.Errors = append(rest.Errors, e)
 		}

@@ -33,7 +33,7 @@ func (d *describer) operation(rt *route.Route) *huma.Operation {
 	op := &huma.Operation{
 		Method: rt.Method, Path: rt.Path, OperationID: rt.ID, Summary: rt.Summary, Description: rt.Description,
 		Tags: []string{rt.Tag}, Responses: map[string]*huma.Response{},
-		Security: security(rt.Scopes, rt.Also...), Parameters: parametersOf(rt),
+		Security: security(rt.Access.OneOf, rt.Also...), Parameters: parametersOf(rt),
 	}
 	if op.Description == "" {
 		op.Description = rt.Summary + "."

@@ -3,6 +3,7 @@ package people
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -201,16 +202,35 @@ func (r *consentRoutes) search(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	return route.Reply{Status: http.StatusOK, Body: personConsents(states, list), Changes: []operators.FieldChange{{Field: "to", After: auth.MaskNumber(to)}}}, nil
+	return route.Reply{Status: http.StatusOK, Body: personConsents(c, reached(c, states), list), Changes: []operators.FieldChange{{Field: "to", After: auth.MaskNumber(to)}}}, nil
 }
 
-func personConsents(states []people.State, list []people.Consent) PersonConsents {
-	out := PersonConsents{States: stateViews(states), Consents: make([]ConsentView, len(list))}
+func personConsents(c *route.Call, states []people.State, list []people.Consent) PersonConsents {
+	out := PersonConsents{States: stateViews(states), Consents: make([]ConsentView, 0, len(list))}
 	out.Refused, _ = people.Decide(states, people.AllPurposes)
 	for i := range list {
-		out.Consents[i] = consentView(&list[i])
+		if !reachesPurpose(c, list[i].Purpose) {
+			continue
+		}
+		view := consentView(&list[i])
+		if ours := list[i].Source.ByPerson() && c.Reaches(operators.Channel(list[i].By)); c.Limited() && !ours {
+			view.Words, view.Key, view.By = "", "", ""
+		}
+		out.Consents = append(out.Consents, view)
 	}
 	return out
+}
+
+// reachesPurpose reports whether the sender may know of consents for a purpose. Those for one channel are for those whom
+// the channel is for; all others bind everybody.
+func reachesPurpose(c *route.Call, purpose string) bool {
+	channel, one := people.ChannelOf(purpose)
+	return !one || c.Reaches(operators.Channel(channel))
+}
+
+// reached returns the states of which the sender may know.
+func reached(c *route.Call, states []people.State) []people.State {
+	return slices.DeleteFunc(slices.Clone(states), func(s people.State) bool { return !reachesPurpose(c, s.Purpose) })
 }
 
 func consentView(x *people.Consent) ConsentView {

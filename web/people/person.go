@@ -123,7 +123,8 @@ func (r *personRoutes) find(c *route.Call) (route.Reply, error) {
 	if out.MoreConsents = len(list) > limit; out.MoreConsents {
 		list = list[:limit]
 	}
-	out.PersonConsents = personConsents(states, list)
+	states = reached(c, states)
+	out.PersonConsents = personConsents(c, states, list)
 	if out.Verdicts, err = r.verdicts(c, canonical, states); err != nil {
 		return route.Reply{}, err
 	}
@@ -171,6 +172,13 @@ func (r *personRoutes) addressed(c *route.Call) (string, error) {
 		}
 		if err != nil {
 			return "", err
+		}
+		s, err := r.respondents.SurveyByID(c, list[0].Survey)
+		if err != nil && weir.CodeOf(err) != weir.CodeNotFound {
+			return "", err
+		}
+		if c.Limited() && (err != nil || !c.Reaches(operators.Survey(s.Name))) {
+			return "", weir.Errorf(weir.CodeNotFound, "there is no respondent %s", id)
 		}
 		return list[0].Phone, nil
 	}
@@ -230,6 +238,9 @@ func (r *personRoutes) surveys(c *route.Call, canonical string) (views []PersonR
 		}
 		if err != nil {
 			return nil, false, err
+		}
+		if !c.Reaches(operators.Survey(s.Name)) {
+			continue
 		}
 		v := PersonRespondentView{
 			Survey: s.Name, ID: is.ID.String(), Status: is.Status, Disposition: is.Disposition, Attempts: is.Attempts.Total(),

@@ -89,10 +89,13 @@ func (r *priceRoutes) table() []*route.Route {
 	}
 }
 
-func (r *priceRoutes) list(_ *route.Call) (route.Reply, error) {
+func (r *priceRoutes) list(c *route.Call) (route.Reply, error) {
 	known := r.prices.Prices()
 	out := PriceList{Prices: make([]PriceView, 0, len(known))}
 	for _, channel := range slices.Sorted(maps.Keys(known)) {
+		if !c.Reaches(operators.Channel(channel)) {
+			continue
+		}
 		view := PriceView{channel, *known[channel].Price}
 		view.Prefixes = nil // there may be thousands
 		out.Prices = append(out.Prices, view)
@@ -182,7 +185,9 @@ func (r *priceRoutes) spending(c *route.Call) (route.Reply, error) {
 		if err != nil {
 			return route.Reply{}, err
 		}
-		out.Spending = append(out.Spending, SpendingView{people.DayText(x.Day), name, x.Survey, x.Currency, x.Amount.String()})
+		if c.Reaches(operators.Channel(name)) {
+			out.Spending = append(out.Spending, SpendingView{people.DayText(x.Day), name, x.Survey, x.Currency, x.Amount.String()})
+		}
 	}
 	if len(list) == limit {
 		out.NextCursor = placeText(&list[limit-1])

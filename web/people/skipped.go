@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/operators"
 	"weir/people"
 	"weir/web/httpjson"
 	"weir/web/route"
@@ -55,6 +56,9 @@ func (r *skippedRoutes) list(c *route.Call) (route.Reply, error) {
 	today := people.DayOf(r.now())
 	f := people.SkippedFilter{From: today - c.Query.Int("days") + 1, To: today, Survey: c.Query.Text("survey")}
 	if name := c.Query.Text("channel"); name != "" {
+		if err := c.RequireReach(operators.Channel(name)); err != nil {
+			return route.Reply{}, err
+		}
 		channel, err := r.channels.Channel(c, name)
 		if err != nil {
 			return route.Reply{}, err
@@ -72,7 +76,9 @@ func (r *skippedRoutes) list(c *route.Call) (route.Reply, error) {
 		if err != nil {
 			return route.Reply{}, err
 		}
-		out.Skipped = append(out.Skipped, SkippedView{name, x.Survey, x.Rule, x.Suppressed, x.Delayed})
+		if c.Reaches(operators.Channel(name)) {
+			out.Skipped = append(out.Skipped, SkippedView{name, x.Survey, x.Rule, x.Suppressed, x.Delayed})
+		}
 	}
 	return route.Reply{Status: http.StatusOK, Body: out}, nil
 }

@@ -28,7 +28,7 @@ type Route struct {
 	Answers      []Answer
 	Codes        []weir.Code // in addition to the codes of every route
 	Handle       func(*Call) (Reply, error)
-	Scopes       []operators.Scope // the token needs one of them; set by [Grant]
+	Access       auth.Access       // what the token needs; set by [Grant]
 	Also         []operators.Scope // the token needs all of them besides
 
 	// Lenient: the route itself checks the body against its schema.
@@ -70,12 +70,16 @@ func Paging(usual, most int64) []httpjson.Parameter {
 	return []httpjson.Parameter{LimitParameter(usual, most), {Name: "cursor", Kind: "string", Description: "next_cursor of the page before"}}
 }
 
-// Grant sets the scopes of each route.
+// Grant sets what a token needs for each route.
 func Grant(routes []*Route) error {
-	table := auth.RouteScopes()
+	table := auth.RouteAccess()
 	for _, rt := range routes {
-		if rt.Scopes = table[rt.ID]; len(rt.Scopes) == 0 {
+		rt.Access = table[rt.ID]
+		if len(rt.Access.OneOf) == 0 {
 			return fmt.Errorf("the table of scopes has no row for route %s", rt.ID)
+		}
+		if rt.Access.Reach == auth.Unset {
+			return fmt.Errorf("the table of scopes does not say what requests of route %s are about", rt.ID)
 		}
 	}
 	return nil

@@ -49,8 +49,12 @@ func (rt *Route) Handler(gate *auth.Gate) http.Handler {
 }
 
 // Admit identifies the sender of a request, for the log too, and rejects a
-// sender with none of the scopes.
+// sender who has none of the scopes for the whole installation.
 func Admit(gate *auth.Gate, w http.ResponseWriter, r *http.Request, oneOf []operators.Scope) (*auth.Principal, error) {
+	return admit(gate, w, r, auth.Access{OneOf: oneOf, Reach: auth.Installation})
+}
+
+func admit(gate *auth.Gate, w http.ResponseWriter, r *http.Request, need auth.Access) (*auth.Principal, error) {
 	who, err := gate.Authenticate(r)
 	if err != nil {
 		return nil, err
@@ -58,15 +62,22 @@ func Admit(gate *auth.Gate, w http.ResponseWriter, r *http.Request, oneOf []oper
 	if rec, ok := w.(*Recorder); ok {
 		rec.Token = who.ID()
 	}
-	return who, who.Require(oneOf)
+	return who, need.Admit(who, r)
+}
+
+// call returns the call of an admitted request.
+func (rt *Route) call(ctx context.Context, r *http.Request, who *auth.Principal) *Call {
+	c := &Call{Context: ctx, Request: r, Principal: who, scopes: rt.Access.OneOf}
+	c.Query = httpjson.ReadQuery(rt.Query, r.URL.RawQuery, &c.Errors)
+	return c
 }
 
 // admit is [Admit] for the route, with the scopes that it needs besides.
 func (rt *Route) admit(gate *auth.Gate, w http.ResponseWriter, r *http.Request) (*auth.Principal, error) {
-	who, err := Admit(gate, w, r, rt.Scopes)
+	who, err := admit(gate, w, r, rt.Access)
 	for _, scope := range rt.Also {
 		if err == nil {
-			err = who.Require([]operators.Scope{scope})
+			err = who.Require([]operators.Scope{scope}, operators.Subject{})
 		}
 	}
 	return who, err
@@ -80,8 +91,7 @@ func (rt *Route) transfer(gate *auth.Gate, w http.ResponseWriter, r *http.Reques
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), TransferTime)
 	defer cancel()
-	c := &Call{Context: ctx, Request: r, Principal: who}
-	c.Query = httpjson.ReadQuery(rt.Query, r.URL.RawQuery, &c.Errors)
+	c := rt.call(ctx, r, who)
 	if err := c.Invalid(); err != nil {
 		return err
 	}
@@ -96,8 +106,7 @@ func (rt *Route) answer(gate *auth.Gate, w http.ResponseWriter, r *http.Request)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), requestTime)
 	defer cancel()
-	c := &Call{Context: ctx, Request: r, Principal: who}
-	c.Query = httpjson.ReadQuery(rt.Query, r.URL.RawQuery, &c.Errors)
+	c := rt.call(ctx, r, who)
 	if rt.Method == http.MethodPost && r.Header.Get("Idempotency-Key") != "" {
 		httpjson.Discard(r.Body)
 		return Reply{}, errIdempotencyKey() // ignored, a repetition would do everything twice
@@ -141,6 +150,22 @@ type Call struct {
 	// before it changes anything.
 	Body   map[string]any
 	Errors validation.Errors
+	scopes []operators.Scope // of which the route needs one
+}
+
+// Reaches reports whether the sender's scopes for the route reach a subject. A route with the reach
+// [auth.Filtered] leaves out all else.
+func (c *Call) Reaches(about operators.Subject) bool { return c.Principal.May(c.scopes, about) }
+
+// Limited reports whether the sender's scopes for the route are limited to some names.
+func (c *Call) Limited() bool { return !c.Reaches(operators.Subject{}) }
+
+// Limits returns the limits of the sender's scopes for the route, for people.
+func (c *Call) Limits() string { return strings.Join(c.Principal.Prefixes(c.scopes), " or ") }
+
+// RequireReach returns an error that names the limit if the sender's scopes for the route do not reach a subject.
+func (c *Call) RequireReach(about operators.Subject) error {
+	return c.Principal.Require(c.scopes, about)
 }
 
 // PII reports whether phone numbers may be shown.

@@ -41,13 +41,38 @@ func (s surveyRoutes) definition(c *route.Call, body map[string]any) SurveyBody 
 			}
 		}
 	}
-	_, wrong := s.broker.Check(c, b.Definition)
+	checked := b.Definition
+	usable, outside := usableChannels(c, b.Modes)
+	checked.Modes = usable
+	c.Errors.Append(outside...)
+	_, wrong := s.broker.Check(c, checked)
 	for _, f := range wrong {
-		if !slices.ContainsFunc(bySchema, func(g weir.FieldError) bool { return implies(g, f) }) {
+		explained := func(g weir.FieldError) bool { return implies(g, f) }
+		if !slices.ContainsFunc(bySchema, explained) && !slices.ContainsFunc(outside, explained) {
 			c.Errors.Append(f)
 		}
 	}
 	return b
+}
+
+// usableChannels returns the modes without the channels that the token may not use, so that nothing is found out about these, and the
+// mistakes that they are.
+func usableChannels(c *route.Call, modes map[surveys.Mode]surveys.ModeSpec) (usable map[surveys.Mode]surveys.ModeSpec, list []weir.FieldError) {
+	users := []operators.Scope{operators.ScopeContactsWrite, operators.ScopeChannelsAdmin, operators.ScopeSurveysAdmin}
+	usable = maps.Clone(modes)
+	for _, mode := range slices.Sorted(maps.Keys(modes)) {
+		spec := modes[mode]
+		if spec.Channel == "" || c.Principal.May(users, operators.Channel(spec.Channel)) {
+			continue
+		}
+		spec.Channel = ""
+		usable[mode] = spec
+		list = append(list, weir.FieldError{
+			Pointer: "/modes/" + httpjson.PointerToken(string(mode)) + "/channel", Code: "outside",
+			Detail: "must begin with " + strings.Join(c.Principal.Prefixes(users), " or ") + ": the token may use only such channels",
+		})
+	}
+	return usable, list
 }
 
 // implies reports whether f follows from g: f is about the same field, a part

@@ -99,7 +99,9 @@ func (s importRoute) postRespondents(c *route.Call, w http.ResponseWriter, rt *r
 		return err
 	}
 	if format == "" {
-		return s.importJSON(&route.Call{Context: ctx, Request: c.Request, Query: c.Query}, w, v, rt)
+		short := *c
+		short.Context = ctx
+		return s.importJSON(&short, w, v, rt)
 	}
 	if given := c.Query.Text("encoding"); given != "" {
 		encoding = given

@@ -187,7 +187,9 @@ func (s surveyRoutes) listSurveys(c *route.Call) (route.Reply, error) {
 		page.NextCursor = httpjson.NameCursor("surveys", rows[most-1].Name)
 	}
 	for i := range rows {
-		page.Surveys = append(page.Surveys, surveySummary(rows[i]))
+		if c.Reaches(operators.Survey(rows[i].Name)) {
+			page.Surveys = append(page.Surveys, surveySummary(rows[i]))
+		}
 	}
 	return route.Reply{Status: http.StatusOK, Body: page}, nil
 }

@@ -54,6 +54,7 @@ func TestToken_MistakesAreNamed(t *testing.T) {
 		"create --name a\tb --scope router":                       "--name must have",
 		"create --name a":                                         "--scope is missing",
 		"create --name a --scope contacts":                        `unknown scope "contacts"; allowed: contacts:write`,
+		"create --name a --scope contacts:read@,router@b,x":       `scope "contacts:read@" must have the beginning of names behind @.*scope "router@b" must have no @.*unknown scope "x"`,
 		"create --name a --scope router --expires soon":           "--expires must be a duration",
 		"create --name a --scope router --expires -1h":            "--expires must be a duration",
 		"create --name a --scope router weir_abcdefghijkl_secret": "unexpected argument",

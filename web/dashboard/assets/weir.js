@@ -350,6 +350,7 @@
     });
     source.addEventListener("trouble", function (e) { report(e.data, "trouble"); });
     source.addEventListener("end", function () {
+      if (Date.now() - sent < 10000) return; // the answer to a form is on its way, such as the removal of what this page shows
       stop();
       window.location.reload();
     });
@@ -361,6 +362,9 @@
       }
     };
   }
+
+  var sent = 0; // when a form was
+  document.addEventListener("submit", function (e) { if (!e.defaultPrevented) sent = Date.now(); });
 
   function stop() {
     if (source) source.close();

@@ -36,7 +36,10 @@ Scopes:
   people:admin    record and read consents and refusals, change purposes
   tokens:admin    create, list and revoke tokens with scopes of their maker
   metrics:read    scrape /metrics
-  pii:read        see whole phone numbers; without it only the last two digits`
+  pii:read        see whole phone numbers; without it only the last two digits
+
+A scope of contacts, channels or surveys may be limited to the names that begin with a
+text: surveys:admin@north- is for surveys such as north-poll. See docs/access.md.`
 
 // TokenCommand makes "weir token".
 func TokenCommand(a *app.App) *cobra.Command {
@@ -52,8 +55,9 @@ func createTokenCommand(a *app.App, p *app.Output) *cobra.Command {
 	var words []string
 	c := &cobra.Command{
 		Use: "create", Short: "Create a token and print it once", Args: command.NoArgs,
-		Long:    tokenAbout,
-		Example: "  weir token create --name surveda --scope contacts:write,contacts:read --expires 90d",
+		Long: tokenAbout,
+		Example: "  weir token create --name surveda --scope contacts:write,contacts:read --expires 90d\n" +
+			"  weir token create --name north --scope surveys:admin@north-,contacts:read@north-,contacts:write@sms",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if name == "" || len(name) > 200 || !printable(name) {
 				return command.UsageError(c, "--name must have 1 to 200 printable characters")
@@ -85,20 +89,29 @@ func printable(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
-// parseScopes returns the scopes without duplicates; there must be at least one.
+// parseScopes returns the scopes without duplicates; there must be at least one. The error has every mistake.
 func parseScopes(words []string) ([]operators.Scope, error) {
 	var scopes []operators.Scope
+	var wrong []string
 	for _, word := range words {
-		scope := operators.Scope(strings.TrimSpace(word))
-		if !scope.Known() {
-			return nil, fmt.Errorf("unknown scope %q; allowed: %s", word, strings.Join(scopeNames(operators.Scopes()), ", "))
-		}
-		if !slices.Contains(scopes, scope) {
+		scope, code, detail := operators.ParseScope(strings.TrimSpace(word))
+		switch {
+		case code == "unknown":
+			wrong = append(wrong, fmt.Sprintf("unknown scope %q; allowed: %s", word, operators.JoinScopes(operators.Scopes())))
+		case code != "":
+			wrong = append(wrong, fmt.Sprintf("scope %q %s", word, detail))
+		case !slices.Contains(scopes, scope):
 			scopes = append(scopes, scope)
 		}
 	}
-	if len(scopes) == 0 {
-		return nil, errors.New("--scope is missing: a token needs at least one scope")
+	if err := operators.CheckScopesLength(scopes); err != nil {
+		wrong = append(wrong, fmt.Sprintf("the scopes %v", err))
+	}
+	if len(words) == 0 {
+		wrong = append(wrong, "--scope is missing: a token needs at least one scope")
+	}
+	if wrong != nil {
+		return nil, errors.New(strings.Join(wrong, "; "))
 	}
 	return scopes, nil
 }
