@@ -242,22 +242,14 @@ var (
 // becomes one of E.164. One that begins with 0 is known in its own country only: refusals of the
 // person, who is known by the whole number, would not count for it.
 func PhoneNumber(to string) (string, error) {
-	if WrittenNumber(to) || phonenumber.Rounded(to) {
+	digits := strings.TrimPrefix(to, "+")
+	plain := strings.Trim(digits, "0123456789") == ""
+	switch {
+	case !plain && (WrittenNumber(to) || phonenumber.Rounded(to)):
 		return phonenumber.Normalize(to, "")
-	}
-	digits := to
-	if to != "" && to[0] == '+' {
-		digits = to[1:]
-	}
-	if len(digits) < 3 || len(digits) > 15 {
+	case !plain, len(digits) < 3, len(digits) > 15:
 		return "", errPhoneNumber
-	}
-	for i := range len(digits) {
-		if digits[i] < '0' || digits[i] > '9' {
-			return "", errPhoneNumber
-		}
-	}
-	if digits[0] == '0' {
+	case digits[0] == '0':
 		return "", errNational
 	}
 	return to, nil

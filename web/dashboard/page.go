@@ -78,10 +78,9 @@ var templateFiles embed.FS
 type pageTemplates map[string]func() (*template.Template, error)
 
 func newTemplates(l *locale.Locale) (pageTemplates, error) {
-	base, err := template.New("base").Funcs(display.Functions(l)).Funcs(functions(l)).ParseFS(templateFiles, "templates/base.html", "templates/parts.html")
-	if err != nil {
-		return nil, fmt.Errorf("dashboard: %w", err)
-	}
+	shared := sync.OnceValues(func() (*template.Template, error) {
+		return template.New("base").Funcs(display.Functions(l)).Funcs(functions(l)).ParseFS(templateFiles, "templates/base.html", "templates/parts.html")
+	})
 	names, err := templateFiles.ReadDir("templates")
 	if err != nil {
 		return nil, err
@@ -93,6 +92,10 @@ func newTemplates(l *locale.Locale) (pageTemplates, error) {
 			continue
 		}
 		out[name] = sync.OnceValues(func() (*template.Template, error) {
+			base, err := shared()
+			if err != nil {
+				return nil, err
+			}
 			set, err := base.Clone()
 			if err != nil {
 				return nil, err

@@ -16,8 +16,8 @@ import (
 	"weir/web/dashboard/locale"
 )
 
-// New returns a dashboard. It parses every template, so that a broken one fails
-// here and not on the first request.
+// New returns a dashboard. Templates and catalogs are read when they are first used; that all are
+// valid is for the tests to say.
 func New(o Options) (*Dashboard, error) {
 	d := &Dashboard{
 		Options: o, streams: auth.NewConcurrencyLimit(auth.MaxStreams, auth.MaxStreamsPerToken),
@@ -26,14 +26,11 @@ func New(o Options) (*Dashboard, error) {
 		uploads:         auth.NewConcurrencyLimit(maxUploads, maxUploads/2),
 		chartCache:      newCache[*charts](chartsLife), skippedCache: newCache[[]skippedRow](chartsLife), surveyCache: newCache[[]surveyCard](chartsLife),
 		courseCache: newCache[*courseData](chartsLife), hoursCache: newCache[*hoursData](hoursLife), planCache: newCache[*surveyPlan](chartsLife),
-		origins: http.NewCrossOriginProtection(), routes: map[string]http.Handler{}, templates: map[string]pageTemplates{},
+		origins: http.NewCrossOriginProtection(), routes: map[string]http.Handler{}, locales: locale.New(), templates: map[string]pageTemplates{},
 	}
 	d.names = &nameLogins{o.Names, o.Sessions, o.GroupsWithScopes, o.Record, o.Logger}
 	var err error
 	if d.files, err = readFiles(); err != nil {
-		return nil, err
-	}
-	if d.locales, err = locale.New(); err != nil {
 		return nil, err
 	}
 	for _, l := range d.locales.List() {

@@ -17,7 +17,7 @@ func calendarAt(t *testing.T, spec calendar.ScheduleSpec, now string) *scheduleC
 	if len(wrong) > 0 || err != nil {
 		t.Fatal(wrong, err)
 	}
-	return calendarOf(english(t), spec, s, at)
+	return calendarOf(english(), spec, s, at)
 }
 
 func office() calendar.ScheduleSpec {

@@ -8,13 +8,8 @@ import (
 )
 
 // english returns the language in which most tests read pages.
-func english(t *testing.T) *locale.Locale {
-	t.Helper()
-	set, err := locale.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return set.English()
+func english() *locale.Locale {
+	return locale.New().English()
 }
 
 func TestTemplates_OfEveryPageAreValid(t *testing.T) {

@@ -15,12 +15,8 @@ import (
 )
 
 // english returns the language of these tests.
-func english(t interface{ Fatal(args ...any) }) *locale.Locale {
-	set, err := locale.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return set.English()
+func english() *locale.Locale {
+	return locale.New().English()
 }
 
 // wellFormed checks that a picture is XML, within its frame, and has neither a
@@ -65,11 +61,11 @@ func TestDisplay_IncompleteStepIsMarked(t *testing.T) {
 		{Name: "sent", Class: "c1", Values: []float64{40, 41, 2}}, {Name: "accepted", Class: "c8", Values: []float64{40, 41, 2}, Kind: Line},
 	}}
 	ended := c.Through(begin.Add(45 * time.Minute))
-	if strings.Contains(string(ended.SVG(english(t))), "open") || ended.Table(english(t))[0].Open {
+	if strings.Contains(string(ended.SVG(english())), "open") || ended.Table(english())[0].Open {
 		t.Error("a step that has ended is marked")
 	}
 	under := c.Through(begin.Add(31 * time.Minute))
-	for _, picture := range []string{string(under.SVG(english(t))), string(under.Spark(english(t)))} {
+	for _, picture := range []string{string(under.SVG(english())), string(under.Spark(english()))} {
 		wellFormed(t, picture)
 		for _, want := range []string{`class="area open c1"`, `class="line open c8"`, "sent in the current period 2, at most 41"} {
 			if !strings.Contains(picture, want) {
@@ -77,7 +73,7 @@ func TestDisplay_IncompleteStepIsMarked(t *testing.T) {
 			}
 		}
 	}
-	if rows := under.Table(english(t)); !rows[0].Open || rows[1].Open {
+	if rows := under.Table(english()); !rows[0].Open || rows[1].Open {
 		t.Errorf("%+v", rows)
 	}
 }
@@ -93,16 +89,16 @@ func TestDisplay_ChartsOfAnyValuesAreValid(t *testing.T) {
 		for i := range rapid.IntRange(0, 4).Draw(t, "series") {
 			c.Series = append(c.Series, Series{Name: "a<b", Class: "c1", Values: values(t, "values"), Kind: Kind(i % 3)})
 		}
-		wellFormed(t, string(c.SVG(english(t))))
-		wellFormed(t, string(c.Spark(english(t))))
-		if n := len(c.Table(english(t))); n > maxTableRows {
+		wellFormed(t, string(c.SVG(english())))
+		wellFormed(t, string(c.Spark(english())))
+		if n := len(c.Table(english())); n > maxTableRows {
 			t.Errorf("%d rows", n)
 		}
 		b := Bar{Title: c.Title, Whole: rapid.Float64Range(0, 100).Draw(t, "whole")}
 		for _, v := range values(t, "segments") {
 			b.Segments = append(b.Segments, Segment{"x", "c2", v})
 		}
-		wellFormed(t, string(b.SVG(english(t))))
+		wellFormed(t, string(b.SVG(english())))
 	})
 }
 
@@ -117,7 +113,7 @@ func printable(r rune) rune {
 func TestDisplay_BarsAreToScale(t *testing.T) {
 	t.Parallel()
 	b := Bar{Title: "Slots", Whole: 10, Segments: []Segment{{"active", "c1", 5}, {"sending", "c5", 0}, {"unknown", "c2", 2}}}
-	got := string(b.SVG(english(t)))
+	got := string(b.SVG(english()))
 	for _, want := range []string{
 		"<title>Slots: 5 active, 0 sending, 2 unknown of 10</title>",
 		`<rect class="c1" x="0" y="0" width="500" height="40"/>`, `<rect class="c2" x="500" y="0" width="200" height="40"/>`,
@@ -130,7 +126,7 @@ func TestDisplay_BarsAreToScale(t *testing.T) {
 		t.Errorf("an empty segment is drawn: %s", got)
 	}
 	over := Bar{Whole: 4, Segments: []Segment{{"active", "c1", 8}}} // the capacity was lowered
-	if got := string(over.SVG(english(t))); !strings.Contains(got, `width="1000" height="40"/></svg>`) {
+	if got := string(over.SVG(english())); !strings.Contains(got, `width="1000" height="40"/></svg>`) {
 		t.Errorf("more than the whole: %s", got)
 	}
 }
@@ -141,13 +137,13 @@ func TestDisplay_ChartsHaveDescriptions(t *testing.T) {
 		Title: "Contacts", Unit: "per 5 min", Begin: time.Date(2026, 3, 1, 8, 50, 0, 0, time.UTC), Step: 5 * time.Minute,
 		Series: []Series{{Name: "sent", Class: "c1", Values: []float64{0, 1200, 3}}, {Name: "capacity", Class: "c4", Values: []float64{7, 7, 7}, Kind: Limit}},
 	}
-	got := string(c.SVG(english(t)))
+	got := string(c.SVG(english()))
 	for _, want := range []string{"Contacts, per 5 min: sent now 3, at most 1,200; capacity 7", ">08:50<", ">2,000<", `class="line limit c4"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in %s", want, got)
 		}
 	}
-	rows := c.Table(english(t))
+	rows := c.Table(english())
 	if len(rows) != 3 || rows[0].Values[0] != "3" || !rows[2].At.Equal(c.Begin) {
 		t.Errorf("table %+v", rows)
 	}
@@ -165,12 +161,12 @@ func TestDisplay_RowOfSeveralStepsShowsTotalsAndMaxima(t *testing.T) {
 		values[i] = float64(i % 10)
 	}
 	c := Chart{Step: time.Minute, Series: []Series{{Values: values}, {Values: values, Kind: Limit}}}
-	rows := c.Table(english(t))
+	rows := c.Table(english())
 	if len(rows) != maxTableRows || rows[0].Values[0] != "17" || rows[0].Values[1] != "9" { // 8 and 9
 		t.Errorf("%d rows of counts, the last %+v", len(rows), rows[0])
 	}
 	c.Levels = true
-	if got := c.Table(english(t))[0].Values[0]; got != "9" {
+	if got := c.Table(english())[0].Values[0]; got != "9" {
 		t.Errorf("a row of levels shows %s", got)
 	}
 }

@@ -92,15 +92,15 @@ func (l *Locale) Number(v any) string {
 	x := reflect.ValueOf(v)
 	switch {
 	case x.CanInt():
-		return l.printer.Sprint(number.Decimal(x.Int()))
+		return l.words().Sprint(number.Decimal(x.Int()))
 	case x.CanFloat():
 		f := x.Float()
 		if math.Abs(f) < 100 && f != math.Trunc(f) {
-			return l.printer.Sprint(number.Decimal(f, number.Scale(1)))
+			return l.words().Sprint(number.Decimal(f, number.Scale(1)))
 		}
-		return l.printer.Sprint(number.Decimal(int64(math.Round(f))))
+		return l.words().Sprint(number.Decimal(int64(math.Round(f))))
 	}
-	return l.printer.Sprint(v)
+	return l.words().Sprint(v)
 }
 
 // Percent formats a share of a whole.

@@ -8,11 +8,13 @@ package locale
 import (
 	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html/template"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/text/feature/plural"
@@ -30,8 +32,13 @@ type Locale struct {
 	Code string // of BCP 47, such as pt
 	Name string // in the language itself
 
-	printer *message.Printer
-	known   map[Message]bool // messages that are translated
+	words func() *words
+}
+
+// words are the catalog of a language, ready for use.
+type words struct {
+	*message.Printer
+	known map[Message]translation
 }
 
 // Set holds the languages of the dashboard; the first is English.
@@ -43,31 +50,30 @@ type Set struct {
 //go:embed catalogs/*.json
 var files embed.FS
 
-// New returns the languages, with their catalogs.
-func New() (*Set, error) {
+// New returns the languages. The catalog of one is read when it is first used: all of them took 23 ms of a program's start.
+func New() *Set {
 	s := &Set{list: []*Locale{{Code: "en", Name: "English"}, {Code: "es", Name: "Español"}, {Code: "fr", Name: "Français"}, {Code: "pt", Name: "Português"}}}
-	builder := catalog.NewBuilder(catalog.Fallback(language.English))
 	var tags []language.Tag
 	for _, l := range s.list {
 		tag := language.Make(l.Code)
-		texts, err := catalogOf(l.Code)
-		if err != nil {
-			return nil, err
-		}
-		l.known = make(map[Message]bool, len(texts))
-		for m, t := range texts {
-			if err := t.add(builder, tag, m); err != nil {
-				return nil, fmt.Errorf("catalog %s: %q: %w", l.Code, m, err)
-			}
-			l.known[m] = true
-		}
+		l.words = sync.OnceValue(func() *words { return wordsOf(l.Code, tag) })
 		tags = append(tags, tag)
 	}
-	for i, l := range s.list {
-		l.printer = message.NewPrinter(tags[i], message.Catalog(builder))
-	}
 	s.matcher = language.NewMatcher(tags)
-	return s, nil
+	return s
+}
+
+// wordsOf reads the catalog of a language. It is in the program, so that one that cannot be read is a mistake of ours.
+func wordsOf(code string, tag language.Tag) *words {
+	texts, err := catalogOf(code)
+	builder := catalog.NewBuilder(catalog.Fallback(tag))
+	for m, t := range texts {
+		err = errors.Join(err, t.add(builder, tag, m))
+	}
+	if err != nil {
+		panic(fmt.Sprintf("the catalog of the language %s: %v", code, err))
+	}
+	return &words{message.NewPrinter(tag, message.Catalog(builder)), texts}
 }
 
 // translation is a message in another language. One is used for a count of one, if the language
@@ -138,7 +144,7 @@ func (s *Set) Choose(code, accepted string) *Locale {
 }
 
 // T returns a message with its arguments. Whole numbers are grouped as the language does it.
-func (l *Locale) T(m Message, args ...any) string { return l.printer.Sprintf(string(m), args...) }
+func (l *Locale) T(m Message, args ...any) string { return l.words().Sprintf(string(m), args...) }
 
 // HTML returns a message that is HTML. Arguments that are no HTML are escaped.
 func (l *Locale) HTML(m Message, args ...any) template.HTML {
@@ -160,11 +166,11 @@ func (l *Locale) HTML(m Message, args ...any) template.HTML {
 
 // Word returns a name of the API, such as no_answer, in words.
 func (l *Locale) Word(name string) string {
-	words := Message(strings.ReplaceAll(name, "_", " "))
-	if l.known[words] {
-		return l.T(words)
+	text := Message(strings.ReplaceAll(name, "_", " "))
+	if _, known := l.words().known[text]; known {
+		return l.T(text)
 	}
-	return string(words)
+	return string(text)
 }
 
 // Day returns a date with its weekday, short.
