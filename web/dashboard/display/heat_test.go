@@ -11,7 +11,7 @@ import (
 )
 
 func english() *locale.Locale {
-	return locale.New().English()
+	return locale.New().Choose("en", "")
 }
 
 func TestHeat_ColorsByShareOfTheGreatest(t *testing.T) {

@@ -127,9 +127,6 @@ func Translations(code string) (map[Message][]string, error) {
 // List returns all languages.
 func (s *Set) List() []*Locale { return slices.Clone(s.list) }
 
-// English is the language of everything that is not translated.
-func (s *Set) English() *Locale { return s.list[0] }
-
 // Choose returns the language with a code, or else the one that a browser prefers, by its header Accept-Language.
 func (s *Set) Choose(code, accepted string) *Locale {
 	if i := slices.IndexFunc(s.list, func(l *Locale) bool { return l.Code == code }); i >= 0 {

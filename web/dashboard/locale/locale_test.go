@@ -8,7 +8,7 @@ import (
 )
 
 func english() *Locale {
-	return New().English()
+	return New().Choose("en", "")
 }
 
 func TestLocale_TimesAndNumbersAreForPeople(t *testing.T) {
