@@ -1,6 +1,9 @@
 package plainjson
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // ReplaceTexts returns a JSON text with each text in it replaced by what by returns, and each
 // name by what rename returns; nil if it is not valid. by gets the name of the member that the
@@ -10,24 +13,26 @@ func ReplaceTexts(raw []byte, rename func(name string) string, by func(name, tex
 		return nil
 	}
 	out := make([]byte, 0, len(raw)+32)
-	r := reader{raw: raw}
 	var around []string // for each object and array around: the name before it
 	name := ""
-	for r.at < len(raw) {
-		c := raw[r.at]
+	for at := 0; at < len(raw); at++ {
+		c := raw[at]
 		if c == '"' {
-			quoted, plain, valid := r.text()
-			value, _ := decoded(quoted, plain && valid)
-			text, _ := value.(string)
-			if r.space() == ':' {
-				name = text
-				if shown := rename(name); shown != name {
-					out = AppendText(out, shown)
-				} else {
-					out = append(out, quoted...)
+			begin := at
+			for at++; raw[at] != '"'; at++ {
+				if raw[at] == '\\' {
+					at++
 				}
-			} else {
+			}
+			quoted := raw[begin : at+1]
+			var text string
+			_ = json.Unmarshal(quoted, &text) // it is valid
+			if rest := bytes.TrimLeft(raw[at+1:], " \t\r\n"); len(rest) == 0 || rest[0] != ':' {
 				out = AppendText(out, by(name, text, len(around)))
+			} else if name = text; rename(name) != name {
+				out = AppendText(out, rename(name))
+			} else {
+				out = append(out, quoted...)
 			}
 			continue
 		}
@@ -38,7 +43,6 @@ func ReplaceTexts(raw []byte, rename func(name string) string, by func(name, tex
 			name, around = around[len(around)-1], around[:len(around)-1]
 		}
 		out = append(out, c)
-		r.at++
 	}
 	return out
 }

@@ -99,11 +99,9 @@ func (v Value) AppendJSON(b []byte) (_ []byte, ok bool) {
 
 // UnmarshalJSON implements json.Unmarshaler. Objects and arrays are refused.
 func (v *Value) UnmarshalJSON(data []byte) error {
-	value, ok := plainjson.Value(data)
-	if !ok {
-		if err := json.Unmarshal(data, &value); err != nil {
-			return err
-		}
+	var value any
+	if err := json.Unmarshal(data, &value); err != nil {
+		return err
 	}
 	switch x := value.(type) {
 	case nil:

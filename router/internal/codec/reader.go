@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"weir/internal/plainjson"
 	"weir/router/label"
 	"weir/router/resource"
 )
@@ -111,17 +110,9 @@ func (r *Reader) Value() (v label.Value) {
 		r.Unusual = true
 		return v
 	}
-	decoded, ok := plainjson.Value(r.Buf[:end])
+	err := v.UnmarshalJSON(r.Buf[:end])
 	r.Buf = r.Buf[end:]
-	switch x := decoded.(type) {
-	case float64:
-		v = label.Number(x)
-	case bool:
-		v = label.Bool(x)
-	default:
-		ok = false
-	}
-	r.Unusual = r.Unusual || !ok
+	r.Unusual = r.Unusual || err != nil || v == label.Value{}
 	return v
 }
 
