@@ -78,6 +78,19 @@ type AllMinutesView struct {
 	Until time.Time `json:"until"`
 }
 
+// Answer How a survey of one question by text evaluates the answers itself.
+type Answer struct {
+	// Attribute attribute of the respondent, and column of the results, that the message becomes, cut to 500 characters; absent: answer
+	//
+	// Examples: well
+	Attribute string `json:"attribute,omitempty,omitzero"`
+
+	// Thanks sent in return; absent: nothing is sent
+	//
+	// Examples: Thank you, {{first_name}}.
+	Thanks string `json:"thanks,omitempty,omitzero"`
+}
+
 // ApplicationBody The application that handles text conversations.
 type ApplicationBody struct {
 	// Secret key of the HMAC-SHA256 in each request; written, never read back
@@ -2892,6 +2905,9 @@ type StatsView struct {
 
 // SurveyBody A survey, as in a request: everything except its respondents.
 type SurveyBody struct {
+	// Answer without an application: the first message of a respondent is the whole interview. Absent: messages are not evaluated, unless by the application. It may change while the survey runs
+	Answer Answer `json:"answer,omitempty,omitzero"`
+
 	// AnswerWords words that are answers to its questions, whatever they mean elsewhere: from a respondent in a conversation they do not refuse, ask for help or take a refusal back
 	//
 	// Examples: ["end","cancel"]
@@ -3032,6 +3048,9 @@ type SurveyLogView struct {
 
 // SurveyPatch Changes to a survey: a JSON merge patch.
 type SurveyPatch struct {
+	// Answer merged field by field; null: messages are not evaluated by Weir
+	Answer *Answer `json:"answer,omitempty"`
+
 	// AnswerWords words that are answers to its questions; replaced as a whole
 	AnswerWords *[]string `json:"answer_words,omitempty"`
 
@@ -3140,6 +3159,9 @@ type SurveySummary struct {
 
 // SurveyView A survey with its definition.
 type SurveyView struct {
+	// Answer without an application: the first message of a respondent is the whole interview. Absent: messages are not evaluated, unless by the application. It may change while the survey runs
+	Answer Answer `json:"answer,omitempty,omitzero"`
+
 	// AnswerWords words that are answers to its questions, whatever they mean elsewhere: from a respondent in a conversation they do not refuse, ask for help or take a refusal back
 	//
 	// Examples: ["end","cancel"]

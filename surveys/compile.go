@@ -1,6 +1,7 @@
 package surveys
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -50,10 +51,31 @@ func (d Definition) Compile(def Defaults) (*Plan, []weir.FieldError) {
 	if d.QuotaMessage != "" {
 		pl.quotaMessage = compileMessage(d.QuotaMessage, "/quota_message", &m)
 	}
+	d.compileAnswer(pl, &m)
 	if len(m) > 0 {
 		return nil, m
 	}
 	return pl, nil
+}
+
+func (d Definition) compileAnswer(pl *Plan, m *validation.Errors) {
+	if d.Answer == nil {
+		return
+	}
+	if _, sms := d.Modes[SMS]; !sms {
+		if _, web := d.Modes[MobileWeb]; !web {
+			m.Add("/answer", "conflict", "needs a mode by text, such as sms")
+		}
+	}
+	switch pl.answer = cmp.Or(d.Answer.Attribute, DefaultAnswer); {
+	case !respondents.ValidName(pl.answer):
+		m.Add("/answer/attribute", "format", respondents.NameRule)
+	case respondents.BuiltIn(pl.answer) || pl.answer == respondents.FieldPhone || pl.answer == respondents.FieldToken || pl.answer == respondents.FieldTimeZone:
+		m.Add("/answer/attribute", "reserved", "is a reserved name: it means something else already")
+	}
+	if d.Answer.Thanks != "" {
+		pl.thanks = compileMessage(d.Answer.Thanks, "/answer/thanks", m)
+	}
 }
 
 // bounded returns n after checking its range, or the default if n is 0.

@@ -123,7 +123,7 @@ func (pl *Plan) Size(mode Mode) int {
 // RequiredAttributes returns the attributes that the content uses, sorted. Each respondent
 // must have them all, because any respondent may get any arm and any attempt.
 func (pl *Plan) RequiredAttributes() []string {
-	names := pl.quotaMessage.fields()
+	names := append(pl.quotaMessage.fields(), slices.DeleteFunc(pl.thanks.fields(), func(name string) bool { return name == pl.answer })...)
 	for _, t := range pl.templates() {
 		for _, part := range t.texts() {
 			names = append(names, part.fields()...)

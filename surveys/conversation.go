@@ -173,8 +173,41 @@ func MergeAnswers(attributes, answers map[string]string) (map[string]string, []w
 // QuotaMessage returns the message to a respondent whose quota turned out to be
 // full; empty: there is none.
 func (pl *Plan) QuotaMessage(survey string, person Person, p Progress) string {
+	return pl.fillMessage(pl.quotaMessage, survey, person, p)
+}
+
+// Answered returns the report of a survey that evaluates the answers itself about a message of
+// a respondent; ok is false if the message is none, or if the survey does not evaluate
+// answers. The first message to a question completes the respondent. Calling it again for
+// the same message, or for a later one, changes no answer, and sends thanks only if they
+// were not sent.
+func (pl *Plan) Answered(survey string, person Person, p Progress, message string) (_ Report, ok bool) {
+	answer := []rune(strings.TrimSpace(message))
+	if says, _ := pl.Words().Find(message); pl.answer == "" || len(answer) == 0 || says != "" && says != people.SaidMaybe {
+		return Report{}, false
+	}
+	report := Report{Disposition: Complete, Key: "thanks"}
+	switch {
+	case p.Status == Active:
+		report.Answers = map[string]string{pl.answer: strings.TrimSpace(string(answer[:min(len(answer), respondents.MaxAttribute)]))}
+		person.Attributes, _ = MergeAnswers(person.Attributes, report.Answers)
+	case p.Disposition != Complete:
+		return Report{}, false // not asked yet, or over for another reason
+	}
+	if text := pl.fillMessage(pl.thanks, survey, person, p); text != "" {
+		report.Messages = []string{text}
+	}
+	return report, true
+}
+
+// AnswerAttribute returns the attribute that the answers become; empty: the survey does not
+// evaluate answers.
+func (pl *Plan) AnswerAttribute() string { return pl.answer }
+
+// fillMessage returns a message to a respondent in a conversation; empty: there is none.
+func (pl *Plan) fillMessage(t text, survey string, person Person, p Progress) string {
 	mode := pl.Mode(p)
-	message := []rune(pl.quotaMessage.fill(person.values(survey, mode, p.Attempts.of(mode)), asIs))
+	message := []rune(t.fill(person.values(survey, mode, p.Attempts.of(mode)), asIs))
 	return string(message[:min(len(message), maxMessage)])
 }
 

@@ -3,6 +3,7 @@ package surveys_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -381,5 +382,71 @@ func TestRespondent_BacksOffAfterFailedSteps(t *testing.T) {
 	}
 	if p, e := l.pl.Timeout(low, low.DueAt); e.Enqueue == nil || p.FailedSteps != 0 {
 		t.Errorf("after one failed step: %+v, %+v", p, e)
+	}
+}
+
+// answered returns a survey of one question whose respondent was asked.
+func answered(t *testing.T, a surveys.Answer) *respondentLog {
+	t.Helper()
+	d := smsOnly("10m 2h")
+	d.Answer = &a
+	l := startRespondent(t, d)
+	l.accepted(0)
+	return l
+}
+
+func TestAnswered_FirstMessageCompletes(t *testing.T) {
+	t.Parallel()
+	who := surveys.Person{ID: "r1", Attributes: map[string]string{"first_name": "Ana"}}
+	for _, tt := range []struct{ name, message, answer string }{
+		{"an answer", " Yes, well ", "Yes, well"},
+		{"with a word that may refuse", "I will never stop", "I will never stop"},
+		{"long", strings.Repeat("é", 501), strings.Repeat("é", 500)},
+		{"nothing", " \n", ""},
+		{"a stop word", "Stop!", ""},
+		{"a question for help", "help", ""},
+		{"a refusal that is taken back", "start", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			l := answered(t, surveys.Answer{Attribute: "well", Thanks: "{{first_name}}, we noted {{well}}"})
+			report, ok := l.pl.Answered("s", who, l.p, tt.message)
+			if tt.answer == "" {
+				if ok {
+					t.Errorf("it is an answer: %+v", report)
+				}
+				return
+			}
+			want := surveys.Report{Disposition: surveys.Complete, Answers: map[string]string{"well": tt.answer}, Messages: []string{"Ana, we noted " + tt.answer}, Key: "thanks"}
+			if diff := cmp.Diff(want, report); diff != "" || !ok {
+				t.Error(ok, diff)
+			}
+		})
+	}
+}
+
+func TestAnswered_OnlyOfWhoWasAsked(t *testing.T) {
+	t.Parallel()
+	l := answered(t, surveys.Answer{})
+	if _, ok := l.pl.Answered("s", surveys.Person{}, surveys.NewProgress(), "hello?"); ok {
+		t.Error("who was not asked has answered")
+	}
+	if r, ok := l.pl.Answered("s", surveys.Person{}, l.p, "yes"); !ok || r.Answers["answer"] != "yes" || len(r.Messages) > 0 {
+		t.Errorf("without a name and thanks: %+v", r)
+	}
+	if err := l.replied(1, surveys.Complete); err != nil {
+		t.Fatal(err)
+	}
+	if r, ok := l.pl.Answered("s", surveys.Person{}, l.p, "no"); !ok || len(r.Answers) > 0 {
+		t.Errorf("a later message changes the answer: %+v", r)
+	}
+	gone := answered(t, surveys.Answer{})
+	gone.p, _ = gone.pl.OptOut(gone.p)
+	if r, ok := gone.pl.Answered("s", surveys.Person{}, gone.p, "yes"); ok {
+		t.Errorf("who refused has answered: %+v", r)
+	}
+	none := waitingRetry(t, smsOnly("10m 2h"))
+	if r, ok := none.pl.Answered("s", surveys.Person{}, none.p, "yes"); ok {
+		t.Errorf("the survey evaluates no answers: %+v", r)
 	}
 }

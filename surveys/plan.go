@@ -20,6 +20,7 @@ type Definition struct {
 	CountPartial   bool                          `json:"count_partial,omitempty" doc:"partial answers count as well"`
 	Quotas         Quotas                        `json:"quotas,omitempty"`
 	QuotaMessage   string                        `json:"quota_message,omitempty" maxLength:"1600" doc:"sent, instead of the application's messages, to a respondent who is answering by text and is rejected because the quota is full; absent: nothing is sent" example:"Thank you, we have all the answers that we need."`
+	Answer         *Answer                       `json:"answer,omitempty" doc:"without an application: the first message of a respondent is the whole interview. Absent: messages are not evaluated, unless by the application. It may change while the survey runs"`
 	StopWords      []string                      `json:"stop_words,omitzero" doc:"words that refuse; absent: those of the installation, by default those of docs/consent.md, such as stop, quit and baja"`
 	HelpWords      []string                      `json:"help_words,omitzero" doc:"words that ask who is writing; absent: those of the installation, such as help and info"`
 	AnswerWords    []string                      `json:"answer_words,omitempty" nullable:"false" doc:"words that are answers to its questions, whatever they mean elsewhere: from a respondent in a conversation they do not refuse, ask for help or take a refusal back" example:"[\"end\",\"cancel\"]"`
@@ -34,6 +35,15 @@ type Definition struct {
 	InitialSuccessRate *float64 `json:"initial_success_rate,omitempty" doc:"share expected to complete, from 0 to 1"`
 	Region             string   `json:"region,omitempty" doc:"of phone numbers written without a country, as ISO 3166" example:"MX"`
 }
+
+// Answer is how a survey of one question by text evaluates the answers itself.
+type Answer struct {
+	Attribute string `json:"attribute,omitempty" doc:"attribute of the respondent, and column of the results, that the message becomes, cut to 500 characters; absent: answer" example:"well"`
+	Thanks    string `json:"thanks,omitempty" maxLength:"1600" doc:"sent in return; absent: nothing is sent" example:"Thank you, {{first_name}}."`
+}
+
+// DefaultAnswer is the attribute that an answer becomes if the survey does not name one.
+const DefaultAnswer = "answer"
 
 // ModeSpec is how a survey uses a mode.
 type ModeSpec struct {
@@ -68,6 +78,8 @@ type Plan struct {
 
 	content      map[string]map[Mode][]template
 	quotaMessage text
+	answer       string // attribute that the answer becomes; empty: Weir evaluates no answers
+	thanks       text
 	words        *people.Words // nil: [people.DefaultWords]
 }
 

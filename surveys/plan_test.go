@@ -113,6 +113,13 @@ func TestPlan_RefusesInvalidDefinitions(t *testing.T) {
 		{"other words", func(d *surveys.Definition) {
 			d.HelpWords, d.AnswerWords = []string{"?"}, []string{"end", strings.Repeat("a", 101)}
 		}, []string{"/help_words/0 length", "/answer_words/1 length"}},
+		{"answer without a mode by text", func(d *surveys.Definition) {
+			d.Arms[0].Modes = []surveys.Mode{surveys.IVR}
+			delete(d.Modes, surveys.SMS)
+			d.Answer = &surveys.Answer{Thanks: strings.Repeat("x", 1601)}
+		}, []string{"/answer conflict", "/answer/thanks length"}},
+		{"answer", func(d *surveys.Definition) { d.Answer = &surveys.Answer{Attribute: "phone", Thanks: "{{"} }, []string{"/answer/attribute reserved", "/answer/thanks format"}},
+		{"name of the answer", func(d *surveys.Definition) { d.Answer = &surveys.Answer{Attribute: "How are you"} }, []string{"/answer/attribute format"}},
 		{"labels", func(d *surveys.Definition) { d.Labels = []string{"language", "First Name", "mode", "phone"} }, []string{"/labels/1 format", "/labels/2 reserved", "/labels/3 reserved"}},
 		{"many labels", func(d *surveys.Definition) { d.Labels = make([]string, 17) }, []string{"/labels length"}},
 		{"quotas", func(d *surveys.Definition) {

@@ -25,6 +25,8 @@ const (
 type Hook struct {
 	URL    string // empty: the event is not sent
 	Secret string // empty: requests are not signed
+	// Here takes the event in this process, instead of an application; nil: it has none.
+	Here func(context.Context, events.Event) error
 }
 
 // Application returns what delivers events to applications that have to answer. The
@@ -38,8 +40,13 @@ func Application(
 ) func(context.Context, events.Event) error {
 	return func(ctx context.Context, e events.Event) error {
 		to, err := find(ctx, e)
-		if err != nil || to.URL == "" {
+		switch {
+		case err != nil:
 			return err
+		case to.Here != nil:
+			return to.Here(ctx, e)
+		case to.URL == "":
+			return nil
 		}
 		body, err := json.Marshal(e)
 		if err != nil {

@@ -193,7 +193,11 @@ func unknownQuotas(survey *surveys.Survey, plan *surveys.Plan, found *launchSumm
 	if survey.Application.URL != "" {
 		return nil
 	}
-	return plan.Quotas.CheckKnown(slices.Sorted(maps.Keys(found.attributes)))
+	known := slices.Sorted(maps.Keys(found.attributes))
+	if answer := plan.AnswerAttribute(); answer != "" {
+		known = append(known, answer)
+	}
+	return plan.Quotas.CheckKnown(known)
 }
 
 // Bounds of a check before the launch.

@@ -334,22 +334,70 @@ func (s *reports) ApplyResponse(ctx context.Context, e events.Event, body []byte
 	if e.Type != MessageEvent || len(bytes.TrimSpace(body)) == 0 {
 		return nil
 	}
-	err := s.applyResponse(ctx, e, body)
+	return s.unlessRejected(ctx, e, "application response rejected", s.applyResponse(ctx, e, body))
+}
+
+// unlessRejected returns an error of applying an event if applying it again may help.
+func (s *reports) unlessRejected(ctx context.Context, e events.Event, message string, err error) error {
 	switch weir.CodeOf(err) {
 	case weir.CodeInvalid, weir.CodeNotFound, weir.CodeConflict:
-		s.io.Logger.WarnContext(ctx, "application response rejected", "subject", e.Subject, "error", err)
+		s.io.Logger.WarnContext(ctx, message, "subject", e.Subject, "error", err)
 		return nil
 	default:
 		return err
 	}
 }
 
-func (s *reports) applyResponse(ctx context.Context, e events.Event, body []byte) error {
-	var about MessageData
+// readMessage returns the content of a [MessageEvent].
+func readMessage(e events.Event) (about MessageData, id surveys.RespondentID, _ error) {
 	err := json.Unmarshal(e.Data, &about)
 	id, idErr := surveys.ParseRespondentID(about.Respondent)
 	if err := errors.Join(err, idErr); err != nil {
-		return &weir.Error{Code: weir.CodeInternal, Message: "the event cannot be read", Cause: err}
+		return about, 0, &weir.Error{Code: weir.CodeInternal, Message: "the event cannot be read", Cause: err}
+	}
+	return about, id, nil
+}
+
+// ApplyMessage applies a message of a respondent to a survey that evaluates the answers
+// itself, see [surveys.Plan.Answered]. Like [reports.ApplyResponse] it may be called again, and
+// fails only if that helps.
+func (s *reports) ApplyMessage(ctx context.Context, e events.Event) error {
+	if e.Type != MessageEvent {
+		return nil
+	}
+	return s.unlessRejected(ctx, e, "answer rejected", s.applyMessage(ctx, e))
+}
+
+func (s *reports) applyMessage(ctx context.Context, e events.Event) error {
+	about, id, err := readMessage(e)
+	if err != nil {
+		return err
+	}
+	survey, err := s.io.Store.Survey(ctx, about.Survey)
+	if err != nil {
+		return err
+	}
+	plan, wrong := s.io.compile(&survey)
+	if plan == nil {
+		return surveys.Invalid(wrong)
+	}
+	r, err := s.io.Store.Respondent(ctx, survey.ID, id)
+	if err != nil {
+		return err
+	}
+	report, ok := plan.Answered(survey.Name, person(&r, s.io.Tokens), r.Progress, about.Text)
+	if !ok {
+		return nil
+	}
+	report.Serial = about.Serial
+	_, err = s.Report(ctx, survey, id, report)
+	return err
+}
+
+func (s *reports) applyResponse(ctx context.Context, e events.Event, body []byte) error {
+	about, id, err := readMessage(e)
+	if err != nil {
+		return err
 	}
 	var a appResponse
 	if err := json.Unmarshal(body, &a); err != nil {

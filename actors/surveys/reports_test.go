@@ -2,6 +2,7 @@ package surveys_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
@@ -188,6 +189,56 @@ func TestReports_ApplicationsAnswerIsAppliedOnce(t *testing.T) {
 		}
 		if got := l.respondents(s.ID)[0]; got.Status != surveys.Failed || got.Disposition != surveys.Breakoff {
 			l.t.Errorf("%+v", got.Progress)
+		}
+	})
+}
+
+// A survey of one question takes the first message once, however often it is delivered, and
+// thanks once.
+func TestReports_FirstMessageIsTheAnswer(t *testing.T) {
+	inLab(t, noAnswer, func(l *lab) {
+		ch := l.store.addChannel("texts", "text", 5)
+		d := smsSurvey("1m 1m 1m")
+		d.Answer = &surveys.Answer{Thanks: "Thank you"}
+		s := l.addSurvey("s", d, 1)
+		l.command("s", surveys.Launch)
+		l.advance(30 * time.Second)
+		r := l.respondents(s.ID)[0]
+		for _, text := range []string{"help", "yes", "no"} {
+			l.channels.receiveMessage(ch.ID, r.Phone, text)
+			l.advance(time.Second)
+		}
+		var messages []events.Event
+		for _, e := range l.store.events {
+			if e.Type == "weir.survey.message" {
+				messages = append(messages, e)
+			}
+		}
+		if len(messages) != 3 {
+			l.t.Fatalf("%d events of messages", len(messages))
+		}
+		if err := l.system.ApplyMessage(l.t.Context(), messages[0]); err != nil || l.respondents(s.ID)[0].Disposition != surveys.Started {
+			l.t.Errorf("a question for help completes: %v", err)
+		}
+		l.store.locked(func() {
+			l.store.failOperation = func(string) error { return &weir.Error{Code: weir.CodeUnavailable, Message: "down"} }
+		})
+		if err := l.system.ApplyMessage(l.t.Context(), messages[1]); weir.CodeOf(err) != weir.CodeUnavailable {
+			l.t.Errorf("it could not be applied: %v", err)
+		}
+		l.store.locked(func() { l.store.failOperation = nil })
+		for _, e := range slices.Concat(messages[1:2], messages, messages) {
+			if err := l.system.ApplyMessage(l.t.Context(), e); err != nil {
+				l.t.Error(err)
+			}
+		}
+		l.advance(time.Hour)
+		got := l.respondents(s.ID)[0]
+		if got.Disposition != surveys.Complete || got.Attributes["answer"] != "yes" || got.Totals.Sent != 2 {
+			l.t.Errorf("%s, answer %q, %d messages sent", got.Disposition, got.Attributes["answer"], got.Totals.Sent)
+		}
+		if n := len(l.channels.replies); n != 1 || l.channels.replies[0].Messages[0] != "Thank you" {
+			l.t.Errorf("%d replies: %+v", n, l.channels.replies)
 		}
 	})
 }

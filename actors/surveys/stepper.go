@@ -277,10 +277,10 @@ func (st *stepper) recordEntry(c *change, p surveys.Progress, n *surveys.OutboxE
 	c.move.Log = append(c.move.Log, entry)
 }
 
-// messageEvent returns the event that passes a message to the application that holds
-// the conversation.
+// messageEvent returns the event that passes a message to what evaluates it: the application
+// that holds the conversation, or [reports.ApplyMessage].
 func (st *stepper) messageEvent(r *surveys.Respondent, p surveys.Progress, n *surveys.OutboxEntry) []events.Event {
-	if st.survey.Application.URL == "" || st.survey.State == surveys.Done {
+	if st.survey.Application.URL == "" && st.survey.Definition.Answer == nil || st.survey.State == surveys.Done {
 		return nil
 	}
 	return []events.Event{newEvent(MessageEvent, sourceSurveys, respondentSubject(st.survey.Name, r.ID), st.now, MessageData{

@@ -41,6 +41,12 @@ func (s surveyRoutes) definition(c *route.Call, body map[string]any) SurveyBody 
 			}
 		}
 	}
+	if b.Answer != nil && b.Answer.Attribute == "" {
+		b.Answer.Attribute = surveys.DefaultAnswer
+	}
+	if b.Answer != nil && b.Application != nil && b.Application.URL != "" {
+		c.Errors.Add("/answer", "conflict", "cannot be combined with an application, which evaluates the answers; leave one of the two out")
+	}
 	checked := b.Definition
 	usable, outside := usableChannels(c, b.Modes)
 	checked.Modes = usable

@@ -38,6 +38,7 @@ type SurveyPatch struct {
 	CountPartial       bool                                          `json:"count_partial,omitempty" nullable:"true"`
 	Quotas             surveys.Quotas                                `json:"quotas,omitempty" doc:"replaced as a whole; of a survey that was launched only the numbers may change"`
 	QuotaMessage       string                                        `json:"quota_message,omitempty" maxLength:"1600" nullable:"true" doc:"sent to a respondent who is answering by text when the quota turns out to be full"`
+	Answer             *surveys.Answer                               `json:"answer,omitempty" doc:"merged field by field; null: messages are not evaluated by Weir"`
 	StopWords          []string                                      `json:"stop_words,omitempty"`
 	HelpWords          []string                                      `json:"help_words,omitempty"`
 	AnswerWords        []string                                      `json:"answer_words,omitempty"`

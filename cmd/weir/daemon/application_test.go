@@ -115,3 +115,70 @@ func TestApplication_HearsOfAFullQuota(t *testing.T) {
 		t.Errorf("there are the contacts %s", got)
 	}
 }
+
+// Scenario 357: a survey of one question needs no application. The first message after the
+// question completes the respondent, is in the results and is thanked for once; a stop word
+// refuses; and who answered is not asked again.
+func TestApplication_IsNotNeededForOneQuestion(t *testing.T) {
+	t.Parallel()
+	onBothStores(t, func(t *testing.T, database string) {
+		r := newRig(t, environment(database))
+		r.do("PUT", "/v1/channels/sms", map[string]any{"type": "nuntium", "capacity": 7, "settings": map[string]any{
+			"base_url": r.smsURL, "account": "demo", "application": "weir", "token": "token", "channel": "sms",
+		}}, nil)
+		r.do("PUT", "/v1/surveys/s", map[string]any{
+			"schedule":       map[string]any{"time_zone": "UTC", "weekdays": []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}, "windows": []map[string]any{{"from": "00:00", "to": "24:00"}}},
+			"modes":          map[string]any{"sms": map[string]any{"channel": "sms", "retries": "1h"}},
+			"arms":           []map[string]any{{"modes": []string{"sms"}}},
+			"questionnaires": map[string]any{"q": map[string]any{"sms": []map[string]any{{"messages": []string{"How are you, {{first_name}}?"}}}}},
+			"fallback_delay": "2h", "answer": map[string]any{"attribute": "well", "thanks": "Thank you, {{first_name}}."},
+		}, nil)
+		var people []map[string]any
+		for i, name := range []string{"Ana", "Luis"} {
+			people = append(people, map[string]any{"phone": fmt.Sprintf("+1202555010%d", i), "attributes": map[string]any{"first_name": name}})
+		}
+		var added struct{ Respondents []struct{ ID string } }
+		r.do("POST", "/v1/surveys/s/respondents", map[string]any{"respondents": people}, &added)
+		if status := r.do("POST", "/v1/surveys/s:launch", nil, nil); status != 200 {
+			t.Fatal(status)
+		}
+		says := func(i int, text string) {
+			if _, _, err := r.sms.Receive(simulator.Incoming{Channel: "sms", From: people[i]["phone"].(string), To: "4000", Body: text}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		disposition := func(i int) string {
+			var is struct{ Disposition string }
+			r.do("GET", "/v1/surveys/s/respondents/"+added.Respondents[i].ID, nil, &is)
+			return is.Disposition
+		}
+		r.eventually("both were asked", func() bool { return disposition(0) == "contacted" && disposition(1) == "contacted" })
+		says(0, "very well")
+		says(1, "stop")
+		r.eventually("both ended", func() bool { return disposition(0) == "completed" && disposition(1) == "refused" })
+		says(0, "better every day") // a second message is heard, and changes nothing
+		var survey struct{ State, Cause string }
+		r.eventually("the survey has ended", func() bool {
+			r.do("GET", "/v1/surveys/s", nil, &survey)
+			return survey.State == "done" && survey.Cause == "exhausted"
+		})
+		var results struct {
+			Respondents []struct {
+				Attributes   map[string]string
+				MessagesSent int `json:"messages_sent"`
+			}
+		}
+		r.eventually("the thanks are sent", func() bool {
+			r.do("GET", "/v1/surveys/s/respondents", nil, &results)
+			return results.Respondents[0].MessagesSent == 2
+		})
+		if got := results.Respondents; got[0].Attributes["well"] != "very well" || got[1].Attributes["well"] != "" || got[1].MessagesSent != 1 {
+			t.Errorf("the results are %+v", got)
+		}
+		var list struct{ Contacts []struct{ Messages []string } }
+		r.do("GET", "/v1/contacts?survey=s&limit=100", nil, &list)
+		if got := fmt.Sprint(list); strings.Count(got, "[Thank you, Ana.]") != 1 || strings.Count(got, "How are you, Ana?") != 1 || strings.Contains(got, "Thank you, Luis") {
+			t.Errorf("there are the contacts %s", got)
+		}
+	})
+}

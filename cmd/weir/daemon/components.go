@@ -193,14 +193,25 @@ func (p *components) applications(calls delivery.Caller) delivery.Receiver {
 		Deliver: delivery.Application(calls, p.applicationOf, func(ctx context.Context, e events.Event, body []byte) error {
 			broker := p.surveysStarted.Load()
 			if broker == nil {
-				return errors.New("the surveys have not started")
+				return errSurveysNotStarted
 			}
 			return broker.ApplyResponse(ctx, e, body)
 		}),
 	}
 }
 
-// applicationOf returns the program of the survey that an event is about.
+var errSurveysNotStarted = errors.New("the surveys have not started")
+
+// applyMessage applies a message to a survey that evaluates the answers itself.
+func (p *components) applyMessage(ctx context.Context, e events.Event) error {
+	broker := p.surveysStarted.Load()
+	if broker == nil {
+		return errSurveysNotStarted
+	}
+	return broker.ApplyMessage(ctx, e)
+}
+
+// applicationOf returns what evaluates the messages of the survey that an event is about.
 func (p *components) applicationOf(ctx context.Context, e events.Event) (delivery.Hook, error) {
 	var about struct{ Survey string } // in events of both types
 	if err := json.Unmarshal(e.Data, &about); err != nil {
@@ -209,6 +220,9 @@ func (p *components) applicationOf(ctx context.Context, e events.Event) (deliver
 	s, err := p.store.Survey(ctx, about.Survey)
 	if weir.CodeOf(err) == weir.CodeNotFound {
 		return delivery.Hook{}, nil
+	}
+	if s.Application.URL == "" && s.Definition.Answer != nil {
+		return delivery.Hook{Here: p.applyMessage}, err
 	}
 	return delivery.Hook{URL: s.Application.URL, Secret: s.Application.Secret}, err
 }

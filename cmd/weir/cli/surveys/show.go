@@ -80,6 +80,7 @@ func surveyText(clock *app.Clock, s *client.SurveyView) string {
 	line("labels", strings.Join(s.Labels, ", "))
 	line("region", s.Region)
 	line("application", s.Application.URL)
+	line("answer", joined(", ", prefixed("the first message, as ", s.Answer.Attribute), prefixed("thanks: ", s.Answer.Thanks)))
 	return terminal.VisibleLines(b.String())
 }
 
