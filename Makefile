@@ -142,6 +142,11 @@ test-ui: build ## Test the dashboard in a headless Chromium: every page and acti
 	@scripts/need-browser
 	cd test/ui && npm ci --no-audit --no-fund --loglevel=error && WEIR=../../bin/weir WEIRLAB=../../bin/weirlab node main.mjs
 
+.PHONY: lighthouse
+lighthouse: build ## Measure every page of the dashboard with Lighthouse, fetched with npm; fails below 95 of 100; needs Node 20 and a quiet machine, apt installs Chromium (about ten minutes)
+	@scripts/need-browser
+	cd test/lighthouse && npm ci --no-audit --no-fund --loglevel=error && WEIR=../../bin/weir WEIRLAB=../../bin/weirlab node main.mjs $(ONLY)
+
 .PHONY: screenshots
 screenshots: LDFLAGS = -s -w -X main.version=devel
 screenshots: build ## Take the pictures of the dashboard in docs/images from a Weir with simulated providers (about a minute)
