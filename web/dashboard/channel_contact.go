@@ -138,9 +138,9 @@ func sendTestContact(v *visit) (*content, error) {
 	c := f.content()
 	if err == nil {
 		id := sent.Contacts[0].ID
-		c.to, c.flash = "/contacts/"+url.PathEscape(id), &flash{Text: v.T("The contact is queued. This page shows what becomes of it.")}
+		c.to, c.flash = "/contacts/"+url.PathEscape(id), &flash{Text: v.T("The contact is accepted. This page shows what becomes of it.")}
 		if !v.MayChannel(f.Channel, operators.ScopeContactsRead) {
-			c.to, c.flash.Text = channelLink(f.Channel), v.T("The contact %s is queued.", id)
+			c.to, c.flash.Text = channelLink(f.Channel), v.T("The contact %s is accepted.", id)
 		}
 		return c, nil
 	}

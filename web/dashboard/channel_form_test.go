@@ -70,7 +70,7 @@ func TestChannelForm_AnEmptyInstallationLeadsToTheFirstChannel(t *testing.T) {
 	r := newRig(t, "channels:admin", "contacts:read")
 	g := newGateway(t)
 	b := r.login("channels:admin")
-	b.get("/").want(200).has("No channels yet", `<a href="/channels/_new">Create a channel</a>`, `id="new-channel"`)
+	b.get("/").want(200).has("No channels yet", `<a class="button primary" href="/channels/_new">Create a channel</a>`, `id="new-channel"`)
 	b.get("/limits/_new").want(200).has(`href="/channels/_new"`)
 	b.get("/channels/_new").want(200).has("verboice", "nuntium", "kannel", "twilio_voice", "workers", "http · vonage", "http · telegram", `/channels/_new?template=vonage&amp;type=http`, `<span aria-current="page">New channel</span>`)
 	b.get("/channels/_new?type=nothing").want(404)
@@ -229,7 +229,7 @@ func TestChannelContact_IsSentOnceAndLeadsToItsPage(t *testing.T) {
 	if again := b.post("/channels/sms/contact", form).want(303).header.Get("Location"); again != to || !strings.HasPrefix(to, "/contacts/") || strings.Contains(to, numberCanary[1:]) {
 		t.Errorf("it leads to %q, then to %q", to, again)
 	}
-	page := b.get(to).want(200).has("The contact is queued.", `id="contact"`)
+	page := b.get(to).want(200).has("The contact is accepted.", `id="contact"`)
 	if strings.Contains(page.title(), numberCanary[1:]) {
 		t.Errorf("the title is %q", page.title())
 	}

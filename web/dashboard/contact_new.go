@@ -289,7 +289,7 @@ func sendContact(v *visit) (*content, error) {
 
 // sent returns the page that follows: that of the contact, if the token may read it.
 func (f *newContactForm) sent(v *visit, c *content, accepted *api.AcceptedView) *content {
-	text := f.T("Contact %s is queued.", accepted.ID)
+	text := f.T("Contact %s is accepted.", accepted.ID)
 	if accepted.Duplicate {
 		text = f.T("Contact %s has this key already, with the same content. Nothing was sent again.", accepted.ID)
 	}

@@ -100,7 +100,7 @@ func TestContactNew_PartsNeedTheirScopes(t *testing.T) {
 	if to != "/contacts/_new?channel=texts" {
 		t.Errorf("it led to %q", to)
 	}
-	writer.get(to).want(200).has("is queued.")
+	writer.get(to).want(200).has("is accepted.")
 	writer.get("/contacts/_export.csv").want(403)
 }
 
@@ -137,6 +137,13 @@ func TestSearch_LeadsToWhatTheTextNames(t *testing.T) {
 	if strings.Contains(found.title(), "555") {
 		t.Errorf("the title is %q", found.title())
 	}
+	// A respondent is found by its number and its id, with the contacts to the number.
+	var added struct{ Respondents []struct{ ID string } }
+	r.api("POST", "/v1/surveys/flu/respondents", `{"respondents":[{"phone":"+15550077"},{"phone":"+15550002"}]}`, &added)
+	leads("+1 555 0077", "/surveys/flu/respondents/"+added.Respondents[0].ID)
+	leads(added.Respondents[0].ID, "/surveys/flu/respondents/"+added.Respondents[0].ID)
+	b.post("/search", url.Values{"q": {"r99999"}}).want(200).has("Nothing is found")
+	b.post("/search", url.Values{"q": {"+15550002"}}).want(200).has(`id="respondent-`+added.Respondents[1].ID+`"`, `href="`+order+`"`, `id="person"`)
 	b.post("/search", url.Values{"q": {"nothing at all"}}).want(200).has("Nothing is found")
 	b.post("/search", url.Values{"q": {"<b>%\x00"}}).want(200).hasNot("<b>")
 	b.get("/search").want(200)

@@ -18,6 +18,7 @@ import (
 
 const (
 	cancelPath = peoplePath + "/cancel"
+	removePath = peoplePath + "/remove"
 	erasePath  = peoplePath + "/erase"
 	exportPath = peoplePath + "/export"
 
@@ -236,6 +237,49 @@ func cancelWaiting(v *visit, to string) (*flash, error) {
 	return f, nil
 }
 
+// removableOf lists the respondents of the surveys that the token may change.
+func removableOf(c *caller, list []peopleapi.PersonRespondentView) (may []peopleapi.PersonRespondentView) {
+	for _, r := range list {
+		if c.MaySurvey(r.Survey, operators.ScopeSurveysAdmin) {
+			may = append(may, r)
+		}
+	}
+	return may
+}
+
+func askRemove(v *visit, p *personView) (*confirmForm, error) {
+	f := &confirmForm{
+		To: p.To, Action: "remove", Button: v.T("Remove from surveys"),
+		Text: v.T("This cannot be undone. The number and the attributes are deleted, and a contact that waits is canceled; attempts stay in the figures and, under the id, in the log. " +
+			"The person can be imported again: to prevent contacts, record that the person does not want to be contacted."),
+	}
+	for _, r := range removableOf(v.caller, p.Respondents) {
+		f.Facts = append(f.Facts, fact{r.Survey, r.ID})
+	}
+	return f, nil
+}
+
+// removeFromSurveys removes the person as a respondent. What is removed before an error stays so.
+func removeFromSurveys(v *visit, to string) (*flash, error) {
+	found, err := (&personQuery{To: to}).find(v.caller, 1)
+	if err != nil {
+		return nil, err
+	}
+	list := removableOf(v.caller, found.Respondents)
+	for _, r := range list {
+		if err := v.call(http.MethodDelete, apiPath("v1", "surveys", r.Survey, "respondents", r.ID), nil, nil); err != nil {
+			if status, _ := statusOf(err); status != http.StatusNotFound { // somebody else did
+				return nil, err
+			}
+		}
+	}
+	f := &flash{Text: v.T("The person is removed from %d surveys.", len(list))}
+	if len(list) < len(found.Respondents) || found.MoreRespondents {
+		f.Text += " " + v.T("The person is in more surveys.")
+	}
+	return f, nil
+}
+
 func askErase(v *visit, p *personView) (*confirmForm, error) {
 	return &confirmForm{
 		To: p.To, Action: "erase", Button: v.T("Erase what was said"),
@@ -281,6 +325,7 @@ func personPages() []*page {
 	finders := []operators.Scope{operators.ScopePeopleAdmin, operators.ScopeContactsRead}
 	return []*page{
 		{name: "people", path: cancelPath, scopes: []operators.Scope{operators.ScopeContactsWrite}, load: loadPeople, posted: confirmed(askCancelWaiting, cancelWaiting)},
+		{name: "people", path: removePath, scopes: []operators.Scope{operators.ScopeSurveysAdmin}, load: loadPeople, posted: confirmed(askRemove, removeFromSurveys)},
 		{name: "people", path: erasePath, scopes: []operators.Scope{operators.ScopePeopleAdmin}, load: loadPeople, posted: confirmed(askErase, eraseConsents)},
 		{name: "people", path: exportPath, scopes: finders, load: loadPeople, sent: exportPerson},
 	}

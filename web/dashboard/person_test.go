@@ -107,7 +107,8 @@ func TestPerson_OlderPagesContinueTheConversation(t *testing.T) {
 // TestPerson_IsCanceledExportedAndErased is scenario 324.
 func TestPerson_IsCanceledExportedAndErased(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, personScopes, peopleReader)
+	const personManager = "surveys:admin pii:read contacts:read"
+	r := newRig(t, personScopes, peopleReader, personManager)
 	contact, _ := talks(r)
 	r.api("POST", "/v1/consents", `{"consents":[{"to":"`+numberCanary+`","status":"refused","words":"never again"}]}`, nil)
 	b := r.login(personScopes)
@@ -135,11 +136,18 @@ func TestPerson_IsCanceledExportedAndErased(t *testing.T) {
 	b.post("/people/erase", yes).want(200).has("erased from 1 consent.", "refused: is not contacted").hasNot("never again", `id="confirm"`)
 	b.post("/people/erase", url.Values{"to": {" "}, "confirmed": {"yes"}}).want(422).has("Enter a phone number")
 
+	b.post("/people/remove", yes).want(403)
+	manager := r.login(personManager)
+	manager.post("/people", to).want(200).has(`id="person-remove"`)
+	manager.post("/people/remove", to).want(200).has("The number and the attributes are deleted", `id="confirm"`, "<dt>"+whole.Respondents[0].Survey+"</dt>")
+	manager.post("/people/remove", yes).want(200).has("The person is removed from 1 survey.").hasNot(`id="person-remove"`, `id="confirm"`)
+	manager.post("/people/remove", yes).want(200).has("The person is removed from 0 surveys.")
+
 	reader := r.login(peopleReader)
 	reader.post("/people", to).want(200).has(`id="person-export"`).hasNot(`id="person-cancel"`, `id="person-erase"`)
 	reader.post("/people/cancel", yes).want(403)
 	reader.post("/people/erase", yes).want(403)
-	for _, path := range []string{"/people/cancel", "/people/erase", "/people/export"} {
+	for _, path := range []string{"/people/cancel", "/people/remove", "/people/erase", "/people/export"} {
 		b.post(path, yes, "Sec-Fetch-Site", "cross-site").want(403).has("other sites")
 	}
 }

@@ -217,7 +217,7 @@ func surveyPages() []*page {
 			},
 			files: map[string]handler{one + "/results.csv": surveyFile("results.csv"), one + "/log.csv": surveyFile("log.csv")},
 		},
-		{name: "survey_respondents", path: one + "/respondents", scopes: reader, load: loadRespondents},
+		{name: "survey_respondents", path: one + "/respondents", scopes: reader, load: loadRespondents, posted: searchRespondent},
 		{
 			name: "survey_respondent", path: one + "/respondents/{id}", scopes: reader, load: loadRespondent, live: []string{"respondent"},
 			actions: []action{

@@ -7,9 +7,11 @@ import (
 	"strings"
 
 	"weir/operators"
+	"weir/surveys"
 	"weir/web/api"
 	"weir/web/auth"
-	"weir/web/surveys"
+	peopleapi "weir/web/people"
+	surveyapi "weir/web/surveys"
 )
 
 const searchPath = "/search"
@@ -24,26 +26,33 @@ const (
 type hits struct {
 	Text              string // as it was typed; it may be a number, and must not get into a URL
 	Contacts          []api.ContactView
+	Respondents       []peopleapi.PersonRespondentView
 	Channels, Surveys []nameHit
 	Number            string // if the text is a phone number, and the token may search for it
-	More              bool   // older contacts to the number were not examined
+	More              bool   // there is more of the number
 	Person            bool   // the token may search for the person
 }
 
 // nameHit is a channel or a survey.
 type nameHit struct{ Name, Title string }
 
+func (h *hits) count() int {
+	return len(h.Contacts) + len(h.Respondents) + len(h.Channels) + len(h.Surveys)
+}
+
 // None reports whether nothing was found.
-func (h *hits) None() bool { return len(h.Contacts)+len(h.Channels)+len(h.Surveys) == 0 }
+func (h *hits) None() bool { return h.count() == 0 }
 
 // only returns the page of the only hit; empty: there are more, or none.
 func (h *hits) only() string {
-	if len(h.Contacts)+len(h.Channels)+len(h.Surveys) != 1 || h.More {
+	if h.count() != 1 || h.More {
 		return ""
 	}
 	switch {
 	case len(h.Contacts) == 1:
 		return contactLink(h.Contacts[0].ID)
+	case len(h.Respondents) == 1:
+		return surveyLink(h.Respondents[0].Survey) + "/respondents/" + url.PathEscape(h.Respondents[0].ID)
 	case len(h.Channels) == 1:
 		return "/channels/" + url.PathEscape(h.Channels[0].Name)
 	default:
@@ -67,7 +76,7 @@ func search(v *visit) (*content, error) {
 	if h.Text == "" {
 		return c, nil
 	}
-	for _, find := range []func(*visit) error{h.findContacts, h.findNumber, h.findChannels, h.findSurveys} {
+	for _, find := range []func(*visit) error{h.findContacts, h.findNumber, h.findRespondent, h.findChannels, h.findSurveys} {
 		if err := find(v); err != nil {
 			return nil, err
 		}
@@ -92,7 +101,7 @@ func (h *hits) findContacts(v *visit) error {
 	return nil
 }
 
-// findNumber finds the contacts of a phone number.
+// findNumber finds the contacts of a phone number, and the respondents with it.
 func (h *hits) findNumber(v *visit) error {
 	digits := auth.Digits(h.Text)
 	if !likeNumber.MatchString(h.Text) || len(digits) < 3 || len(digits) > 15 {
@@ -102,11 +111,12 @@ func (h *hits) findNumber(v *visit) error {
 	if !h.Person || !v.May(operators.ScopeContactsRead) {
 		return nil
 	}
-	var page api.ContactList
-	if err := v.call(http.MethodPost, "/v1/contacts:search", map[string]any{"to": h.Text, "limit": maxHits}, &page); err != nil {
+	page, err := (&personQuery{To: h.Text}).find(v.caller, maxHits)
+	if err != nil {
 		return err
 	}
-	h.Number, h.More = h.Text, page.NextCursor != ""
+	h.Respondents = page.Respondents[:min(len(page.Respondents), maxHits)]
+	h.Number, h.More = h.Text, page.NextCursor != "" || len(page.Respondents) > maxHits
 	known := map[string]bool{}
 	for i := range h.Contacts {
 		known[h.Contacts[i].ID] = true
@@ -117,6 +127,23 @@ func (h *hits) findNumber(v *visit) error {
 		}
 	}
 	return nil
+}
+
+// findRespondent finds a respondent by its id.
+func (h *hits) findRespondent(v *visit) error {
+	if _, err := surveys.ParseRespondentID(h.Text); err != nil || !v.maySearch() {
+		return nil
+	}
+	page, err := (&personQuery{Respondent: h.Text}).find(v.caller, 1)
+	if status, _ := statusOf(err); err != nil && status == http.StatusNotFound {
+		return nil
+	}
+	for _, r := range page.Respondents {
+		if r.ID == h.Text {
+			h.Respondents = append(h.Respondents, r)
+		}
+	}
+	return err
 }
 
 // matches reports whether a name or a title contains the text.
@@ -155,7 +182,7 @@ func (h *hits) findSurveys(v *visit) error {
 	}
 	query := url.Values{"limit": {"100"}}
 	for range maxSurveyPages {
-		var page surveys.SurveyList
+		var page surveyapi.SurveyList
 		if err := v.get("/v1/surveys", query, &page); err != nil {
 			return err
 		}

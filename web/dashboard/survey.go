@@ -413,7 +413,11 @@ func askLaunch(v *visit) (*question, error) {
 		q.Facts = append(q.Facts, fact{v.T("Window"), calendarOf(v.Locale, s.Schedule, schedule, v.Now()).Next})
 	}
 	q.Facts = append(q.Facts, targetFacts(v.Locale, s.Definition)...)
-	if s.Application == nil || s.Application.URL == "" {
+	switch {
+	case s.Application != nil && s.Application.URL != "":
+	case s.Answer != nil:
+		q.Facts = append(q.Facts, fact{v.T("Answers by text"), v.T("the first message completes a respondent, and is %s in the results", s.Answer.Attribute)})
+	default:
 		q.Facts = append(q.Facts, fact{v.T("Application"), v.T("none: answers are not evaluated, and nobody completes unless a program of yours reports it to the API")})
 	}
 	if s.State != surveys.Draft {

@@ -52,6 +52,8 @@ type surveyForm struct {
 	Quotas                                           []quotaRow
 	QuotaMessage, AppURL, AppSecret                  string
 	HasSecret                                        bool
+	AnswerFirst                                      bool // the first message is the answer
+	Thanks                                           string
 
 	ManyArms   bool     // the arms and their texts are too many for the form, which keeps them
 	RichQuotas bool     // the quotas are, too
@@ -201,6 +203,9 @@ func surveyFormOf(l *locale.Locale, b *surveyapi.SurveyBody) *surveyForm {
 	if b.Application != nil {
 		f.AppURL = b.Application.URL
 	}
+	if b.Answer != nil {
+		f.AnswerFirst, f.Thanks = true, b.Answer.Thanks
+	}
 	if b.Budget != nil {
 		f.Budget, f.Currency = b.Budget.Money, b.Budget.Currency
 	}
@@ -328,6 +333,7 @@ func (f *surveyForm) read(form url.Values) {
 	f.Weekdays, f.Week, f.Painted = weekdays(form["weekdays"]), readWeek(form), form.Get("schedule_as") == weekField
 	f.Fallback, f.Cutoff, f.PerMinute, f.Purpose, f.QuotaMessage = field("fallback_delay"), field("cutoff"), field("limit_per_minute"), field("purpose"), strings.TrimSpace(lines("quota_message"))
 	f.CountPartial, f.AppURL, f.AppSecret = field("count_partial") != "", field("app_url"), form.Get("app_secret")
+	f.AnswerFirst, f.Thanks = field("answer_first") != "", strings.TrimSpace(lines("answer_thanks"))
 	f.Budget, f.Currency = field("budget_money"), field("budget_currency")
 	f.Windows, f.Quotas = nil, nil
 	for row := 1; row <= maxFormRows; row++ {
@@ -375,6 +381,7 @@ func (f *surveyForm) lay(b surveyapi.SurveyBody) (map[string]any, error) {
 	if !f.Launched && !f.ManyArms {
 		f.layTexts(&b)
 	}
+	b.Answer = f.answer(b.Answer)
 	if b.Application, b.Budget = f.application(), nil; f.Budget != "" || f.Currency != "" {
 		b.Budget = &people.Budget{Money: f.Budget, Currency: f.Currency}
 	}
@@ -388,6 +395,19 @@ func (f *surveyForm) lay(b surveyapi.SurveyBody) (map[string]any, error) {
 		f.layQuotas(document)
 	}
 	return document, nil
+}
+
+// answer returns how Weir evaluates the answers. The name of the attribute stays.
+func (f *surveyForm) answer(base *surveys.Answer) *surveys.Answer {
+	byText := func(m *modeForm) bool { return (m.Mode == surveys.SMS || m.Mode == surveys.MobileWeb) && m.used() }
+	if !f.AnswerFirst || !slices.ContainsFunc(f.Modes, byText) {
+		return nil // without a mode by text there are no answers by text
+	}
+	answer := surveys.Answer{Thanks: f.Thanks}
+	if base != nil {
+		answer.Attribute = base.Attribute
+	}
+	return &answer
 }
 
 func (f *surveyForm) application() *surveyapi.ApplicationBody {
@@ -648,6 +668,8 @@ func (f *surveyForm) fieldOf(at []string) (field, where string) {
 		return "name", ""
 	case "title", "cutoff", "quota_message", "fallback_delay", "purpose", "limit_per_minute", "region":
 		return at[0], ""
+	case "answer":
+		return map[bool]string{true: "answer_thanks", false: "answer_first"}[part(1) == "thanks"], ""
 	case "budget":
 		return "budget_" + cmp.Or(part(1), "money"), ""
 	case "application":
@@ -712,7 +734,7 @@ func newSurvey(v *visit) (*content, error) {
 	f := surveyFormOf(v.Locale, &surveyapi.SurveyBody{Definition: surveys.Definition{Schedule: calendar.ScheduleSpec{
 		Weekdays: []string{"mon", "tue", "wed", "thu", "fri"}, Windows: []calendar.WindowSpec{{From: "09:00", To: "18:00"}},
 	}}})
-	f.New = true
+	f.New, f.AnswerFirst = true, true // who has an application unchecks it; without either nobody would ever complete
 	return f.content(), f.addChoices(v.caller)
 }
 

@@ -49,7 +49,7 @@ func TestSurveyForm_CreatesASurvey(t *testing.T) {
 	r.channel("texts")
 	b := r.login("admin")
 	b.get("/surveys").want(200).has(`id="new"`)
-	b.get("/surveys/_new").want(200).has("<h1>New survey</h1>", `value="texts"`, `value="09:00"`)
+	b.get("/surveys/_new").want(200).has("<h1>New survey</h1>", `value="texts"`, `value="09:00"`, `name="answer_first" value="true" checked`)
 	wrong := filledSurvey()
 	for field, value := range map[string]string{"name": "Flu!", "time_zone": "Mars", "window_1_to": "08:00", "blocked_days": "2026-13-01", "sms_channel": "none", "sms_retries": "soon", "sms_text_2": "{{", "cutoff": "many", "quota_1_quota": "-1", "region": "XX", "app_url": "ftp://x"} {
 		wrong.Set(field, value)
@@ -65,6 +65,38 @@ func TestSurveyForm_CreatesASurvey(t *testing.T) {
 		"fallback_delay":"2h","cutoff":20,"quotas":[{"where":{"sex":{"in":["f","female"]}},"quota":10}],"limit_per_minute":30,"region":"KE","application":{"url":"https://interviews.example.org/weir","has_secret":true}}`)
 	b.get("/surveys/flu").want(200).has("Survey flu is created.", `id="edit"`, `id="import"`)
 	b.post("/surveys/_new", filledSurvey()).want(422).has("There is a survey of this name already")
+}
+
+// Scenario 357: the form of a survey of one question, which needs no application.
+func TestSurveyForm_TakesTheFirstMessageAsTheAnswer(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, surveyScope)
+	r.channel("texts")
+	b := r.login("admin")
+	form := filledSurvey()
+	form.Set("answer_first", "true")
+	form.Set("answer_thanks", "{{")
+	b.post("/surveys/_new", form).want(422).has(`id="answer_first-wrong"`, "leave one of the two out", `id="answer_thanks-wrong"`, `name="answer_first" value="true" checked`)
+	form.Del("app_url")
+	form.Del("app_secret")
+	form.Set("answer_thanks", "Thank you")
+	b.post("/surveys/_new", form).want(303)
+	sameJSON(t, r.definitionOf("flu")["answer"], `{"attribute":"answer","thanks":"Thank you"}`)
+	b.get("/surveys/flu/launch").want(200).has("Answers by text", "the first message completes a respondent, and is answer in the results").hasNot("nobody completes")
+	b.get("/surveys/flu/edit").want(200).has(`name="answer_first" value="true" checked`, ">Thank you</textarea>")
+	calls := filledSurvey()
+	for _, name := range []string{"app_url", "app_secret", "sms_channel", "sms_retries", "sms_text_1", "sms_text_2"} {
+		calls.Del(name)
+	}
+	r.api("PUT", "/v1/channels/calls", `{"type":"verboice","paused":true,"settings":{"base_url":"http://127.0.0.1:1","channel":"c","token":"p"}}`, nil)
+	calls.Set("name", "calls")
+	calls.Set("answer_first", "true")
+	calls.Set("ivr_channel", "calls")
+	calls.Set("ivr_flow", "7")
+	b.post("/surveys/_new", calls).want(303) // by calls nobody answers by text
+	if answer := r.definitionOf("calls")["answer"]; answer != nil {
+		t.Errorf("its answer is %v", answer)
+	}
 }
 
 // visitorGone checks that there is no survey of a name.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"mime/multipart"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
@@ -209,5 +210,31 @@ func TestRespondent_IsCorrectedStoppedAndRemoved(t *testing.T) {
 	b.get(at(2)).want(404)
 	if n := r.stats("flu").Respondents; n != 2 {
 		t.Errorf("%d respondents", n)
+	}
+}
+
+// Scenario 358: a respondent is found by number on the page of a survey's respondents; the number gets into no URL or log.
+func TestRespondents_AreFoundByNumber(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, surveyScope, "contacts:read")
+	r.channel("texts")
+	r.survey("flu", 0)
+	r.survey("other", 0)
+	var added struct{ Respondents []struct{ ID string } }
+	r.api("POST", "/v1/surveys/flu/respondents", `{"respondents":[{"phone":"+12125550177"}]}`, &added)
+	r.api("POST", "/v1/surveys/other/respondents", `{"respondents":[{"phone":"+12125550178"}]}`, nil)
+	b := r.login("admin")
+	b.get("/surveys/flu/respondents").want(200).has(`id="search-number"`)
+	found := b.post("/surveys/flu/respondents", url.Values{"number": {"+1 212 555-0177"}}).want(http.StatusSeeOther).header.Get("Location")
+	if want := "/surveys/flu/respondents/" + added.Respondents[0].ID; found != want {
+		t.Errorf("it led to %q, want %q", found, want)
+	}
+	b.post("/surveys/flu/respondents", url.Values{"number": {"+12125550178"}}).want(200).has("No matching respondents", `value="+12125550178"`)
+	b.post("/surveys/flu/respondents", url.Values{"number": {"nobody"}}).want(422).has(`id="number-wrong"`, `value="nobody"`)
+	reader := r.login("contacts:read")
+	reader.get("/surveys/flu/respondents").want(200).hasNot(`id="search-number"`)
+	reader.post("/surveys/flu/respondents", url.Values{"number": {"+12125550177"}}).want(403)
+	if strings.Contains(r.logs.String(), "2125550177") {
+		t.Error("a number is in the log")
 	}
 }

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -20,6 +21,8 @@ type respondentList struct {
 	Dispositions        []surveys.Disposition
 	Respondents         []surveyapi.RespondentView
 	Pager               pager
+	Number              string // of a search; it must not get into a URL
+	Mistakes            map[string]string
 }
 
 // endedStatus is shown for respondents that are done. Their statuses only tell how Weir
@@ -36,14 +39,11 @@ func shownStatus(s surveys.Status) string {
 
 // Filtered reports whether the list may omit respondents.
 func (l *respondentList) Filtered() bool {
-	return l.Status != "" || l.Disposition != "" || l.Pager.First != ""
+	return l.Status != "" || l.Disposition != "" || l.Number != "" || l.Pager.First != ""
 }
 
-func loadRespondents(v *visit) (*content, error) {
-	name := v.r.PathValue("name")
-	l := &respondentList{Survey: name, Dispositions: surveys.Dispositions()}
-	query := v.listQuery(rowsPerPage)
-	var ended []string
+func newRespondentList(survey string) (l *respondentList, ended []string) {
+	l = &respondentList{Survey: survey, Dispositions: surveys.Dispositions(), Mistakes: map[string]string{}}
 	for _, s := range surveys.Statuses() {
 		if shown := shownStatus(s); shown == endedStatus {
 			ended = append(ended, string(s))
@@ -52,6 +52,38 @@ func loadRespondents(v *visit) (*content, error) {
 		}
 	}
 	l.Statuses = append(l.Statuses, endedStatus)
+	return l, ended
+}
+
+func (l *respondentList) content(v *visit) *content {
+	return &content{title: v.T("Respondents of %s", l.Survey), crumbs: surveyCrumbs(v.Locale, l.Survey, crumb{Text: v.T("Respondents")}), data: l}
+}
+
+// searchRespondent finds the respondent with a phone number, which is posted in a form so that
+// it never appears in a URL.
+func searchRespondent(v *visit) (*content, error) {
+	l, _ := newRespondentList(v.r.PathValue("name"))
+	l.Number = strings.TrimSpace(v.r.PostForm.Get("number"))
+	c := l.content(v)
+	var page surveyapi.RespondentList
+	err := v.get(apiPath("v1", "surveys", l.Survey, "respondents"), url.Values{"phone": {l.Number}, "limit": {"2"}}, &page)
+	if status, p := statusOf(err); err != nil && status == http.StatusUnprocessableEntity {
+		c.status, l.Mistakes["number"] = status, v.T("This is no phone number.")
+		for _, e := range p.Errors {
+			l.Mistakes["number"] = asSentence(e.Detail)
+		}
+		return c, nil
+	}
+	if l.Respondents = page.Respondents; len(l.Respondents) == 1 {
+		c.to = surveyLink(l.Survey) + "/respondents/" + url.PathEscape(l.Respondents[0].ID)
+	}
+	return c, err
+}
+
+func loadRespondents(v *visit) (*content, error) {
+	name := v.r.PathValue("name")
+	l, ended := newRespondentList(name)
+	query := v.listQuery(rowsPerPage)
 	if l.Status = choose(v, query, "status", l.Statuses); l.Status == endedStatus {
 		query.Set("status", strings.Join(ended, ","))
 	}
@@ -61,7 +93,7 @@ func loadRespondents(v *visit) (*content, error) {
 		return nil, err
 	}
 	l.Respondents, l.Pager = page.Respondents, v.more(page.NextCursor)
-	return &content{title: v.T("Respondents of %s", name), crumbs: surveyCrumbs(v.Locale, name, crumb{Text: v.T("Respondents")}), data: l}, nil
+	return l.content(v), nil
 }
 
 // respondentData is the data of a respondent's page.

@@ -34,7 +34,7 @@ export async function contacts({ report, browser, weir, operator }) {
       await page.fill("#messages", "The clinic is open.");
       await page.selectOption("#priority", "high");
       await page.click("#send");
-      assert.match(await flash(page), /is queued/);
+      assert.match(await flash(page), /is accepted/);
       await shows(page, "#contact", "The clinic is open.");
     });
 

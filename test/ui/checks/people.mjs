@@ -97,6 +97,13 @@ export async function people({ report, browser, weir, at, operator }) {
       assert.equal(await page.locator("#person-cancel").count(), 0);
     });
     if (!javaScriptEnabled) {
+      await report.check(`${how}: a person is removed from surveys after a question`, page, async () => {
+        await page.click("#person-remove");
+        await shows(page, "#confirm-head + p", "The number and the attributes are deleted");
+        await page.click("#confirm");
+        assert.match(await flash(page), /The person is removed from \d+ survey/);
+        assert.equal(await page.locator("#person-remove").count(), 0);
+      });
       await report.check(`${how}: what was said is erased after a question`, page, async () => {
         await page.click("#person-erase");
         await shows(page, "#confirm-head + p", "This cannot be undone");

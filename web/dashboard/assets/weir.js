@@ -226,6 +226,51 @@
     next.focus();
   });
 
+  // The heads of the week paint, too: an hour on all days that have hours, and a day with the hours of another.
+  Array.prototype.forEach.call(document.querySelectorAll(".paint"), function (table) {
+    var days = Array.prototype.map.call(table.tBodies[0].rows, function (row) { return Array.prototype.slice.call(row.querySelectorAll("input")); });
+    function has(day) { return day.some(function (box) { return box.checked; }); }
+    function paintsBy(head, title, paint) {
+      var button = document.createElement("button");
+      button.type = "button";
+      button.textContent = head.textContent;
+      button.title = title;
+      button.addEventListener("click", paint);
+      head.textContent = "";
+      head.appendChild(button);
+    }
+    Array.prototype.forEach.call(table.tHead.querySelectorAll("th"), function (head, hour) {
+      paintsBy(head, table.dataset.hour, function () {
+        var those = days.filter(has);
+        if (!those.length) those = days;
+        var on = those.some(function (day) { return !day[hour].checked; });
+        those.forEach(function (day) { day[hour].checked = on; });
+      });
+    });
+    Array.prototype.forEach.call(table.tBodies[0].querySelectorAll("th"), function (head, n) {
+      paintsBy(head, table.dataset.day, function () {
+        var model = days.filter(function (day, i) { return i !== n && has(day); })[0];
+        var on = !has(days[n]);
+        days[n].forEach(function (box, hour) { box.checked = on && (model ? model[hour].checked : hour >= 9 && hour < 18); });
+      });
+    });
+  });
+
+  // On a phone the pages are in one line, which begins with the present one.
+  var present = document.querySelector("header nav a[aria-current]");
+  if (present) present.closest("ul").scrollLeft = present.offsetLeft - 16;
+
+  // Time zones are offered by name, the reader's own first.
+  Array.prototype.forEach.call(document.querySelectorAll("input[data-zones]"), function (input) {
+    if (!Intl.supportedValuesOf) return;
+    var list = document.createElement("datalist");
+    list.id = input.id + "-zones";
+    Intl.supportedValuesOf("timeZone").forEach(function (zone) { list.appendChild(document.createElement("option")).value = zone; });
+    input.after(list);
+    input.setAttribute("list", list.id);
+    if (input.dataset.zones === "own" && !input.value) input.value = Intl.DateTimeFormat().resolvedOptions().timeZone || "";
+  });
+
   // The desk's sound for an offer. Browsers play none before the reader has done something on the site.
   var audio = null;
   var sound = document.getElementById("sound");
