@@ -334,14 +334,14 @@ func (s *reports) ApplyResponse(ctx context.Context, e events.Event, body []byte
 	if e.Type != MessageEvent || len(bytes.TrimSpace(body)) == 0 {
 		return nil
 	}
-	return s.unlessRejected(ctx, e, "application response rejected", s.applyResponse(ctx, e, body))
+	return s.unlessRejected(ctx, e, s.applyResponse(ctx, e, body))
 }
 
-// unlessRejected returns an error of applying an event if applying it again may help.
-func (s *reports) unlessRejected(ctx context.Context, e events.Event, message string, err error) error {
+// unlessRejected returns an error of applying an answer if applying it again may help.
+func (s *reports) unlessRejected(ctx context.Context, e events.Event, err error) error {
 	switch weir.CodeOf(err) {
 	case weir.CodeInvalid, weir.CodeNotFound, weir.CodeConflict:
-		s.io.Logger.WarnContext(ctx, message, "subject", e.Subject, "error", err)
+		s.io.Logger.WarnContext(ctx, "answer to a message rejected", "subject", e.Subject, "error", err)
 		return nil
 	default:
 		return err
@@ -365,7 +365,7 @@ func (s *reports) ApplyMessage(ctx context.Context, e events.Event) error {
 	if e.Type != MessageEvent {
 		return nil
 	}
-	return s.unlessRejected(ctx, e, "answer rejected", s.applyMessage(ctx, e))
+	return s.unlessRejected(ctx, e, s.applyMessage(ctx, e))
 }
 
 func (s *reports) applyMessage(ctx context.Context, e events.Event) error {

@@ -129,21 +129,29 @@ func (h *hits) findNumber(v *visit) error {
 	return nil
 }
 
+func isRespondentID(text string) bool {
+	_, err := surveys.ParseRespondentID(text)
+	return err == nil
+}
+
 // findRespondent finds a respondent by its id.
 func (h *hits) findRespondent(v *visit) error {
-	if _, err := surveys.ParseRespondentID(h.Text); err != nil || !v.maySearch() {
+	if !isRespondentID(h.Text) || !v.maySearch() {
 		return nil
 	}
 	page, err := (&personQuery{Respondent: h.Text}).find(v.caller, 1)
-	if status, _ := statusOf(err); err != nil && status == http.StatusNotFound {
-		return nil
+	if err != nil {
+		if status, _ := statusOf(err); status == http.StatusNotFound {
+			return nil
+		}
+		return err
 	}
 	for _, r := range page.Respondents {
 		if r.ID == h.Text {
 			h.Respondents = append(h.Respondents, r)
 		}
 	}
-	return err
+	return nil
 }
 
 // matches reports whether a name or a title contains the text.
