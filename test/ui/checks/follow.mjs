@@ -6,12 +6,12 @@ import { flash, heading, shows } from "../steps.mjs";
 import { look4 } from "./look.mjs";
 import { phone } from "../state.mjs";
 
-// crowds creates two drafts that together want more of a channel than it can do in a day.
+// crowds creates two drafts that together want more of a channel than it can do in a day, at whatever hour they would be launched.
 async function crowds(weir) {
   const schedule = { time_zone: "Africa/Nairobi", weekdays: ["mon", "tue", "wed", "thu", "fri", "sat", "sun"], windows: [{ from: "09:00", to: "12:00" }, { from: "14:00", to: "18:00" }] };
   for (const name of ["ebb", "tide"]) {
     await weir.api("PUT", `/v1/surveys/${name}`, { schedule, modes: { sms: { channel: "spare" } }, arms: [{ modes: ["sms"] }], questionnaires: { main: { sms: [{ messages: ["Hello"] }] } } });
-    await weir.api("POST", `/v1/surveys/${name}/respondents`, { respondents: Array.from({ length: 900 }, (_, i) => ({ phone: phone(7000 + i) })) });
+    for (const from of [7000, 8000]) await weir.api("POST", `/v1/surveys/${name}/respondents`, { respondents: Array.from({ length: 1000 }, (_, i) => ({ phone: phone(from + i) })) });
   }
 }
 

@@ -98,6 +98,9 @@ export async function people({ report, browser, weir, at, operator }) {
     });
     if (!javaScriptEnabled) {
       await report.check(`${how}: a person is removed from surveys after a question`, page, async () => {
+        await weir.api("POST", "/v1/surveys/empty/respondents", { respondents: [{ phone: number }] });
+        await page.fill("#search-to", number);
+        await page.click("#search");
         await page.click("#person-remove");
         await shows(page, "#confirm-head + p", "The number and the attributes are deleted");
         await page.click("#confirm");

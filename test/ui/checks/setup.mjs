@@ -92,7 +92,7 @@ export async function setup({ report, browser, lab, at, secrets }) {
       await page.fill("#to", number);
       await page.click("#send");
       await page.waitForURL(/\/contacts\//);
-      assert.match(await flash(page), /is queued/);
+      assert.match(await flash(page), /is accepted/);
       assert.ok(!page.url().includes(number.slice(1)), page.url());
       const id = page.url().split("/").pop();
       assert.equal((await weir.get(`/v1/contacts/${id}`)).to, number);
