@@ -34,9 +34,12 @@ async function session(weir, token) {
 }
 
 // measure returns the scores of a page, from 0 to 100, and the audits that cost something.
-async function measure(url, cookie, port) {
+async function measure(url, cookie, port, tries = 3) {
   const { lhr } = await lighthouse(url, { port, logLevel: "error", output: "json", onlyCategories: categories, extraHeaders: { Cookie: cookie }, maxWaitForLoad: 15_000 }, desktopConfig);
-  if (lhr.runtimeError) throw new Error(`${url}: ${lhr.runtimeError.message}`);
+  if (lhr.runtimeError) { // a recording can fail for reasons of the browser
+    if (tries > 1) return measure(url, cookie, port, tries - 1);
+    throw new Error(`${url}: ${lhr.runtimeError.message}`);
+  }
   const scores = categories.map((c) => Math.round(lhr.categories[c].score * 100));
   const lost = categories.flatMap((c) => lhr.categories[c].auditRefs)
     .filter((r) => r.weight > 0 && lhr.audits[r.id].score !== null && lhr.audits[r.id].score < 0.9).map((r) => r.id);
