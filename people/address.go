@@ -37,6 +37,13 @@ func Canonical(address string) string {
 	return "other:" + strings.ToLower(strings.TrimSpace(address))
 }
 
+// National reports whether an address is a phone number as it is dialled within its country: it begins
+// with 0, so that nobody can know whose it is. Under it a person would be another one.
+func National(address string) bool {
+	digits := withoutSigns(strings.TrimSpace(address))
+	return len(digits) >= 7 && digits[0] == '0' && strings.Trim(digits, "0123456789") == ""
+}
+
 // withoutSigns removes what people write between the digits of a number.
 func withoutSigns(text string) string {
 	return strings.Map(func(r rune) rune {

@@ -142,6 +142,7 @@ func TestSearch_LeadsToWhatTheTextNames(t *testing.T) {
 	r.api("POST", "/v1/surveys/flu/respondents", `{"respondents":[{"phone":"+15550077"},{"phone":"+15550002"}]}`, &added)
 	leads("+1 555 0077", "/surveys/flu/respondents/"+added.Respondents[0].ID)
 	leads(added.Respondents[0].ID, "/surveys/flu/respondents/"+added.Respondents[0].ID)
+	b.post("/search", url.Values{"q": {"0722 000 101"}}).want(200).has("Nothing is found", `id="national"`, "has no country code").hasNot(`id="person"`)
 	b.post("/search", url.Values{"q": {"r99999"}}).want(200).has("Nothing is found")
 	b.post("/search", url.Values{"q": {"+15550002"}}).want(200).has(`id="respondent-`+added.Respondents[1].ID+`"`, `href="`+order+`"`, `id="person"`)
 	b.post("/search", url.Values{"q": {"nothing at all"}}).want(200).has("Nothing is found")

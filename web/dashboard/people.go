@@ -172,6 +172,9 @@ func searchPerson(v *visit) (*content, error) {
 	return c, nil
 }
 
+// nationalNumber says why a number names nobody.
+const nationalNumber locale.Message = "A number that begins with 0 has no country code: write it as +254722123456."
+
 // wrongAddress returns what is wrong with an address; empty: nothing.
 func wrongAddress(to string) locale.Message {
 	switch {
@@ -179,6 +182,8 @@ func wrongAddress(to string) locale.Message {
 		return "Enter a phone number or another address."
 	case utf8.RuneCountInString(to) > maxAddress:
 		return "An address has at most 255 characters."
+	case people.National(to):
+		return nationalNumber
 	}
 	return ""
 }

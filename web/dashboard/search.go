@@ -7,9 +7,11 @@ import (
 	"strings"
 
 	"weir/operators"
+	"weir/people"
 	"weir/surveys"
 	"weir/web/api"
 	"weir/web/auth"
+	"weir/web/dashboard/locale"
 	peopleapi "weir/web/people"
 	surveyapi "weir/web/surveys"
 )
@@ -31,6 +33,7 @@ type hits struct {
 	Number            string // if the text is a phone number, and the token may search for it
 	More              bool   // there is more of the number
 	Person            bool   // the token may search for the person
+	National          bool   // the number has no country code
 }
 
 // nameHit is a channel or a survey.
@@ -39,6 +42,9 @@ type nameHit struct{ Name, Title string }
 func (h *hits) count() int {
 	return len(h.Contacts) + len(h.Respondents) + len(h.Channels) + len(h.Surveys)
 }
+
+// Hint says how a number is found that is written without its country code.
+func (h *hits) Hint() locale.Message { return nationalNumber }
 
 // None reports whether nothing was found.
 func (h *hits) None() bool { return h.count() == 0 }
@@ -111,7 +117,14 @@ func (h *hits) findNumber(v *visit) error {
 	if !h.Person || !v.May(operators.ScopeContactsRead) {
 		return nil
 	}
-	page, err := (&personQuery{To: h.Text}).find(v.caller, maxHits)
+	var page peopleapi.PersonView
+	var err error
+	if h.National = people.National(h.Text); h.National { // known by the regions of channels only
+		h.Person = false
+		err = v.call(http.MethodPost, "/v1/contacts:search", map[string]any{"to": h.Text, "limit": maxHits}, &page)
+	} else {
+		page, err = (&personQuery{To: h.Text}).find(v.caller, maxHits)
+	}
 	if err != nil {
 		return err
 	}
