@@ -73,7 +73,7 @@ async function painted(page, weir, scripts, look) {
     await page.locator("#week-mon-09").scrollIntoViewIfNeeded();
     await page.mouse.move(...await middle("#week-mon-09"));
     await page.mouse.down();
-    for (const id of ["#week-mon-10", "#week-tue-10", "#week-tue-09"]) await page.mouse.move(...await middle(id), { steps: 4 });
+    for (const id of ["#week-tue-12", "#week-tue-10"]) await page.mouse.move(...await middle(id), { steps: 4 });
     await page.mouse.up();
     await page.check("#week-wed-09"); // a click, as always
     await page.focus("#week-wed-09");

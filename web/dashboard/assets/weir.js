@@ -201,13 +201,21 @@
   function hourBox(e) { return e.target.matches && e.target.matches(".paint input") ? e.target : null; }
   document.addEventListener("pointerdown", function (e) {
     var box = hourBox(e);
-    if (box && e.button === 0 && e.pointerType !== "touch") painting = { box: box, paint: !box.checked, left: false }; // a touch scrolls
+    if (!box || e.button !== 0 || e.pointerType === "touch") return; // a touch scrolls
+    var all = Array.prototype.slice.call(box.closest(".paint").querySelectorAll("input"));
+    painting = { box: box, paint: !box.checked, left: false, all: all, was: all.map(function (b) { return b.checked; }) };
   });
   document.addEventListener("pointerover", function (e) {
     var box = hourBox(e);
     if (!painting || !box || box === painting.box && !painting.left) return;
     painting.left = true;
-    painting.box.checked = box.checked = painting.paint;
+    // The rectangle between the two boxes is painted, and what left it is as it was.
+    var a = painting.all.indexOf(painting.box), b = painting.all.indexOf(box);
+    function between(x, from, to) { return x >= Math.min(from, to) && x <= Math.max(from, to); }
+    painting.all.forEach(function (one, i) {
+      var inside = between(i % 24, a % 24, b % 24) && between(Math.floor(i / 24), Math.floor(a / 24), Math.floor(b / 24));
+      one.checked = inside ? painting.paint : painting.was[i];
+    });
   });
   document.addEventListener("click", function (e) {
     if (painting && painting.left && hourBox(e) === painting.box) e.preventDefault();
