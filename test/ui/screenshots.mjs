@@ -16,7 +16,7 @@ const width = 1280;
 // tall is the maximum height of a picture.
 const pictures = (known) => ({
   overview: { at: "/", tall: 1400 }, channel: { at: "/channels/texts", tall: 1300 }, survey: { at: "/surveys/vaccines", tall: 1400 }, router: { at: "/router", tall: 900 },
-  contact: { at: `/contacts/${known.dead}`, tall: 1000 }, "dead-letters": { at: "/dead-letters", tall: 600 }, docs: { at: "/docs", tall: 780 },
+  contact: { at: `/contacts/${known.dead}`, tall: 1000 }, "dead-letters": { at: "/dead-letters", tall: 600 }, docs: { at: "/docs", tall: 720 },
 });
 
 async function take(page, name, tall) {
