@@ -37,8 +37,9 @@ func Canonical(address string) string {
 	return "other:" + strings.ToLower(strings.TrimSpace(address))
 }
 
-// National reports whether an address is a phone number as it is dialled within its country: it begins
-// with 0, so that nobody can know whose it is. Under it a person would be another one.
+// National reports whether an address is a phone number as it is dialled within its country: it
+// begins with 0 instead of a country code. [Canonical] takes it for an address of its own, so
+// that what is recorded for it does not count for the person.
 func National(address string) bool {
 	digits := withoutSigns(strings.TrimSpace(address))
 	return len(digits) >= 7 && digits[0] == '0' && strings.Trim(digits, "0123456789") == ""

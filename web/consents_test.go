@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"strings"
 	"sync"
@@ -319,6 +320,37 @@ func TestConsents_StopWordsAreRecordedBeforeTheAnswer(t *testing.T) {
 	want := consent.Consent{ID: 1, Key: r.consents.list[0].Key, Address: "tel:+15550100234", Purpose: "all", Status: consent.Refused, Source: consent.FromWord, At: r.consents.list[0].At, Words: "Unsubscribe.", By: "a"}
 	if d := cmp.Diff(want, r.consents.list[0]); d != "" || !strings.HasSuffix(want.Key, ":g") {
 		t.Errorf("key %q (-want +got):\n%s", want.Key, d)
+	}
+}
+
+// Scenario 359: a sender whom a gateway reports without the country code is the person with it, by the region of the
+// channel.
+func TestConsents_SendersAreKnownByTheRegionOfTheChannel(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	here := r.channel("here", "texts", func(c *weir.Channel) { c.Settings["region"] = "KE" })
+	nowhere := r.channel("nowhere", "texts")
+	for i, from := range []string{"0722000101", "sms%3A%2F%2F0722000102", "%2B254722000103", "40404"} {
+		if g := r.call("", callbackPath(here, fmt.Sprintf("incoming?guid=%d&from=%s&body=STOP", i, from)), "", ""); g.status != 200 {
+			t.Fatalf("%d %s", g.status, g.body)
+		}
+	}
+	if g := r.call("", callbackPath(nowhere, "incoming?guid=n&from=0722000104&body=STOP"), "", ""); g.status != 200 {
+		t.Fatalf("%d %s", g.status, g.body)
+	}
+	var got []string
+	for _, c := range r.consents.list {
+		got = append(got, c.Address)
+	}
+	want := []string{"tel:+254722000101", "tel:+254722000102", "tel:+254722000103", "other:40404", "other:0722000104"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if from := r.incoming[here.ID][0].From; from != "+254722000101" {
+		t.Errorf("the message is from %s", from)
+	}
+	if g := r.do("POST", "/v1/consents", `{"consents":[{"to":"0722 000 101","status":"refused"}]}`); g.status != 422 || !strings.Contains(g.body, `"/consents/0/to"`) {
+		t.Errorf("a number without a country code: %d %s", g.status, g.body)
 	}
 }
 

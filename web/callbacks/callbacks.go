@@ -224,6 +224,7 @@ func (s *Handler) receive(ctx context.Context, ch weir.Channel, m weir.Incoming)
 	if to.Deleted {
 		return resultDeleted, nil
 	}
+	m.From = s.sender(to, m.From)
 	duplicate, err := s.Store.Receive(ctx, to.ID, m)
 	if err != nil {
 		return "", err
@@ -246,6 +247,25 @@ func (s *Handler) receive(ctx context.Context, ch weir.Channel, m weir.Incoming)
 		return string(weir.Duplicate), nil
 	}
 	return string(weir.Applied), nil
+}
+
+// sender returns the number of a sender with the country code of the channel's region, if a
+// gateway reports it as it is dialled there: otherwise it would be another person's, and what
+// the person says would count for nobody.
+func (s *Handler) sender(ch weir.Channel, from string) string {
+	number := from
+	if _, rest, ok := strings.Cut(from, "://"); ok {
+		number = rest
+	}
+	t, ok := s.Directory.Type(ch.Type)
+	region := channels.Region(ch.Settings)
+	if !ok || region == "" || !people.National(number) {
+		return from
+	}
+	if whole, err := t.CanonicalAddress(number, region); err == nil {
+		return whole
+	}
+	return from
 }
 
 // hear records what a message says about being contacted before it is acknowledged: from a

@@ -142,6 +142,10 @@ func TestSearch_LeadsToWhatTheTextNames(t *testing.T) {
 	r.api("POST", "/v1/surveys/flu/respondents", `{"respondents":[{"phone":"+15550077"},{"phone":"+15550002"}]}`, &added)
 	leads("+1 555 0077", "/surveys/flu/respondents/"+added.Respondents[0].ID)
 	leads(added.Respondents[0].ID, "/surveys/flu/respondents/"+added.Respondents[0].ID)
+	r.api("PATCH", "/v1/channels/texts-2", `{"settings":{"region":"KE"}}`, nil)
+	var accepted struct{ Contacts []struct{ ID string } }
+	r.api("POST", "/v1/channels/texts-2/contacts", `{"contacts":[{"to":"0722000199","messages":["a"]}]}`, &accepted)
+	leads("0722 000 199", "/contacts/"+accepted.Contacts[0].ID) // by the region of its channel
 	b.post("/search", url.Values{"q": {"0722 000 101"}}).want(200).has("Nothing is found", `id="national"`, "has no country code").hasNot(`id="person"`)
 	b.post("/search", url.Values{"q": {"r99999"}}).want(200).has("Nothing is found")
 	b.post("/search", url.Values{"q": {"+15550002"}}).want(200).has(`id="respondent-`+added.Respondents[1].ID+`"`, `href="`+order+`"`, `id="person"`)

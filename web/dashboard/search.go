@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"weir/operators"
@@ -117,29 +118,29 @@ func (h *hits) findNumber(v *visit) error {
 	if !h.Person || !v.May(operators.ScopeContactsRead) {
 		return nil
 	}
-	var page peopleapi.PersonView
-	var err error
-	if h.National = people.National(h.Text); h.National { // known by the regions of channels only
-		h.Person = false
-		err = v.call(http.MethodPost, "/v1/contacts:search", map[string]any{"to": h.Text, "limit": maxHits}, &page)
-	} else {
-		page, err = (&personQuery{To: h.Text}).find(v.caller, maxHits)
-	}
-	if err != nil {
+	h.Number = h.Text
+	if people.National(h.Text) { // the regions of channels say whose it is, and nobody else can
+		h.National, h.Person = true, false
+		var page api.ContactList
+		err := v.call(http.MethodPost, "/v1/contacts:search", map[string]any{"to": h.Text, "limit": maxHits}, &page)
+		h.addContacts(page.Contacts, page.NextCursor)
 		return err
 	}
+	page, err := (&personQuery{To: h.Text}).find(v.caller, maxHits)
+	h.addContacts(page.Contacts, page.NextCursor)
 	h.Respondents = page.Respondents[:min(len(page.Respondents), maxHits)]
-	h.Number, h.More = h.Text, page.NextCursor != "" || len(page.Respondents) > maxHits
-	known := map[string]bool{}
-	for i := range h.Contacts {
-		known[h.Contacts[i].ID] = true
-	}
-	for i := range page.Contacts {
-		if !known[page.Contacts[i].ID] {
-			h.Contacts = append(h.Contacts, page.Contacts[i])
+	h.More = h.More || len(page.Respondents) > maxHits
+	return err
+}
+
+// addContacts adds the contacts of a number that were not found by their key.
+func (h *hits) addContacts(list []api.ContactView, next string) {
+	for i := range list {
+		if !slices.ContainsFunc(h.Contacts, func(c api.ContactView) bool { return c.ID == list[i].ID }) {
+			h.Contacts = append(h.Contacts, list[i])
 		}
 	}
-	return nil
+	h.More = next != ""
 }
 
 func isRespondentID(text string) bool {

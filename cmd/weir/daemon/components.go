@@ -191,24 +191,20 @@ func (p *components) applications(calls delivery.Caller) delivery.Receiver {
 		Group:       surveybroker.SurveyOf,
 		MaxDeferred: 100_000,
 		Deliver: delivery.Application(calls, p.applicationOf, func(ctx context.Context, e events.Event, body []byte) error {
-			broker := p.surveysStarted.Load()
-			if broker == nil {
-				return errSurveysNotStarted
+			broker, err := p.startedSurveys()
+			if err != nil {
+				return err
 			}
 			return broker.ApplyResponse(ctx, e, body)
 		}),
 	}
 }
 
-var errSurveysNotStarted = errors.New("the surveys have not started")
-
-// applyMessage applies a message to a survey that evaluates the answers itself.
-func (p *components) applyMessage(ctx context.Context, e events.Event) error {
-	broker := p.surveysStarted.Load()
-	if broker == nil {
-		return errSurveysNotStarted
+func (p *components) startedSurveys() (*surveybroker.System, error) {
+	if broker := p.surveysStarted.Load(); broker != nil {
+		return broker, nil
 	}
-	return broker.ApplyMessage(ctx, e)
+	return nil, errors.New("the surveys have not started")
 }
 
 // applicationOf returns what evaluates the messages of the survey that an event is about.
@@ -222,7 +218,13 @@ func (p *components) applicationOf(ctx context.Context, e events.Event) (deliver
 		return delivery.Hook{}, nil
 	}
 	if s.Application.URL == "" && s.Definition.Answer != nil {
-		return delivery.Hook{Here: p.applyMessage}, err
+		return delivery.Hook{Here: func(ctx context.Context, e events.Event) error {
+			broker, err := p.startedSurveys()
+			if err != nil {
+				return err
+			}
+			return broker.ApplyMessage(ctx, e)
+		}}, err
 	}
 	return delivery.Hook{URL: s.Application.URL, Secret: s.Application.Secret}, err
 }

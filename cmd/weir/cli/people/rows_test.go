@@ -197,3 +197,11 @@ func FuzzRows(f *testing.F) {
 		}
 	})
 }
+
+func TestRows_NumbersWithoutCountryCodeAreRejected(t *testing.T) {
+	t.Parallel()
+	list, err := readRows(strings.NewReader("phone\n0722000101\n+254722000101\n"), asked(""), "")
+	if err != nil || len(list) != 2 || list[0].wrong == nil || list[0].wrong.Line != 2 || !strings.Contains(list[0].wrong.Reason, "no country code") || list[1].wrong != nil {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
