@@ -37,6 +37,7 @@ type shared struct {
 	tracing     *tracing.Tracer // nil: traces are off
 	root        *actor.RootContext
 	restarter   *supervise.Restarter
+	goroutines  *goroutines // of turns of brokers and calls of providers
 	generations atomic.Int64
 	quiet       atomic.Bool     // nothing is claimed any more
 	ctx         context.Context // ends when no work may continue
@@ -668,7 +669,7 @@ func (b *broker) execute(e core.Effects) {
 	driver, series, calls := b.driver, b.series, b.shared.providers
 	for _, a := range e.Sends {
 		b.state.recordSend(a.ID, nil)
-		go b.send(driver, series, a)
+		b.shared.goroutines.Schedule(func() { b.send(driver, series, a) })
 	}
 	for _, a := range e.Asks {
 		b.work(func(context.Context) any { return askDone{a.ID, calls.ask(driver, series, a)} })

@@ -137,7 +137,7 @@ func (m *manager) spawn(ctx actor.Context, id weir.ChannelID) *child {
 			shared: m.shared, state: s, log: m.shared.logger.With("channel_id", int64(id)),
 			reader: &reader{id, m.shared.store, m.shared.queue, m.shared.directory},
 		}
-	}, actor.WithReceiverMiddleware(m.middleware...), actor.WithMailbox(func() actor.Mailbox {
+	}, actor.WithReceiverMiddleware(m.middleware...), actor.WithDispatcher(m.shared.goroutines), actor.WithMailbox(func() actor.Mailbox {
 		s.mailbox = actor.Unbounded()()
 		return s.mailbox
 	}))

@@ -47,7 +47,7 @@ func Start(o Options) (*System, error) {
 	all := &shared{
 		core: o.Core, store: o.Store, queue: o.Queue, directory: o.Directory, providers: p, logger: o.Logger, metrics: o.Metrics,
 		minutes: newMinutes(time.Now(), o.Minutes, o.Logger), healths: &healths{}, tracing: o.Tracing,
-		root: o.System.Root, restarter: restarter, ctx: ctx,
+		root: o.System.Root, restarter: restarter, goroutines: newGoroutines(), ctx: ctx,
 	}
 	post := &mail{root: o.System.Root}
 	guard := supervise.Guard(o.Logger, o.Metrics.panics)
@@ -161,6 +161,7 @@ func (s *System) Close() {
 			s.shared.minutes.flush(context.Background(), lastMinutesTimeout)
 		}
 		s.mail.root.Stop(s.mail.manager)
+		s.shared.goroutines.end()
 	})
 }
 
