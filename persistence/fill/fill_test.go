@@ -194,7 +194,7 @@ func TestPeople_HaveRefusedAndWereContacted(t *testing.T) {
 			}
 			defer func() { _ = target.Close() }()
 			last := 0
-			if err := target.People(t.Context(), fill.People{Channel: f.channels[0].ID, Count: many, Begin: begin()}, func(n int) { last = n }); err != nil || last != many {
+			if err := target.People(t.Context(), fill.People{Channel: f.channels[0].ID, Count: many, Begin: begin(), Span: many * time.Millisecond}, func(n int) { last = n }); err != nil || last != many {
 				t.Fatalf("%d: %v", last, err)
 			}
 			if err := target.Settle(t.Context()); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 
 	"weir"
@@ -72,16 +73,16 @@ func (s *Store) Contacts(ctx context.Context, c Contacts, progress func(int)) er
 // People inserts people; progress is called after each transaction with the number inserted
 // so far.
 func (s *Store) People(ctx context.Context, p People, progress func(int)) error {
-	tables := p.tables(s.server)
 	for done := 0; done < p.Count; {
 		n := min(chunk, p.Count-done)
 		err := s.transaction(ctx, func(tx *sql.Tx) error {
-			for table, columns := range tables {
-				if err := Rows(ctx, tx, table, columns, done, n); err != nil {
-					return err
-				}
+			err := errors.Join(
+				Rows(ctx, tx, "consent_states", p.refusals(s.server), done, n),
+				Rows(ctx, tx, "person_contacts", p.history(s.server, "n", 1), done, n))
+			if err != nil || s.server {
+				return err
 			}
-			return nil
+			return Rows(ctx, tx, "person_contacts", p.history(s.server, "(n * "+strconv.Itoa(spareEvery)+")", 2), done/spareEvery, (done+n)/spareEvery-done/spareEvery)
 		})
 		if err != nil {
 			return err
@@ -89,7 +90,7 @@ func (s *Store) People(ctx context.Context, p People, progress func(int)) error 
 		done += n
 		progress(done)
 	}
-	return nil
+	return s.loosen(ctx)
 }
 
 // count adds the new contacts to the queued counts of their channels.

@@ -35,6 +35,9 @@ func (s *session) filledWith(ctx context.Context, st step) (d database, err erro
 	return d, nil
 }
 
+// peopleSpan is the time in which the people of a store were contacted.
+const peopleSpan = 30 * 24 * time.Hour
+
 func (s *session) fill(ctx context.Context, st step, d database) (err error) {
 	if err := s.createChannels(ctx, st, d); err != nil {
 		return err
@@ -64,7 +67,9 @@ func (s *session) fill(ctx context.Context, st step, d database) (err error) {
 	}
 	report, done := s.fillProgress(st.Beside()), 0
 	if st.People > 0 {
-		if err := target.People(ctx, fill.People{Channel: paused, Count: st.People, Begin: begin}, report); err != nil {
+		// Within the days that rules of a week or a month look back.
+		begin = time.Now().Add(-time.Minute - peopleSpan)
+		if err := target.People(ctx, fill.People{Channel: paused, Count: st.People, Begin: begin, Span: peopleSpan}, report); err != nil {
 			return err
 		}
 		return target.Settle(ctx)
