@@ -110,6 +110,8 @@ func (f *contactFile) fields(c *caller) (first, more []fileField, err error) {
 	}, err
 }
 
+func (*contactFile) notes() []string { return nil }
+
 func (f *contactFile) mistakes() []string {
 	var list []string
 	if f.channel == "" {

@@ -157,6 +157,18 @@ type contactData struct {
 // PurposeName returns the purpose, also that of a contact that names none.
 func (d *contactData) PurposeName() string { return cmp.Or(d.Purpose, people.DefaultPurpose) }
 
+// After returns the time from the event before.
+func (d *contactData) After(i int, l *locale.Locale) string {
+	if i == 0 {
+		return ""
+	}
+	gap := d.Timeline.Events[i].At.Sub(d.Timeline.Events[i-1].At)
+	if gap < time.Millisecond {
+		return ""
+	}
+	return "+" + l.Elapsed(gap)
+}
+
 // RuleTitle describes what the rule did to the contact.
 func (d *contactData) RuleTitle() locale.Message {
 	switch {

@@ -54,6 +54,8 @@ type fileUse interface {
 	mistakes() []string
 	// row sets what is sent for a row, or why it is refused. body is for people.
 	row(columns []column, r *fileRow) (body map[string]any)
+	// notes returns what to know before the rows are sent that were passed to row.
+	notes() []string
 	// send sends rows, and refuses those that the API refuses. An error concerns all of them.
 	send(post fileRequest, columns []column, rows []*fileRow) error
 	// outcome returns what came of the rows that were sent, as figures and in words.
@@ -130,6 +132,7 @@ type fileForm struct {
 	Rows        []fileRow // the first ones
 	Total       int       // rows of a file that is carried
 	Wrong       []string  // mistakes
+	Notes       []string  // what to know before it is sent
 	Result      *fileResult
 }
 
@@ -302,7 +305,7 @@ func (f *fileForm) preview(_ *visit, u *upload) error {
 // show adds the first rows, and carries the file if it is whole.
 func (f *fileForm) show(table *respondents.Reader, file []byte, whole bool) {
 	mapped := len(f.Rules.mistakes(f.Locale, f.Columns)) == 0
-	rows := 0
+	rows, refused := 0, 0
 	for ; whole || rows < shownRows; rows++ {
 		r, body, err := f.nextRow(table)
 		if err != nil {
@@ -310,6 +313,11 @@ func (f *fileForm) show(table *respondents.Reader, file []byte, whole bool) {
 				f.refuse(err.Error())
 			}
 			break
+		}
+		if mapped && r.Reason != "" {
+			if refused++; refused <= shownRows && rows >= shownRows {
+				f.Rows = append(f.Rows, r)
+			}
 		}
 		if rows >= shownRows {
 			continue
@@ -323,6 +331,12 @@ func (f *fileForm) show(table *respondents.Reader, file []byte, whole bool) {
 			r.Shown = shownCells(body, f.About.Shown)
 			f.Rows = append(f.Rows, r)
 		}
+	}
+	if refused > 0 {
+		f.Notes = append(f.Notes, f.T("%d rows will be refused; the reasons are in the preview.", refused))
+	}
+	if mapped {
+		f.Notes = append(f.Notes, f.use.notes()...)
 	}
 	if whole {
 		f.Carried, f.Total = base64.StdEncoding.EncodeToString(file), rows

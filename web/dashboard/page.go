@@ -234,15 +234,16 @@ type action struct {
 
 // question asks for confirmation of an action.
 type question struct {
-	title  string
-	Text   string // the consequences
-	Facts  []fact // the objects affected, above all their number
-	Check  *launchCheck
-	Fields []field // inputs to fill in
-	Button string
-	Danger bool
-	back   string // the page to return to on cancel, below the prefix
-	crumbs []crumb
+	title   string
+	Text    string // the consequences
+	Facts   []fact // the objects affected, above all their number
+	Check   *launchCheck
+	Fields  []field // inputs to fill in
+	Button  string
+	Danger  bool
+	Refused bool   // as it is, the answer would be refused
+	back    string // the page to return to on cancel, below the prefix
+	crumbs  []crumb
 }
 
 // asking is a question whose words are known before anyone is asked. What it is about is in the title.

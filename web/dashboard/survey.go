@@ -345,6 +345,30 @@ func (c *launchCheck) ManyQuestionnaires() bool {
 	return slices.ContainsFunc(c.Samples, func(s surveyapi.SampleView) bool { return s.Questionnaire != c.Samples[0].Questionnaire })
 }
 
+// Lacking returns the attributes that texts use and respondents have no value for, as texts have them.
+func (c *launchCheck) Lacking() string {
+	var names []string
+	for _, e := range c.Errors {
+		if name := lackingOf(e); name != "" && !slices.Contains(names, "{{"+name+"}}") {
+			names = append(names, "{{"+name+"}}")
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// lackingOf returns the attribute that a mistake says a respondent lacks, if it does.
+func lackingOf(e weir.FieldError) string {
+	if of, name, ok := strings.Cut(e.Pointer, "/attributes/"); ok && strings.HasPrefix(of, "/respondents/") {
+		return name
+	}
+	return ""
+}
+
+// Others returns what a launch would be refused for besides.
+func (c *launchCheck) Others() []weir.FieldError {
+	return slices.DeleteFunc(slices.Clone(c.Errors), func(e weir.FieldError) bool { return lackingOf(e) != "" })
+}
+
 // Assumes returns what the forecast assumes.
 func (c *launchCheck) Assumes(l *locale.Locale) string {
 	if c.Forecast == nil {
@@ -428,8 +452,10 @@ func askLaunch(v *visit) (*question, error) {
 		return nil, err
 	}
 	q.Facts = append(q.Facts, q.Check.facts(v.Locale, schedule)...)
-	if n := q.Check.Missing; n > 0 && n < q.Check.Respondents {
-		q.Fields = []field{{Name: "skip", Label: v.T("Launch all the same, and do not contact respondents who are missing a value unless they are corrected before their turn"), Type: "checkbox"}}
+	n := q.Check.Missing
+	q.Refused = len(q.Check.Others()) > 0 || n > 0 && n == q.Check.Respondents
+	if n > 0 && n < q.Check.Respondents {
+		q.Fields = []field{{Name: "skip", Label: v.T("Launch all the same, and do not contact respondents who are missing a value unless they are corrected before their turn"), Type: "checkbox", Required: true}}
 	}
 	return q, nil
 }

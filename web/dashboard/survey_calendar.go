@@ -78,9 +78,9 @@ func nextOpening(l *locale.Locale, s *calendar.Schedule, now time.Time) string {
 	case !ok:
 		return l.T("no further window")
 	case !w.Open.After(now):
-		return l.T("open until %s", clockText(l, w.Close.In(s.Zone()))+w.Close.In(s.Zone()).Format(" MST"))
+		return l.T("open until %s", clockText(l, w.Close.In(s.Zone()))+" "+s.Zone().String())
 	default:
-		return l.T("opens %s", clockText(l, w.Open.In(s.Zone()))+w.Open.In(s.Zone()).Format(" MST"))
+		return l.T("opens %s", clockText(l, w.Open.In(s.Zone()))+" "+s.Zone().String())
 	}
 }
 

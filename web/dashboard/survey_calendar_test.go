@@ -46,7 +46,7 @@ func TestSurveyCalendar_IsLocal(t *testing.T) {
 	if diff := cmp.Diff([]string{"2026-10-28", "2026-12-25"}, c.Blocked); diff != "" {
 		t.Error(diff)
 	}
-	if c.Clock != "Sat 2026-10-24 22:00" || c.Open || c.Next != "opens Mon 2026-10-26 09:00 EDT" || !c.Days[0].Today || c.Days[1].Today {
+	if c.Clock != "Sat 2026-10-24 22:00" || c.Open || c.Next != "opens Mon 2026-10-26 09:00 America/New_York" || !c.Days[0].Today || c.Days[1].Today {
 		t.Errorf("%+v", c)
 	}
 	if bar := string(c.Days[2].Bar); !strings.Contains(bar, `class="c3" x="540" y="0" width="210"`) || !strings.Contains(bar, `class="c3" x="840" y="0" width="240"`) {
@@ -76,8 +76,8 @@ func TestSurveyCalendar_AnnouncesClockChanges(t *testing.T) {
 func TestSurveyCalendar_ShowsTheNextWindow(t *testing.T) {
 	t.Parallel()
 	for now, want := range map[string]string{
-		"2026-10-26T14:00:00Z": "open until Mon 2026-10-26 12:30 EDT",
-		"2026-10-27T23:00:00Z": "opens Thu 2026-10-29 09:00 EDT",
+		"2026-10-26T14:00:00Z": "open until Mon 2026-10-26 12:30 America/New_York",
+		"2026-10-27T23:00:00Z": "opens Thu 2026-10-29 09:00 America/New_York",
 		"2026-10-30T14:00:00Z": "no further window",
 	} {
 		if got := calendarAt(t, office(), now).Next; got != want {

@@ -59,6 +59,7 @@ type surveyForm struct {
 	RichQuotas bool     // the quotas are, too
 	Kept       []string // fields of the definition that the form keeps and does not show
 	Channels   []option
+	types      map[string]string // of those whose type can be read
 	Purposes   []option
 	Mistakes   map[string]string
 	Problem    *problem
@@ -586,11 +587,12 @@ func (f *surveyForm) addChoices(c *caller) error {
 	if err != nil {
 		return err
 	}
-	f.Channels = []option{{"", f.T("not used")}}
+	f.Channels, f.types = []option{{"", f.T("not used")}}, map[string]string{}
 	var names []string
 	for i := range list {
 		if name := list[i].Channel; c.MayChannel(name, channelUsers()...) {
 			f.Channels, names = append(f.Channels, option{name, name + " (" + list[i].Type + ")"}), append(names, name)
+			f.types[name] = list[i].Type
 		}
 	}
 	for _, name := range unreadable(c, names, channelUsers()...) {
@@ -735,7 +737,30 @@ func newSurvey(v *visit) (*content, error) {
 		Weekdays: []string{"mon", "tue", "wed", "thu", "fri"}, Windows: []calendar.WindowSpec{{From: "09:00", To: "18:00"}},
 	}}})
 	f.New, f.AnswerFirst = true, true // who has an application unchecks it; without either nobody would ever complete
-	return f.content(), f.addChoices(v.caller)
+	if err := f.addChoices(v.caller); err != nil {
+		return nil, err
+	}
+	return f.content(), f.chooseOnly(v.caller)
+}
+
+// chooseOnly chooses the channel if there is only one.
+func (f *surveyForm) chooseOnly(c *caller) error {
+	if len(f.Channels) != 2 || f.types[f.Channels[1].Value] == "" { // the first is none
+		return nil
+	}
+	only := f.Channels[1].Value
+	kinds, err := readChannelKinds(c)
+	if err != nil {
+		return err
+	}
+	for _, k := range kinds {
+		mode := map[string]surveys.Mode{"text": surveys.SMS, "voice": surveys.IVR, "any": surveys.CATI}[k.Content]
+		if i := slices.IndexFunc(f.Modes, func(m *modeForm) bool { return m.Mode == mode }); i >= 0 && k.Type == f.types[only] {
+			f.Modes[i].Channel = only
+			break
+		}
+	}
+	return nil
 }
 
 // openSurveyForm returns the form of the survey of the path, and its definition.

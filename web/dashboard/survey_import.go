@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/url"
+	"path"
 	"strings"
 
+	"weir/surveys"
 	"weir/surveys/respondents"
 	"weir/web/dashboard/locale"
 	surveyapi "weir/web/surveys"
@@ -19,7 +21,14 @@ type respondentFile struct {
 	*locale.Locale
 	link       string // to the survey
 	survey     string
+	launched   bool
+	region     string
+	needs      []string // attributes that the texts use
 	duplicates string
+
+	regionless bool           // the survey has no region, and rows need one
+	rows       int            // that may be sent
+	lacking    map[string]int // of these, how many have no value for an attribute of needs
 
 	added, updated, unchanged int
 }
@@ -29,7 +38,13 @@ func newRespondentFile(v *visit, form url.Values) (fileUse, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &respondentFile{Locale: v.Locale, link: v.Link("/surveys", s.Survey), survey: s.Survey, duplicates: "skip"}
+	f := &respondentFile{
+		Locale: v.Locale, link: v.Link("/surveys", s.Survey), survey: s.Survey, launched: s.State != surveys.Draft,
+		region: s.Region, lacking: map[string]int{}, duplicates: "skip",
+	}
+	if plan, _ := s.Compile(surveys.Defaults{}); plan != nil {
+		f.needs = plan.RequiredAttributes()
+	}
 	if form.Get("duplicates") == "update" {
 		f.duplicates = "update"
 	}
@@ -93,19 +108,56 @@ func (f *respondentFile) fields(*caller) (first, more []fileField, err error) {
 
 func (*respondentFile) mistakes() []string { return nil }
 
-func (*respondentFile) row(columns []column, r *fileRow) map[string]any {
-	body := map[string]any{}
+// row applies the rules of the API to a row, so that the preview shows what the import will find.
+func (f *respondentFile) row(columns []column, r *fileRow) map[string]any {
+	var phone string
+	attributes := map[string]any{}
 	for i, c := range columns {
 		switch value := strings.TrimSpace(r.cells[i]); {
 		case c.Field == "" || value == "":
 		case c.Field == fieldAttribute:
-			body[c.Name] = value
+			attributes[c.Name] = value
 		default:
-			body[c.Field] = value
+			phone = value
 		}
 	}
-	r.raw, _ = json.Marshal(body) // texts cannot fail
-	return body
+	row, wrong := respondents.RowOf(phone, attributes, f.region)
+	if len(wrong) > 0 {
+		f.regionless = f.regionless || f.region == "" && phone != "" && !strings.HasPrefix(phone, "+")
+		r.refuse(path.Base(wrong[0].Pointer), wrong[0].Detail)
+		return nil
+	}
+	for _, name := range f.needs {
+		switch {
+		case row.Attributes[name] != "":
+		case f.launched:
+			r.refuse(name, f.T("no value for {{%s}}, which the texts use", name))
+			return nil
+		default:
+			f.lacking[name]++
+		}
+	}
+	f.rows++
+	attributes[respondents.FieldPhone] = row.Phone
+	r.raw, _ = json.Marshal(attributes) // texts cannot fail
+	return attributes
+}
+
+// notes says what the texts use that rows lack. A launch is refused because of these rows.
+func (f *respondentFile) notes() (notes []string) {
+	if f.regionless {
+		notes = append(notes, f.T("Numbers without a country code need the region of the survey: set it under “Region of phone numbers” when you edit the survey, or write the numbers with + and the country code."))
+	}
+	for _, name := range f.needs {
+		switch n := f.lacking[name]; n {
+		case 0:
+		case f.rows:
+			notes = append(notes, f.T("The texts use {{%s}}, which no column is. Name a column so, or add one to the file: without a value for everybody the survey cannot be launched.", name))
+		default:
+			notes = append(notes, f.T("%[1]d rows have no value for {{%[2]s}}, which the texts use. The survey cannot be launched for these respondents.", n, name))
+		}
+	}
+	return notes
 }
 
 // send imports rows, a line each. Since a number is in a survey once, it can be repeated.
@@ -115,8 +167,8 @@ func (f *respondentFile) send(post fileRequest, _ []column, rows []*fileRow) err
 		lines[i] = r.raw
 	}
 	var done surveyapi.ImportView
-	path := apiPath("v1", "surveys", f.survey, "respondents") + "?" + url.Values{"on_error": {"skip"}, "duplicates": {f.duplicates}}.Encode()
-	if err := post(path, surveyapi.NDJSONType, bytes.Join(lines, []byte("\n")), &done); err != nil {
+	at := apiPath("v1", "surveys", f.survey, "respondents") + "?" + url.Values{"on_error": {"skip"}, "duplicates": {f.duplicates}}.Encode()
+	if err := post(at, surveyapi.NDJSONType, bytes.Join(lines, []byte("\n")), &done); err != nil {
 		return err
 	}
 	f.added, f.updated = f.added+done.Added, f.updated+done.Updated

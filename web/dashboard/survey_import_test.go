@@ -78,7 +78,7 @@ func TestSurveyImport_MapsColumnsAndReturnsRefusedRows(t *testing.T) {
 		r.login("contacts:write").uploadText(path, "phone\n+12125550100\n", mapped("phone")...).want(403)
 	}
 	const file = "Mobile;First Name;sex;note\n+12125550100;Ana;f;x\n12;Luis;m;\n+12125550101;Eva;f\n+12125550102;Eva;f;\n"
-	p := b.uploadText("/surveys/flu/import", file, "encoding", "").want(200).has("First Name", "first_name", "Ana", "+12125550102", `name="carried"`).hasNot("Luis</textarea")
+	p := b.uploadText("/surveys/flu/import", file, "encoding", "").want(200).has("First Name", "first_name", "Ana", "+12125550102", `name="carried"`, "2 rows will be refused").hasNot("Luis</textarea")
 	if p.title() != "Import respondents of flu – Weir" {
 		t.Errorf("title %q", p.title())
 	}
@@ -106,6 +106,25 @@ func TestSurveyImport_MapsColumnsAndReturnsRefusedRows(t *testing.T) {
 	b.uploadText("/surveys/flu/import", "").want(422).has("Choose a file.")
 	b.uploadText("/surveys/flu/import", "phone\n"+strings.Repeat("x", 70_000)).want(200)
 	b.uploadText("/surveys/flu/import/send", "", "carried", "%").want(400)
+}
+
+// Scenario 360.
+func TestSurveyImport_PreviewShowsWhatTheImportWillFind(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, surveyScope+" pii:read")
+	r.survey("near", 0)
+	b := r.login(surveyScope + " pii:read")
+	const file = "phone,first_name\n(212) 555-0100,Ana\n12125550101,\n"
+	r.api("PUT", "/v1/surveys/far", strings.Replace(flu, `,"region":"US"`, "", 1), nil)
+	b.uploadText("/surveys/far/import", file).want(200).has("2 rows will be refused", "no country code", "need the region of the survey").hasNot("have no value")
+	b.uploadText("/surveys/near/import", file).want(200).has("<div>+12125550100</div>", "<div>+12125550101</div>", "1 row has no value for {{first_name}}").hasNot("refused")
+	b.uploadText("/surveys/near/import", "phone,name\n+12125550100,Ana\n").want(200).has("The texts use {{first_name}}, which no column is.")
+	r.api("POST", "/v1/surveys/near/respondents", `{"respondents":[{"phone":"+12125550109","attributes":{"first_name":"Eva"}}]}`, nil)
+	r.api("POST", "/v1/surveys/near:launch", "", nil)
+	b.uploadText("/surveys/near/import", file).want(200).has("1 row will be refused", "first_name no value for {{first_name}}, which the texts use")
+	// Beyond the rows that are shown, those that will be refused are shown, too.
+	long := "phone,first_name\n" + strings.Repeat("+12125550100,Ana\n", 30) + "12,Luis\n"
+	b.uploadText("/surveys/near/import", long).want(200).has("1 row will be refused", `<td class="number">32</td>`).hasNot(`<td class="number">31</td>`)
 }
 
 // A repetition after a cut, and duplicates, add nobody twice.
@@ -154,13 +173,13 @@ func TestSurveyLaunch_QuestionNamesWhatPreventsIt(t *testing.T) {
 	r.survey("flu", 2)
 	r.api("POST", "/v1/surveys/flu/respondents", `{"respondents":[{"phone":"+12125550100","attributes":{"sex":"m"}}]}`, nil)
 	b := r.login(surveyScope)
-	b.get("/surveys/flu/launch").want(200).has("The launch would be refused", "/attributes/first_name", "no value for {{first_name}}", "<dt>Missing a value used in the texts</dt><dd>1</dd>", `name="skip"`, "***77", "Hello Ana").hasNot(numberCanary)
+	b.get("/surveys/flu/launch").want(200).has("1 respondent has no value for {{first_name}}, which the texts use.", `href="/surveys/flu/import"`, "<dt>Missing a value used in the texts</dt><dd>1</dd>", `name="skip"`, "***77", "Hello Ana").hasNot(numberCanary, "/attributes/first_name", "disabled")
 	r.login(pii).get("/surveys/flu/launch").want(200).has(numberCanary)
 	b.post("/surveys/flu/launch", nil).want(422).has(`role="alert"`, "/attributes/first_name").hasNot("The launch would be refused")
 	b.post("/surveys/flu/launch", url.Values{"skip": {"true"}}).want(303)
 	b.get("/surveys/flu").want(200).has("Survey flu is launched.", "Warning: no value for {{first_name}}")
 	r.api("PUT", "/v1/surveys/over", strings.Replace(flu, `"blocked_days"`, `"end_date":"2020-01-01","blocked_days"`, 1), nil)
-	b.get("/surveys/over/launch").want(200).has("the last window has closed", "the survey has no respondents")
+	b.get("/surveys/over/launch").want(200).has("The launch would be refused", "the last window has closed", "the survey has no respondents", "<button class=\"\" disabled>Launch</button>")
 }
 
 func TestRespondent_IsCorrectedStoppedAndRemoved(t *testing.T) {

@@ -15,7 +15,11 @@ func (a *app) simulateNuntium() *cobra.Command {
 		Use: "nuntium", Short: "Run a simulated Nuntium (SMS)",
 		Long: "Runs a simulated Nuntium: it takes messages, \"delivers\" them and sends acks.\n" + ruleHelp + "\n" + simulator.OperationHelp + `
 Outcomes: confirmed (the default), delivered, confirmed_only, reversed, twice,
-failed, failover, delayed, canceled, cancelled, null, stuck, crash.`,
+failed, failover, delayed, canceled, cancelled, null, stuck, crash.
+
+POST /_simulator/incoming (JSON: from, body, and if need be to, channel, application,
+guid, fields) is a message from a person. It goes to the interface-url of its
+application.`,
 	}
 	f := c.Flags()
 	f.StringVar(&o.Account, "account", "", "name of the account (default demo)")

@@ -81,6 +81,7 @@ async function painted(page, weir, scripts, look) {
     await page.keyboard.press("ArrowUp");
     await page.keyboard.press("Shift+ArrowRight");
     await page.uncheck("#week-wed-10");
+    await shows(page, "#week-uneven", "different hours");
   } else for (const id of ["mon-09", "mon-10", "tue-09", "tue-10", "wed-09"]) await page.check(`#week-${id}`);
   if (!(await page.locator("#mode-sms[open]").count())) await page.click("#mode-sms summary");
   await page.selectOption("#sms_channel", "texts");
@@ -100,6 +101,14 @@ async function painted(page, weir, scripts, look) {
     assert.equal(await hours("thu"), "09,10");
     await page.getByRole("button", { name: "Thursday", exact: true }).click();
     assert.equal(await hours("thu"), "");
+    assert.equal(await page.isVisible("#week-uneven"), false);
+    await page.check("#as-times"); // the hours come along, there and back
+    assert.deepEqual([await page.inputValue("#window_1_from"), await page.inputValue("#window_1_to"), await page.isChecked("#day-wed"), await page.isChecked("#day-thu")], ["09:00", "11:00", true, false]);
+    await page.fill("#window_1_to", "12:30");
+    await page.check("#as-week");
+    assert.equal(await hours("wed"), "09,10,11");
+    await page.getByRole("button", { name: "11", exact: true }).click();
+    assert.equal(await hours("mon"), "09,10");
   } else await page.check("#week-wed-10");
   await page.click("#save");
   assert.match(await flash(page), /is created/);

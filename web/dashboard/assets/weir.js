@@ -262,6 +262,50 @@
         days[n].forEach(function (box, hour) { box.checked = on && (model ? model[hour].checked : hour >= 9 && hour < 18); });
       });
     });
+
+    function uneven() {
+      var those = days.filter(has);
+      return those.some(function (day) { return day.some(function (box, hour) { return box.checked !== those[0][hour].checked; }); });
+    }
+    var note = document.getElementById("week-uneven");
+    ["change", "click", "pointerup", "keyup"].forEach(function (what) {
+      document.addEventListener(what, function () { note.hidden = !uneven(); });
+    });
+
+    // Who changes between painting and entering times takes the hours along, as far as both can say them.
+    var named = document.querySelectorAll("input[name=weekdays]"), times = document.querySelectorAll(".as-times [role=group]");
+    function clock(hour) { return ("0" + hour % 24).slice(-2) + ":00"; }
+    function intoTimes() {
+      var those = days.filter(has), runs = [];
+      if (!those.length || uneven()) return;
+      those[0].forEach(function (box, hour) {
+        if (!box.checked) return;
+        if (hour && those[0][hour - 1].checked) runs[runs.length - 1].to = clock(hour + 1);
+        else runs.push({ from: clock(hour), to: clock(hour + 1) });
+      });
+      if (runs.length > times.length) return;
+      named.forEach(function (box, n) { box.checked = has(days[n]); });
+      times.forEach(function (group, n) {
+        var ends = group.querySelectorAll("input");
+        ends[0].value = runs[n] ? runs[n].from : "";
+        ends[1].value = runs[n] ? runs[n].to : "";
+      });
+    }
+    function intoWeek() {
+      var windows = Array.prototype.map.call(times, function (group) {
+        return Array.prototype.map.call(group.querySelectorAll("input"), function (end, n) {
+          var parts = end.value.split(":"), minutes = parts[0] * 60 + +parts[1];
+          return n && minutes === 0 ? 1440 : minutes;
+        });
+      });
+      days.forEach(function (day, n) {
+        day.forEach(function (box, hour) {
+          box.checked = named[n].checked && windows.some(function (w) { return w[0] <= hour * 60 && hour * 60 + 60 <= w[1]; });
+        });
+      });
+    }
+    document.getElementById("as-times").addEventListener("change", intoTimes);
+    document.getElementById("as-week").addEventListener("change", intoWeek);
   });
 
   // On a phone the pages are in one line, which begins with the present one.

@@ -78,6 +78,18 @@ func (l *Locale) Span(d time.Duration) string {
 	}
 }
 
+// Elapsed formats the time between two events that are known to the millisecond.
+func (l *Locale) Elapsed(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return l.Number(d.Milliseconds()) + " ms"
+	case d < time.Minute:
+		return l.Number(d.Round(100*time.Millisecond).Seconds()) + " " + l.T("s")
+	default:
+		return l.Span(d)
+	}
+}
+
 func (l *Locale) units(a int, unit Message, b int, smaller Message) string {
 	text := strconv.Itoa(a) + " " + l.T(unit)
 	if b == 0 {

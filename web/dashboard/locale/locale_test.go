@@ -40,3 +40,16 @@ func TestLocale_TimesAndNumbersAreForPeople(t *testing.T) {
 		t.Errorf("of nothing: %s", got)
 	}
 }
+
+func TestElapsed_HasTheUnitThatTellsTheMost(t *testing.T) {
+	t.Parallel()
+	en := english()
+	for d, want := range map[time.Duration]string{
+		7 * time.Millisecond: "7 ms", 999 * time.Millisecond: "999 ms", 1040 * time.Millisecond: "1 s", 3440 * time.Millisecond: "3.4 s",
+		59 * time.Second: "59 s", 90 * time.Second: "1 min", 150 * time.Minute: "2 h 30 min",
+	} {
+		if got := en.Elapsed(d); got != want {
+			t.Errorf("%v is %q, want %q", d, got, want)
+		}
+	}
+}
