@@ -2,6 +2,7 @@ package contacts
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -27,44 +28,86 @@ type Figures struct {
 // figuresChunk is how many channels one statement is about.
 const figuresChunk = 500
 
-// maxLanes is how many lanes of a channel are looked at for its oldest
-// contact: servers bound how often a statement may repeat itself.
+// maxLanes is how many lanes of a channel are looked at for its oldest contact.
 const maxLanes = 900
 
-// backlogSQL goes from lane to lane of each channel, one seek of the index each,
-// and takes the oldest of their heads: a queued contact stands there by its id.
-func backlogSQL(channels int) string {
-	const lane = "(SELECT q.lane FROM contacts_queued q WHERE q.channel_id = k.channel_id AND q.lane > k.lane ORDER BY q.lane, q.id LIMIT 1)"
-	return "WITH RECURSIVE lanes (channel_id, queued, lane, n) AS (" +
-		"SELECT channel_id, queued, -9223372036854775807, 0 FROM channel_counts WHERE channel_id IN " + columns.Marks(channels) + " AND queued > 0" +
-		" UNION ALL SELECT k.channel_id, k.queued, " + lane + ", k.n + 1 FROM lanes k WHERE k.lane IS NOT NULL AND k.n < ?), " +
-		"heads (channel_id, queued, id) AS (SELECT k.channel_id, k.queued, " +
-		"(SELECT q.id FROM contacts_queued q WHERE q.channel_id = k.channel_id AND q.lane = k.lane ORDER BY q.id LIMIT 1) FROM lanes k WHERE k.lane IS NOT NULL), " +
-		"oldest (channel_id, queued, id) AS (SELECT channel_id, queued, MIN(id) FROM heads GROUP BY channel_id, queued) " +
-		"SELECT f.channel_id, f.queued, COALESCE(c.queued_at, 0) AS oldest FROM oldest f LEFT JOIN contacts c ON c.channel_id = f.channel_id AND c.id = f.id"
+// nextLanesSQL finds the next lane of each of n channels, and the oldest contact there: a queued
+// contact stands in its lane by its id. The bounds are constants, because MariaDB and MySQL do not
+// seek an index by a bound out of an outer query: they would read each lane to its end.
+func nextLanesSQL(n int) string {
+	const next = "SELECT channel_id, lane, id FROM (SELECT channel_id, lane, id FROM contacts_queued WHERE channel_id = ? AND lane > ? ORDER BY lane, id LIMIT 1) AS part"
+	return next + strings.Repeat(" UNION ALL "+next, n-1)
 }
 
-func backlogArguments(channels []weir.ChannelID) []any {
-	return append(columns.Arguments(channels), maxLanes)
+// queuedAtSQL reads when n contacts were queued.
+func queuedAtSQL(n int) string {
+	return "SELECT channel_id, queued_at FROM contacts WHERE channel_id = ? AND id = ?" + strings.Repeat(" OR channel_id = ? AND id = ?", n-1)
 }
 
 // Backlogs implements [operators.FiguresReader].
 func (s *Figures) Backlogs(ctx context.Context, channels []weir.ChannelID) (map[weir.ChannelID]operators.Backlog, error) {
 	out := map[weir.ChannelID]operators.Backlog{}
 	for part := range slices.Chunk(channels, figuresChunk) {
-		var rows []struct {
-			Channel int64 `db:"channel_id"`
-			Queued  int64 `db:"queued"`
-			Oldest  int64 `db:"oldest"`
-		}
-		if err := s.Read.SelectContext(ctx, &rows, backlogSQL(len(part)), backlogArguments(part)...); err != nil {
+		if err := s.backlogs(ctx, part, out); err != nil {
 			return nil, s.Failure("read what waits", err)
-		}
-		for _, r := range rows {
-			out[weir.ChannelID(r.Channel)] = operators.Backlog{Queued: r.Queued, OldestQueuedAt: columns.Instant(r.Oldest)}
 		}
 	}
 	return out, nil
+}
+
+// backlogs adds those of a chunk of channels.
+func (s *Figures) backlogs(ctx context.Context, channels []weir.ChannelID, into map[weir.ChannelID]operators.Backlog) error {
+	var rows []struct {
+		Channel weir.ChannelID `db:"channel_id"`
+		Queued  int64          `db:"queued"`
+	}
+	err := s.Read.SelectContext(ctx, &rows, "SELECT channel_id, queued FROM channel_counts WHERE queued > 0 AND channel_id IN "+columns.Marks(len(channels)), columns.Arguments(channels)...)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	after := make([]any, 0, 2*len(rows))
+	for _, r := range rows {
+		into[r.Channel] = operators.Backlog{Queued: r.Queued}
+		after = append(after, int64(r.Channel), math.MinInt64)
+	}
+	oldest := map[int64]int64{}
+	for n := 0; len(after) > 0 && n < maxLanes; n++ {
+		var lanes []struct {
+			Channel int64 `db:"channel_id"`
+			Lane    int64 `db:"lane"`
+			ID      int64 `db:"id"`
+		}
+		if err := s.Read.SelectContext(ctx, &lanes, nextLanesSQL(len(after)/2), after...); err != nil {
+			return err
+		}
+		after = after[:0]
+		for _, l := range lanes {
+			after = append(after, l.Channel, l.Lane)
+			if first, ok := oldest[l.Channel]; !ok || l.ID < first {
+				oldest[l.Channel] = l.ID
+			}
+		}
+	}
+	keys := make([]any, 0, 2*len(oldest))
+	for channel, id := range oldest {
+		keys = append(keys, channel, id)
+	}
+	if len(keys) == 0 { // they have just been claimed
+		return nil
+	}
+	var times []struct {
+		Channel weir.ChannelID `db:"channel_id"`
+		At      int64          `db:"queued_at"`
+	}
+	if err := s.Read.SelectContext(ctx, &times, queuedAtSQL(len(keys)/2), keys...); err != nil {
+		return err
+	}
+	for _, t := range times {
+		b := into[t.Channel]
+		b.OldestQueuedAt = columns.Instant(t.At)
+		into[t.Channel] = b
+	}
+	return nil
 }
 
 // Flights implements [operators.FiguresReader].

@@ -30,6 +30,8 @@ func (s *Store) Statements(channel weir.ChannelID, lane weir.Lane, c weir.Contac
 		named("contacts by key", all+keySQL, id, "no such key"),
 		named("first lane", laneSQL, id, int64(math.MinInt64)),
 		named("next lane", laneSQL, id, l),
+		named("next lanes of channels", nextLanesSQL(2), id, int64(math.MinInt64), id, l),
+		named("when contacts were queued", queuedAtSQL(2), id, contact, id, contact+1),
 		named("head", headSQL, id, l, int64(0), 100),
 		named("refill", headSQL, id, l, contact, 100),
 		named("due", delayedSQL, id, 100),
