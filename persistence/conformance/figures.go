@@ -53,6 +53,26 @@ func testFigures(t *testing.T, backend Backend) {
 	}
 }
 
+// testBacklogs reads more channels than one statement is about, some with several lanes.
+func testBacklogs(t *testing.T, backend Backend) {
+	b := newBench(t, backend)
+	var all []weir.ChannelID
+	want := map[weir.ChannelID]operators.Backlog{}
+	for i := range 503 {
+		id := b.channel(fmt.Sprintf("c%d", i)).ID
+		specs := []weir.Spec{sms("first")}
+		for j := range i % 100 / 97 * 3 {
+			s := sms(fmt.Sprintf("k%d", j))
+			s.Priority, s.Survey = weir.Priority(j), fmt.Sprintf("s%d", j)
+			specs = append(specs, s)
+		}
+		got := b.accept(id, specs...)
+		all = append(all, id)
+		want[id] = operators.Backlog{Queued: int64(len(specs)), OldestQueuedAt: got[0].QueuedAt}
+	}
+	same(t, "what waits", must[map[weir.ChannelID]operators.Backlog](t)(b.Backlogs(b.ctx, all)), want)
+}
+
 // flyAll brings four contacts of two messages in flight: two are sending, one has
 // one message delivered, one is unknown.
 func (b *bench) flyAll(lease weir.Incarnation, list []weir.Contact) {

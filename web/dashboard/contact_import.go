@@ -110,7 +110,7 @@ func (f *contactFile) fields(c *caller) (first, more []fileField, err error) {
 	}, err
 }
 
-func (*contactFile) notes() []string { return nil }
+func (*contactFile) notes(bool) []string { return nil }
 
 func (f *contactFile) mistakes() []string {
 	var list []string

@@ -54,8 +54,9 @@ type fileUse interface {
 	mistakes() []string
 	// row sets what is sent for a row, or why it is refused. body is for people.
 	row(columns []column, r *fileRow) (body map[string]any)
-	// notes returns what to know before the rows are sent that were passed to row.
-	notes() []string
+	// notes returns what to know before the rows are sent that were passed to row: all of them, or
+	// the first ones.
+	notes(whole bool) []string
 	// send sends rows, and refuses those that the API refuses. An error concerns all of them.
 	send(post fileRequest, columns []column, rows []*fileRow) error
 	// outcome returns what came of the rows that were sent, as figures and in words.
@@ -332,11 +333,11 @@ func (f *fileForm) show(table *respondents.Reader, file []byte, whole bool) {
 			f.Rows = append(f.Rows, r)
 		}
 	}
-	if refused > 0 {
+	if whole && refused > 0 {
 		f.Notes = append(f.Notes, f.T("%d rows will be refused; the reasons are in the preview.", refused))
 	}
 	if mapped {
-		f.Notes = append(f.Notes, f.use.notes()...)
+		f.Notes = append(f.Notes, f.use.notes(whole)...)
 	}
 	if whole {
 		f.Carried, f.Total = base64.StdEncoding.EncodeToString(file), rows

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"weir/surveys"
@@ -26,9 +27,9 @@ type respondentFile struct {
 	needs      []string // attributes that the texts use
 	duplicates string
 
-	regionless bool           // the survey has no region, and rows need one
-	rows       int            // that may be sent
-	lacking    map[string]int // of these, how many have no value for an attribute of needs
+	regionless bool // the survey has no region, and rows need one
+	mapping    []column
+	lacking    map[string]int // how many rows have no value for an attribute of needs
 
 	added, updated, unchanged int
 }
@@ -121,6 +122,7 @@ func (f *respondentFile) row(columns []column, r *fileRow) map[string]any {
 			phone = value
 		}
 	}
+	f.mapping = columns
 	row, wrong := respondents.RowOf(phone, attributes, f.region)
 	if len(wrong) > 0 {
 		f.regionless = f.regionless || f.region == "" && phone != "" && !strings.HasPrefix(phone, "+")
@@ -137,23 +139,23 @@ func (f *respondentFile) row(columns []column, r *fileRow) map[string]any {
 			f.lacking[name]++
 		}
 	}
-	f.rows++
 	attributes[respondents.FieldPhone] = row.Phone
 	r.raw, _ = json.Marshal(attributes) // texts cannot fail
 	return attributes
 }
 
 // notes says what the texts use that rows lack. A launch is refused because of these rows.
-func (f *respondentFile) notes() (notes []string) {
+func (f *respondentFile) notes(whole bool) (notes []string) {
 	if f.regionless {
 		notes = append(notes, f.T("Numbers without a country code need the region of the survey: set it under “Region of phone numbers” when you edit the survey, or write the numbers with + and the country code."))
 	}
 	for _, name := range f.needs {
-		switch n := f.lacking[name]; n {
-		case 0:
-		case f.rows:
+		n := f.lacking[name]
+		switch {
+		case n == 0:
+		case !slices.ContainsFunc(f.mapping, func(c column) bool { return c.Field == fieldAttribute && c.Name == name }):
 			notes = append(notes, f.T("The texts use {{%s}}, which no column is. Name a column so, or add one to the file: without a value for everybody the survey cannot be launched.", name))
-		default:
+		case whole:
 			notes = append(notes, f.T("%[1]d rows have no value for {{%[2]s}}, which the texts use. The survey cannot be launched for these respondents.", n, name))
 		}
 	}

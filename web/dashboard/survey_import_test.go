@@ -118,6 +118,8 @@ func TestSurveyImport_PreviewShowsWhatTheImportWillFind(t *testing.T) {
 	r.api("PUT", "/v1/surveys/far", strings.Replace(flu, `,"region":"US"`, "", 1), nil)
 	b.uploadText("/surveys/far/import", file).want(200).has("2 rows will be refused", "no country code", "need the region of the survey").hasNot("have no value")
 	b.uploadText("/surveys/near/import", file).want(200).has("<div>+12125550100</div>", "<div>+12125550101</div>", "1 row has no value for {{first_name}}").hasNot("refused")
+	b.uploadText("/surveys/near/import", "phone,first_name\n+12125550100,\n").want(200).has("1 row has no value for {{first_name}}").hasNot("no column")
+	b.uploadText("/surveys/near/import", "phone,first_name\n+12125550100,\n", "partial", "true").want(200).hasNot("have no value", "has no value")
 	b.uploadText("/surveys/near/import", "phone,name\n+12125550100,Ana\n").want(200).has("The texts use {{first_name}}, which no column is.")
 	r.api("POST", "/v1/surveys/near/respondents", `{"respondents":[{"phone":"+12125550109","attributes":{"first_name":"Eva"}}]}`, nil)
 	r.api("POST", "/v1/surveys/near:launch", "", nil)

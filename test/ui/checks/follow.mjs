@@ -107,6 +107,9 @@ async function painted(page, weir, scripts, look) {
     await page.fill("#window_1_to", "12:30");
     await page.check("#as-week");
     assert.equal(await hours("wed"), "09,10,11");
+    await page.check("#as-times");
+    assert.equal(await page.inputValue("#window_1_to"), "12:30"); // nothing was painted meanwhile
+    await page.check("#as-week");
     await page.getByRole("button", { name: "11", exact: true }).click();
     assert.equal(await hours("mon"), "09,10");
   } else await page.check("#week-wed-10");

@@ -275,9 +275,24 @@
     // Who changes between painting and entering times takes the hours along, as far as both can say them.
     var named = document.querySelectorAll("input[name=weekdays]"), times = document.querySelectorAll(".as-times [role=group]");
     function clock(hour) { return ("0" + hour % 24).slice(-2) + ":00"; }
+    // hoursOfTimes calls back with each box and whether the times have its whole hour.
+    function hoursOfTimes(each) {
+      var windows = Array.prototype.map.call(times, function (group) {
+        return Array.prototype.map.call(group.querySelectorAll("input"), function (end, n) {
+          var parts = end.value.split(":"), minutes = parts[0] * 60 + +parts[1];
+          return n && minutes === 0 ? 1440 : minutes;
+        });
+      });
+      days.forEach(function (day, n) {
+        day.forEach(function (box, hour) {
+          each(box, named[n].checked && windows.some(function (w) { return w[0] <= hour * 60 && hour * 60 + 60 <= w[1]; }));
+        });
+      });
+    }
     function intoTimes() {
-      var those = days.filter(has), runs = [];
-      if (!those.length || uneven()) return;
+      var those = days.filter(has), runs = [], same = true;
+      hoursOfTimes(function (box, is) { same = same && box.checked === is; });
+      if (same || !those.length || uneven()) return; // times to the minute stay if nothing was painted meanwhile
       those[0].forEach(function (box, hour) {
         if (!box.checked) return;
         if (hour && those[0][hour - 1].checked) runs[runs.length - 1].to = clock(hour + 1);
@@ -291,19 +306,7 @@
         ends[1].value = runs[n] ? runs[n].to : "";
       });
     }
-    function intoWeek() {
-      var windows = Array.prototype.map.call(times, function (group) {
-        return Array.prototype.map.call(group.querySelectorAll("input"), function (end, n) {
-          var parts = end.value.split(":"), minutes = parts[0] * 60 + +parts[1];
-          return n && minutes === 0 ? 1440 : minutes;
-        });
-      });
-      days.forEach(function (day, n) {
-        day.forEach(function (box, hour) {
-          box.checked = named[n].checked && windows.some(function (w) { return w[0] <= hour * 60 && hour * 60 + 60 <= w[1]; });
-        });
-      });
-    }
+    function intoWeek() { hoursOfTimes(function (box, is) { box.checked = is; }); }
     document.getElementById("as-times").addEventListener("change", intoTimes);
     document.getElementById("as-week").addEventListener("change", intoWeek);
   });
