@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 )
 
-func TestGoroutines_NothingWaitsForWorkThatHangs(t *testing.T) {
+func TestGoroutines_BeginAllWorkAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGoroutines()
 		defer g.end() // else the test fails, because goroutines are left
@@ -29,7 +29,7 @@ func TestGoroutines_NothingWaitsForWorkThatHangs(t *testing.T) {
 	})
 }
 
-func TestGoroutines_WorkAfterTheEndRuns(t *testing.T) {
+func TestGoroutines_RunWorkAfterTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGoroutines()
 		g.Schedule(func() {})
@@ -41,7 +41,7 @@ func TestGoroutines_WorkAfterTheEndRuns(t *testing.T) {
 	})
 }
 
-func TestGoroutines_WorkGoesToOneThatWaits(t *testing.T) {
+func TestGoroutines_AreUsedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGoroutines()
 		defer g.end()

@@ -2,6 +2,7 @@ package fill
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -47,21 +48,27 @@ func (p People) at(n string) string {
 	return fmt.Sprintf("%d + %s * %d", p.Begin.UnixMicro(), n, p.Span.Microseconds()/int64(p.Count))
 }
 
-// Rows that ascend fill pages to the last byte, so that each of the first rows that is inserted
-// later would split one. Those of real people come in any order, and leave a third of a page
-// free: on SQLite by spare rows, one for so many people, that are deleted, and on a server by
-// the table's being built anew.
+// spareEvery is for how many people there is a row on SQLite that is inserted only to be deleted.
 const spareEvery = 3
 
+// loosen leaves a third of the pages of person_contacts free, as rows that come in any order do.
+// Rows that ascend fill pages to the last byte: each of the first rows that is inserted later would
+// split one. On SQLite spare rows are deleted, and on a server the table is built anew.
 func (s *Store) loosen(ctx context.Context) error {
-	texts := []string{"DELETE FROM person_contacts WHERE number = 2"}
-	if s.server {
-		texts = []string{"SET GLOBAL innodb_fill_factor = 70", "ALTER TABLE person_contacts FORCE"}
+	write := s.db.Pools().Write
+	if !s.server {
+		_, err := write.ExecContext(ctx, "DELETE FROM person_contacts WHERE number = 2")
+		return err
 	}
-	for _, text := range texts {
-		if _, err := s.db.Pools().Write.ExecContext(ctx, text); err != nil {
-			return fmt.Errorf("%s: %w", text, err)
-		}
+	var before int
+	if err := write.QueryRowContext(ctx, "SELECT @@GLOBAL.innodb_fill_factor").Scan(&before); err != nil {
+		return err
 	}
-	return nil
+	_, err := write.ExecContext(ctx, "SET GLOBAL innodb_fill_factor = 70")
+	if err == nil {
+		_, err = write.ExecContext(ctx, "ALTER TABLE person_contacts FORCE")
+		_, errBack := write.ExecContext(context.WithoutCancel(ctx), "SET GLOBAL innodb_fill_factor = "+strconv.Itoa(before))
+		err = errors.Join(err, errBack)
+	}
+	return err
 }

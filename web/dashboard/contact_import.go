@@ -110,7 +110,9 @@ func (f *contactFile) fields(c *caller) (first, more []fileField, err error) {
 	}, err
 }
 
-func (*contactFile) notes(bool) []string { return nil }
+func (*contactFile) check(*fileRow, map[string]any) {}
+
+func (*contactFile) notes([]column, bool) []string { return nil }
 
 func (f *contactFile) mistakes() []string {
 	var list []string

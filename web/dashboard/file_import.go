@@ -54,9 +54,12 @@ type fileUse interface {
 	mistakes() []string
 	// row sets what is sent for a row, or why it is refused. body is for people.
 	row(columns []column, r *fileRow) (body map[string]any)
-	// notes returns what to know before the rows are sent that were passed to row: all of them, or
-	// the first ones.
-	notes(whole bool) []string
+	// check refuses a row in the preview that the API would refuse, and gives body the values that
+	// the API will store.
+	check(r *fileRow, body map[string]any)
+	// notes returns what to know before the rows are sent that were checked: all of them, or the
+	// first ones.
+	notes(columns []column, whole bool) []string
 	// send sends rows, and refuses those that the API refuses. An error concerns all of them.
 	send(post fileRequest, columns []column, rows []*fileRow) error
 	// outcome returns what came of the rows that were sent, as figures and in words.
@@ -315,6 +318,9 @@ func (f *fileForm) show(table *respondents.Reader, file []byte, whole bool) {
 			}
 			break
 		}
+		if mapped && r.Reason == "" {
+			f.use.check(&r, body)
+		}
 		if mapped && r.Reason != "" {
 			if refused++; refused <= shownRows && rows >= shownRows {
 				f.Rows = append(f.Rows, r)
@@ -337,7 +343,7 @@ func (f *fileForm) show(table *respondents.Reader, file []byte, whole bool) {
 		f.Notes = append(f.Notes, f.T("%d rows will be refused; the reasons are in the preview.", refused))
 	}
 	if mapped {
-		f.Notes = append(f.Notes, f.use.notes(whole)...)
+		f.Notes = append(f.Notes, f.use.notes(f.Columns, whole)...)
 	}
 	if whole {
 		f.Carried, f.Total = base64.StdEncoding.EncodeToString(file), rows

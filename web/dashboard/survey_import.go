@@ -3,6 +3,7 @@ package dashboard
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/url"
 	"path"
 	"slices"
@@ -27,8 +28,7 @@ type respondentFile struct {
 	needs      []string // attributes that the texts use
 	duplicates string
 
-	regionless bool // the survey has no region, and rows need one
-	mapping    []column
+	regionless bool           // the survey has no region, and rows need one
 	lacking    map[string]int // how many rows have no value for an attribute of needs
 
 	added, updated, unchanged int
@@ -109,43 +109,47 @@ func (f *respondentFile) fields(*caller) (first, more []fileField, err error) {
 
 func (*respondentFile) mistakes() []string { return nil }
 
-// row applies the rules of the API to a row, so that the preview shows what the import will find.
-func (f *respondentFile) row(columns []column, r *fileRow) map[string]any {
-	var phone string
-	attributes := map[string]any{}
+func (*respondentFile) row(columns []column, r *fileRow) map[string]any {
+	body := map[string]any{}
 	for i, c := range columns {
 		switch value := strings.TrimSpace(r.cells[i]); {
 		case c.Field == "" || value == "":
 		case c.Field == fieldAttribute:
-			attributes[c.Name] = value
+			body[c.Name] = value
 		default:
-			phone = value
+			body[c.Field] = value
 		}
 	}
-	f.mapping = columns
+	r.raw, _ = json.Marshal(body) // texts cannot fail
+	return body
+}
+
+// check applies the rules by which the API will import the row.
+func (f *respondentFile) check(r *fileRow, body map[string]any) {
+	phone, _ := body[respondents.FieldPhone].(string)
+	attributes := maps.Clone(body)
+	delete(attributes, respondents.FieldPhone)
 	row, wrong := respondents.RowOf(phone, attributes, f.region)
 	if len(wrong) > 0 {
 		f.regionless = f.regionless || f.region == "" && phone != "" && !strings.HasPrefix(phone, "+")
 		r.refuse(path.Base(wrong[0].Pointer), wrong[0].Detail)
-		return nil
+		return
 	}
+	body[respondents.FieldPhone] = row.Phone
 	for _, name := range f.needs {
-		switch {
-		case row.Attributes[name] != "":
-		case f.launched:
-			r.refuse(name, f.T("no value for {{%s}}, which the texts use", name))
-			return nil
-		default:
-			f.lacking[name]++
+		if row.Attributes[name] != "" {
+			continue
 		}
+		if f.launched {
+			r.refuse(name, f.T("no value for {{%s}}, which the texts use", name))
+			return
+		}
+		f.lacking[name]++
 	}
-	attributes[respondents.FieldPhone] = row.Phone
-	r.raw, _ = json.Marshal(attributes) // texts cannot fail
-	return attributes
 }
 
 // notes says what the texts use that rows lack. A launch is refused because of these rows.
-func (f *respondentFile) notes(whole bool) (notes []string) {
+func (f *respondentFile) notes(columns []column, whole bool) (notes []string) {
 	if f.regionless {
 		notes = append(notes, f.T("Numbers without a country code need the region of the survey: set it under “Region of phone numbers” when you edit the survey, or write the numbers with + and the country code."))
 	}
@@ -153,7 +157,7 @@ func (f *respondentFile) notes(whole bool) (notes []string) {
 		n := f.lacking[name]
 		switch {
 		case n == 0:
-		case !slices.ContainsFunc(f.mapping, func(c column) bool { return c.Field == fieldAttribute && c.Name == name }):
+		case !slices.ContainsFunc(columns, func(c column) bool { return c.Field == fieldAttribute && c.Name == name }):
 			notes = append(notes, f.T("The texts use {{%s}}, which no column is. Name a column so, or add one to the file: without a value for everybody the survey cannot be launched.", name))
 		case whole:
 			notes = append(notes, f.T("%[1]d rows have no value for {{%[2]s}}, which the texts use. The survey cannot be launched for these respondents.", n, name))
