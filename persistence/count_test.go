@@ -22,14 +22,20 @@ func TestStatements_EachCountsOnce(t *testing.T) {
 			if err := s.MigrateUp(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			before := statements(t, registry)
-			for range 3 {
-				if _, err := s.LatestEvent(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+			if n := statements(t, registry); n == 0 {
+				t.Error("the migration is not counted")
 			}
-			if got := statements(t, registry) - before; before == 0 || got != 3 {
-				t.Errorf("%v statements before, then %v for 3", before, got)
+			got := fewest(func() float64 {
+				before := statements(t, registry)
+				for range 3 {
+					if _, err := s.LatestEvent(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				return statements(t, registry) - before
+			})
+			if got != 3 {
+				t.Errorf("%v statements are counted for 3", got)
 			}
 		})
 	}
@@ -59,20 +65,34 @@ func TestStatements_ContactEventsCostTwoStatements(t *testing.T) {
 			}
 			return statements(t, registry) - before
 		}
-		claimAll(1) // what is known from now on need not be read
-		without := claimAll(2)
+		number := 0
+		next := func() float64 { number++; return claimAll(number) }
+		next() // what is known from now on need not be read
+		without := fewest(next)
 		if err := s.WantContactEvents(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		claimAll(3)
-		with := claimAll(4)
-		if list, err := s.EventsSince(t.Context(), 0, 1000); err != nil || len(list) != 80 {
+		next()
+		with := fewest(next)
+		if list, err := s.EventsSince(t.Context(), 0, 1000); err != nil || len(list) != (1+tries)*40 {
 			t.Errorf("%d events (%v)", len(list), err)
 		}
 		if with != without+2 {
 			t.Errorf("%v statements without events, %v with them", without, with)
 		}
 	})
+}
+
+const tries = 5
+
+// fewest repeats an action and returns the fewest statements that it took: the lease of the
+// database and its clock take theirs beside it, seconds apart.
+func fewest(action func() float64) float64 {
+	least := action()
+	for range tries - 1 {
+		least = min(least, action())
+	}
+	return least
 }
 
 func statements(t *testing.T, g prometheus.Gatherer) float64 {
