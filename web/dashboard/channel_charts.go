@@ -19,27 +19,32 @@ const (
 	historySpan = 6 * time.Hour
 )
 
-// sparks holds the small charts of all channels, by name. They are drawn once per
-// cache lifetime.
-type sparks map[string]*spark
+// recent holds the charts of the last hours of the overview. They are drawn once per cache
+// lifetime.
+type recent struct {
+	Sparks                     map[string]*spark // by channel
+	Contacts, Finished, Queued display.Chart     // of all channels together
+}
 
 type spark struct {
 	SVG template.HTML
 	Sum float64
 }
 
-// cachedSparks returns charts of the last hours of every channel, or nil if they cannot
-// be read: charts are no reason to fail a page.
-func cachedSparks(c *caller, known *cache[sparks]) sparks {
-	all, err := known.get(c.rights(), func() (sparks, error) { return readSparks(c, time.Now()) })
+// cachedRecent returns the charts of the last hours, or nil if they cannot be read: charts are
+// no reason to fail a page.
+func cachedRecent(c *caller, known *cache[*recent]) *recent {
+	all, err := known.get(c.rights(), func() (*recent, error) { return readRecent(c, time.Now()) })
 	if err != nil {
 		return nil
 	}
 	return all
 }
 
-func readSparks(c *caller, now time.Time) (sparks, error) {
-	all := sparks{}
+func readRecent(c *caller, now time.Time) (*recent, error) {
+	const step = 15 * time.Minute
+	all := &recent{Sparks: map[string]*spark{}}
+	var sum api.ChannelMinutes
 	query := url.Values{"step": {"15m"}, "limit": {"500"}, "since": {now.Add(-historySpan).UTC().Format(time.RFC3339)}}
 	for {
 		var some api.AllMinutesView
@@ -49,16 +54,59 @@ func readSparks(c *caller, now time.Time) (sparks, error) {
 		for i := range some.Channels {
 			ch := &some.Channels[i]
 			drawn := display.Chart{
-				Title: c.T("Dispatched in the last 6 hours"), Unit: c.T("contacts per 15 min"), Begin: some.Since, Step: 15 * time.Minute,
+				Title: c.T("Dispatched in the last 6 hours"), Unit: c.T("contacts per 15 min"), Begin: some.Since, Step: step,
 				Series: []display.Series{{Name: c.T("dispatched"), Class: "c1", Values: floats(ch.Sent)}},
 			}
-			all[ch.Channel] = &spark{drawn.Through(now).Spark(c.Locale), drawn.Series[0].Sum()}
+			all.Sparks[ch.Channel] = &spark{drawn.Through(now).Spark(c.Locale), drawn.Series[0].Sum()}
+			addSteps(&sum, ch)
 		}
-		if some.NextCursor == "" || len(all) > maxChannels {
+		if some.NextCursor == "" || len(all.Sparks) > maxChannels {
+			all.draw(c.Locale, &sum, display.Chart{Unit: c.T("per %s", c.Span(step)), Begin: some.Since, Step: step}, now)
 			return all, nil
 		}
 		query.Set("cursor", some.NextCursor)
 	}
+}
+
+// addSteps adds the steps of a channel to those of all.
+func addSteps(sum, ch *api.ChannelMinutes) {
+	for _, of := range []func(*api.ChannelMinutes) *[]int64{
+		func(m *api.ChannelMinutes) *[]int64 { return &m.Accepted },
+		func(m *api.ChannelMinutes) *[]int64 { return &m.Sent },
+		func(m *api.ChannelMinutes) *[]int64 { return &m.SendFailed },
+		func(m *api.ChannelMinutes) *[]int64 { return &m.Finished },
+		func(m *api.ChannelMinutes) *[]int64 { return &m.Completed },
+		func(m *api.ChannelMinutes) *[]int64 { return &m.Queued },
+	} {
+		to, from := of(sum), *of(ch)
+		*to = append(*to, make([]int64, max(0, len(from)-len(*to)))...)
+		for i, n := range from {
+			(*to)[i] += n
+		}
+	}
+}
+
+// draw draws the charts of all channels together, each like the given one.
+func (r *recent) draw(l *locale.Locale, sum *api.ChannelMinutes, like display.Chart, now time.Time) {
+	others := floats(sum.Finished)
+	for i := range others {
+		others[i] -= float64(sum.Completed[i])
+	}
+	chart := func(title locale.Message, list ...display.Series) display.Chart {
+		drawn := like
+		drawn.Title, drawn.Series = l.T(title), list
+		return drawn.Through(now)
+	}
+	r.Contacts = chart("Contacts",
+		display.Series{Name: l.T("accepted"), Class: "c8", Values: floats(sum.Accepted), Kind: display.Line},
+		display.Series{Name: l.T("dispatched"), Class: "c1", Values: floats(sum.Sent)},
+		display.Series{Name: l.T("not accepted by the provider"), Class: "c4", Values: floats(sum.SendFailed), Kind: display.Line})
+	r.Finished = chart("Finished, by outcome",
+		display.Series{Name: l.T("completed"), Class: "c3", Values: floats(sum.Completed)},
+		display.Series{Name: l.T("other outcomes"), Class: "c2", Values: others})
+	r.Finished.Stacked = true
+	r.Queued = chart("Queued at the end of each period", display.Series{Name: l.T("queued"), Class: "c5", Values: floats(sum.Queued)})
+	r.Queued.Unit, r.Queued.Levels, r.Queued.Caption = "", true, r.Queued.Title
 }
 
 // periods returns the periods that a channel's page can show, and their steps.

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"cmp"
+	"html/template"
 	"maps"
 	"net/http"
 	"net/url"
@@ -14,6 +15,7 @@ import (
 	"weir"
 	"weir/people"
 	"weir/web/api"
+	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 )
 
@@ -151,6 +153,7 @@ type contactData struct {
 	Dead       bool // it is currently a dead letter
 	DeadFilter deadFilter
 	Timeline   api.TimelineView
+	Rows       []attemptRow
 	WhyView    *whyView // nil: it does not wait
 }
 
@@ -167,6 +170,47 @@ func (d *contactData) After(i int, l *locale.Locale) string {
 		return ""
 	}
 	return "+" + l.Elapsed(gap)
+}
+
+// attemptRow is an attempt with its times from the claim on.
+type attemptRow struct {
+	api.AttemptView
+	Sent, Heard, Finished string
+	Course                template.HTML // where it is in the life of the contact
+}
+
+// attemptCourses draws the attempts over the life of a contact, until now if it is not done.
+func attemptCourses(l *locale.Locale, c *api.ContactView, now time.Time) []attemptRow {
+	end := now
+	if c.FinishedAt != nil {
+		end = *c.FinishedAt
+	}
+	place := func(at time.Time) float64 { return float64(at.Sub(c.QueuedAt).Microseconds()) }
+	rows := make([]attemptRow, len(c.Attempts))
+	for i, a := range c.Attempts {
+		row := attemptRow{AttemptView: a}
+		if a.ClaimedAt == nil {
+			rows[i] = row
+			continue
+		}
+		after := func(at *time.Time) string {
+			if at == nil {
+				return ""
+			}
+			return "+" + l.Elapsed(max(0, at.Sub(*a.ClaimedAt)))
+		}
+		row.Sent, row.Heard, row.Finished = after(a.SentAt), after(a.LastHeardAt), after(a.FinishedAt)
+		until := *cmp.Or(a.FinishedAt, &end)
+		sent := *cmp.Or(a.SentAt, &until)
+		parts := []display.Span{{Class: "c5", From: place(*a.ClaimedAt), To: place(sent)}}
+		if a.SentAt != nil {
+			parts = append(parts, display.Span{Class: "c1", From: place(sent), To: place(until)})
+		}
+		title := l.T("Attempt %[1]v: begins %[2]s after the contact was accepted, lasts %[3]s", a.Number, l.Elapsed(max(0, a.ClaimedAt.Sub(c.QueuedAt))), l.Elapsed(max(0, until.Sub(*a.ClaimedAt))))
+		row.Course = display.Spans(title, place(end), parts)
+		rows[i] = row
+	}
+	return rows
 }
 
 // RuleTitle describes what the rule did to the contact.
@@ -261,7 +305,7 @@ func loadContact(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &contactData{ContactView: c, WhyView: whyOf(c.WhyCode, c.Why, time.Time{}, v.Now()), Fields: contactFields(v.Locale, &c), Open: c.State != weir.Done.String(), DeadFilter: deadFilter{url.Values{"contact": {c.ID}}}}
+	d := &contactData{ContactView: c, WhyView: whyOf(c.WhyCode, c.Why, time.Time{}, v.Now()), Fields: contactFields(v.Locale, &c), Rows: attemptCourses(v.Locale, &c, v.Now()), Open: c.State != weir.Done.String(), DeadFilter: deadFilter{url.Values{"contact": {c.ID}}}}
 	if err := v.get(apiPath("v1", "contacts", c.ID, "timeline"), nil, &d.Timeline); err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ type Dashboard struct {
 	streams         *auth.ConcurrencyLimit
 	uploads         *auth.ConcurrencyLimit // files that are being sent
 	fragmentCache   *cache[[]fragment]
-	sparkCache      *cache[sparks]
+	recentCache     *cache[*recent]
 	chartCache      *cache[*charts]
 	skippedCache    *cache[[]skippedRow]
 	surveyCache     *cache[[]surveyCard]

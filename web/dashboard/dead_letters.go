@@ -69,13 +69,16 @@ func (w deadFilter) Link(v *view, step string) string {
 	return v.Link(deadLettersPath, step) + "?" + w.query.Encode()
 }
 
+// Back returns the page that lists the filtered dead letters.
+func (w deadFilter) Back() string { return withQuery(deadLettersPath+"/list", w.query) }
+
 // page returns the page that has the actions on the filtered dead letters.
 func (w deadFilter) page() string {
 	switch ids := w.query["contact"]; {
+	case w.query.Has("back"): // they were selected in a list
+		return w.query.Get("back")
 	case len(ids) == 1:
 		return contactLink(ids[0])
-	case len(ids) > 1: // they were selected in the list of contacts
-		return "/contacts"
 	}
 	return deadLettersPath
 }
@@ -209,7 +212,11 @@ func deadFilterForAction(v *visit) (deadFilter, error) {
 	if asked.Has("back") && !asked.Has("contact") {
 		return deadFilter{}, errNoneSelected()
 	}
-	return deadFilterOf(asked)
+	which, err := deadFilterOf(asked)
+	if asked.Has("back") {
+		which.query.Set("back", localPath(asked.Get("back")))
+	}
+	return which, err
 }
 
 // deadLetterQuestion counts the dead letters before it asks for confirmation.

@@ -135,6 +135,35 @@ func TestDeadLetters_OneDeadLetterIsRequeued(t *testing.T) {
 	b.get("/dead-letters/list?channel=a").want(200).has(ids[1]).hasNot(ids[0])
 }
 
+// Scenario 361: dead letters are selected in their list, whose page the action returns to.
+func TestDeadLetters_SelectedOnesAreRequeuedOrDiscarded(t *testing.T) {
+	t.Parallel()
+	var ids []string
+	r := newRigAfter(t, func(r *rig) { ids = r.addDeadLetters("a", 5) }, nil, "contacts:read", "contacts:read contacts:write")
+	b := r.login("contacts:read contacts:write")
+	page := b.get("/dead-letters/list?channel=a").want(200)
+	page.has(`name="back" value="/dead-letters/list?channel=a"`, `id="select-`+ids[0]+`"`, "Requeue selected", "Discard selected")
+	for step, chosen := range map[string][]string{"requeue": ids[:2], "discard": ids[2:3]} {
+		path := "/dead-letters/" + step + "?" + url.Values{"back": {"/dead-letters/list?channel=a"}, "contact": chosen}.Encode()
+		b.get(path).want(200).has("<dd>"+fmt.Sprint(len(chosen))+"</dd>", `href="/dead-letters/list?channel=a"`)
+		if to := b.post(path, nil).want(303).header.Get("Location"); to != "/dead-letters/list?channel=a" {
+			t.Errorf("%s leads to %q", step, to)
+		}
+		page := b.get("/dead-letters/list?channel=a").want(200)
+		for _, id := range chosen {
+			page.hasNot(id)
+		}
+	}
+	b.get("/dead-letters/list?channel=a").want(200).has(ids[3], ids[4])
+	// An empty selection is not everything, and nothing leads away from here.
+	b.get("/dead-letters/discard?back=%2Fdead-letters%2Flist").want(422)
+	b.post("/dead-letters/discard?back=%2Fdead-letters%2Flist", nil).want(422)
+	if to := b.post("/dead-letters/discard?"+url.Values{"back": {"https://example.org/"}, "contact": ids[3:4]}.Encode(), nil).want(303).header.Get("Location"); to != "/" {
+		t.Errorf("it leads to %q", to)
+	}
+	r.login("contacts:read").get("/dead-letters/list").want(200).has(ids[4]).hasNot("select-", "Requeue selected")
+}
+
 func TestDeadLetters_ContactsAreFoundAndCanceled(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read", "contacts:read contacts:write")

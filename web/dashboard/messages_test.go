@@ -200,6 +200,80 @@ func messagesOfTemplates(t *testing.T, pages pageTemplates) map[locale.Message]s
 	return found
 }
 
+// A template shows no words but messages: others would be English in every language.
+func TestMessages_TemplatesHaveNoOtherWords(t *testing.T) {
+	t.Parallel()
+	d, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Names, and words that are the same in all languages.
+	same := []string{"Weir", "API", "UTC", "HTTP", "ms", "results.csv", "log.csv", "json"}
+	words := regexp.MustCompile(`\pL[\pL.]*\pL`)
+	seen := 0
+	for name, load := range d.templates["en"] {
+		set, err := load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range set.Templates() {
+			if one.Tree == nil || one.Name() == "marked" { // which has attributes of a tag
+				continue
+			}
+			for _, word := range words.FindAllString(shownWords(one.Tree.Root), -1) {
+				if seen++; !slices.Contains(same, strings.Trim(word, ".")) {
+					t.Errorf("templates/%s.html, %s: %q is no message", name, one.Name(), word)
+				}
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("no words were found at all")
+	}
+}
+
+var (
+	codeOf     = regexp.MustCompile(`(?s)<(code|pre|svg)\b.*?</(?:code|pre|svg)>`)
+	tagOf      = regexp.MustCompile(`(?s)<(?:[^>"]|"[^"]*")*>?`) // a template may end within a tag
+	attributes = regexp.MustCompile(`(?:aria-label|placeholder|title|alt)="([^"]*)"`)
+	entities   = regexp.MustCompile(`&[a-z]+;`)
+)
+
+// shownWords returns what a template shows, without what its actions insert.
+func shownWords(root *parse.ListNode) string {
+	var text strings.Builder
+	var walk func(parse.Node)
+	branch := func(b *parse.BranchNode) {
+		walk(b.List)
+		if b.ElseList != nil {
+			walk(b.ElseList)
+		}
+	}
+	walk = func(n parse.Node) {
+		switch n := n.(type) {
+		case *parse.ListNode:
+			for _, x := range n.Nodes {
+				walk(x)
+			}
+		case *parse.TextNode:
+			text.Write(n.Text)
+		case *parse.IfNode:
+			branch(&n.BranchNode)
+		case *parse.RangeNode:
+			branch(&n.BranchNode)
+		case *parse.WithNode:
+			branch(&n.BranchNode)
+		}
+	}
+	walk(root)
+	html := codeOf.ReplaceAllString(text.String(), " ")
+	shown := tagOf.ReplaceAllString(html, " ")
+	for _, m := range attributes.FindAllStringSubmatch(html, -1) {
+		shown += " " + m[1]
+	}
+	return entities.ReplaceAllString(shown, " ")
+}
+
 // walkTemplate visits every command below a node.
 func walkTemplate(n parse.Node, visit func(*parse.CommandNode)) {
 	pipe := func(p *parse.PipeNode) {

@@ -23,6 +23,7 @@ type overview struct {
 	Channels   []channelCard
 	More       bool // there are more channels
 	Totals     totals
+	Recent     *recent // nil: unknown, or not shown
 	Surveys    []surveyCard
 	Omitted    omitted
 	Router     *wallboard // nil: nothing to show
@@ -65,11 +66,16 @@ func loadOverview(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	small := cachedSparks(v.caller, v.d.sparkCache)
+	charts := cachedRecent(v.caller, v.d.recentCache)
 	o.More = more
+	if len(list) > 0 && !v.Wall() { // which has no room for them, but for those of the channels
+		o.Recent = charts
+	}
 	for i := range list {
 		card := channelCardOf(v.Locale, list[i], v.Now())
-		card.Spark = small[list[i].Channel]
+		if charts != nil {
+			card.Spark = charts.Sparks[list[i].Channel]
+		}
 		o.Channels = append(o.Channels, card)
 		o.Totals.add(&card)
 	}

@@ -56,6 +56,18 @@ func TestOverview_ShowsTheRouterToItsScopesOnceItIsUsed(t *testing.T) {
 	}
 }
 
+// The first page has charts of all channels together, where there are channels and room.
+func TestOverview_HasChartsOfAllChannels(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "contacts:read", "router")
+	b := r.login("contacts:read")
+	b.get("/").want(200).hasNot("Last 6 hours, all channels")
+	r.channel("a")
+	b.get("/").want(200).has("Last 6 hours, all channels", "<figcaption>Contacts", "<figcaption>Finished, by outcome", "<caption>Queued at the end of each period</caption>")
+	b.get("/?wall=1").want(200).hasNot("Last 6 hours, all channels")
+	r.login("router").get("/").want(200).hasNot("Last 6 hours, all channels")
+}
+
 func TestOverview_WallStreamsItsOwnView(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")

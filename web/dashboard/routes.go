@@ -21,7 +21,7 @@ import (
 func New(o Options) (*Dashboard, error) {
 	d := &Dashboard{
 		Options: o, streams: auth.NewConcurrencyLimit(auth.MaxStreams, auth.MaxStreamsPerToken),
-		fragmentCache: newCache[[]fragment](fragmentLife), sparkCache: newCache[sparks](chartsLife),
+		fragmentCache: newCache[[]fragment](fragmentLife), recentCache: newCache[*recent](chartsLife),
 		respondentCache: newCache[respondentHistory](chartsLife),
 		uploads:         auth.NewConcurrencyLimit(maxUploads, maxUploads/2),
 		chartCache:      newCache[*charts](chartsLife), skippedCache: newCache[[]skippedRow](chartsLife), surveyCache: newCache[[]surveyCard](chartsLife),
@@ -51,7 +51,7 @@ func functions(l *locale.Locale) template.FuncMap {
 // pages returns all pages, in the order of the navigation.
 func pages() []*page {
 	return slices.Concat(
-		[]*page{{name: "overview", path: "/", nav: "Overview", load: loadOverview, live: []string{"summary", "channels", "surveys", "wallboard", "processes"}}, channelPage()},
+		[]*page{{name: "overview", path: "/", nav: "Overview", load: loadOverview, live: []string{"summary", "recent", "channels", "surveys", "wallboard", "processes"}}, channelPage()},
 		channelFormPages(),
 		contactPages(), peoplePages(), personPages(), purposePages(), limitPages(), moneyPages(), surveyPages(), routerPages(), webhookPages(), tokenPages(),
 		[]*page{{name: "audit", path: "/audit", nav: "Audit", scopes: []operators.Scope{operators.ScopeChannelsAdmin}, whole: true, load: loadAudit, live: []string{"entries"}, files: map[string]handler{"/audit/export.csv": exportAudit}}},

@@ -110,7 +110,7 @@ func TestStream_OnlyChangedRegionsAreSent(t *testing.T) {
 		s, open := streaming(t)
 		ctx, leave := context.WithCancel(t.Context())
 		l, done := open(ctx)
-		if text := l.heard(); parts(text) != 5 || !strings.Contains(text, "data: channels\n") {
+		if text := l.heard(); parts(text) != 6 || !strings.Contains(text, "data: channels\n") {
 			t.Errorf("at first: %s", text)
 		}
 		time.Sleep(10 * time.Second)

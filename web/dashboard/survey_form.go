@@ -141,17 +141,33 @@ func (m *modeForm) HasTexts() bool { return m.Mode != surveys.IVR }
 
 // Used reports whether anything of the mode is filled in.
 func (m *modeForm) Used() bool {
-	return m.Channel != "" || m.Retries != "" || m.URL != "" || m.Flow != "" || m.Kept || slices.ContainsFunc(m.Texts, func(r textRow) bool { return r.Text != "" }) || m.wrong()
+	return m.Channel != "" || m.Retries != "" || m.URL != "" || m.Flow != "" || m.Kept || slices.ContainsFunc(m.Texts, func(r textRow) bool { return r.Text != "" }) || m.Form.wrong(string(m.Mode)+"_")
 }
 
-func (m *modeForm) wrong() bool {
-	for name := range m.Form.Mistakes {
-		if strings.HasPrefix(name, string(m.Mode)+"_") {
+// wrong reports whether there is a mistake in a field whose name begins with one of the prefixes.
+func (f *surveyForm) wrong(prefixes ...string) bool {
+	for name := range f.Mistakes {
+		if slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
 			return true
 		}
 	}
 	return false
 }
+
+// HasTarget reports whether anything of the target is filled in: optional parts of the form are
+// folded.
+func (f *surveyForm) HasTarget() bool {
+	return f.Cutoff != "" || f.CountPartial || f.QuotaMessage != "" || f.Budget != "" || f.Currency != "" || f.RichQuotas ||
+		slices.ContainsFunc(f.Quotas, func(q quotaRow) bool { return q.Attribute != "" || q.Values != "" || q.Quota != "" }) || f.wrong("cutoff", "count_partial", "quota_", "budget_")
+}
+
+// HasRules reports whether anything of the rules is filled in.
+func (f *surveyForm) HasRules() bool {
+	return f.Purpose != "" && f.Purpose != people.DefaultPurpose || f.PerMinute != "" || f.Region != "" || f.wrong("purpose", "limit_per_minute", "region")
+}
+
+// HasApplication reports whether anything of the application is filled in.
+func (f *surveyForm) HasApplication() bool { return f.AppURL != "" || f.HasSecret || f.wrong("app_") }
 
 // Orders returns the places that a mode can have.
 func (m *modeForm) Orders() []option {

@@ -42,6 +42,22 @@ export async function dead({ report, browser, weir, operator }) {
     assert.equal(rest.count, group.count - 1);
     assert.equal(await page.locator("#discard").count(), 0, "it is none any more");
   });
+  await report.check("dead letters: selected ones are requeued, and the list comes again", page, async () => {
+    const group = (await groups(weir)).find((g) => g.reason.includes("404"));
+    const list = `${weir.url}/dead-letters/list?channel=${group.channel}`;
+    await page.goto(list);
+    const boxes = page.locator("input[name=contact]");
+    const id = await boxes.first().getAttribute("value");
+    await boxes.first().check();
+    await page.locator("#requeue-selected").click();
+    assert.equal(await fact(page, "Count"), "1");
+    assert.match(await answer(page), /1 dead letter is requeued/);
+    assert.equal(page.url(), list);
+    assert.equal(await page.locator(`input[name=contact][value="${id}"]`).count(), 0, "it is none any more");
+    await page.locator("#select-all").check();
+    assert.ok(await boxes.count() > 0);
+    assert.equal(await page.locator("input[name=contact]:not(:checked)").count(), 0);
+  });
   await report.check("dead letters: one is requeued from its own page, which leads to the new contact", page, async () => {
     const { dead_letters: [one] } = await weir.get("/v1/dead-letters?limit=1&channel=calls&reason=" + encodeURIComponent((await groups(weir)).find((g) => g.reason.includes("404")).reason));
     await page.goto(`${weir.url}/contacts/${one.contact.id}`);

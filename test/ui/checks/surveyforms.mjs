@@ -70,6 +70,7 @@ export async function surveyforms({ report, browser, weir, operator }) {
       assert.match(await flash(page), /is changed/);
       await page.click("#edit");
       await shows(page, "main", /keeps as they are: labels/);
+      if (!(await page.locator("#part-target[open]").count())) await page.click("#part-target summary");
       await page.fill("#cutoff", "2000");
       await page.click("#save");
       const { labels, cutoff } = await weir.get(`/v1/surveys/${name}`);

@@ -65,6 +65,29 @@ func (b Bar) describe(l *locale.Locale) string {
 	return text
 }
 
+// Span is a part of a line of time, in any unit.
+type Span struct {
+	Class    string
+	From, To float64
+}
+
+// leastSpan is the width of a part that would be too narrow to be seen.
+const leastSpan = 8.0
+
+// Spans draws parts of a line of time that begins at 0.
+func Spans(title string, whole float64, parts []Span) template.HTML {
+	var out svg
+	out.open("bar", barWidth, barHeight, title, true)
+	out.rect("track", 0, barWidth)
+	scale := barWidth / max(whole, 1)
+	for _, p := range parts {
+		from, to := min(max(0, p.From*scale), barWidth), min(max(0, p.To*scale), barWidth)
+		width := max(leastSpan, to-from)
+		out.rect(p.Class, min(from, barWidth-width), width)
+	}
+	return out.close()
+}
+
 // DaySpan is a part of a day, in minutes from midnight.
 type DaySpan struct{ From, To float64 }
 

@@ -32,7 +32,8 @@ type Chart struct {
 	Title   string
 	Unit    string // of the values, as displayed
 	Stacked bool
-	Levels  bool // the values are levels, such as slots in flight, and not counts
+	Levels  bool   // the values are levels, such as slots in flight, and not counts
+	Caption string // of the table; empty: the title, with what a value is
 	Begin   time.Time
 	Step    time.Duration
 	Series  []Series
