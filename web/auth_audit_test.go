@@ -12,29 +12,30 @@ import (
 	"weir/web"
 	"weir/web/api"
 	"weir/web/auth"
+	"weir/web/webtest"
 )
 
 func TestAuditLog_ListsChangesAndWhoMadeThem(t *testing.T) {
 	t.Parallel()
-	clock := &clock{now: start}
-	tokens, store := newBearers(t, clock.Now), storetest.SQLite(t)
+	clock := &webtest.Clock{Instant: webtest.Start}
+	tokens, store := webtest.NewBearers(t, clock.Now), storetest.SQLite(t)
 	trail := auth.NewTrail(store)
-	r := newRig(t, func(o *web.Options) { o.Gate, o.Now, o.Trail = tokens.gate, clock.Now, trail })
-	admin := tokens.text["channels:admin"]
+	r := webtest.New(t, func(o *web.Options) { o.Gate, o.Now, o.Trail = tokens.Gate, clock.Now, trail })
+	admin := tokens.Text["channels:admin"]
 	for _, x := range []struct{ method, path, body, token string }{
-		{"PUT", "/v1/channels/a", goodTexts, admin},
-		{"GET", "/v1/channels/a", "", admin},                                        // no change
-		{"POST", "/v1/channels/a/contacts", batch(text("")), apiCanary},             // excluded: traffic
-		{"PUT", "/v1/channels/b", goodTexts, "nobody's"},                            // invalid token
-		{"PUT", "/v1/channels/b", goodTexts, tokens.text["contacts:write"]},         // lacks the scope
-		{"PATCH", "/v1/channels/a", `{"paused":1}`, admin},                          // invalid
-		{"PUT", "/v1/channels/" + phoneCanary[1:], goodTexts, admin},                // a name like a phone number
-		{"POST", "/v1/surveys/s:launch", "", apiCanary},                             // no such survey
-		{"DELETE", "/v1/contacts/CANARY%20text", "", tokens.text["contacts:write"]}, // not an id
+		{"PUT", "/v1/channels/a", webtest.GoodTexts, admin},
+		{"GET", "/v1/channels/a", "", admin},                                                    // no change
+		{"POST", "/v1/channels/a/contacts", webtest.Batch(webtest.Text("")), webtest.APICanary}, // excluded: traffic
+		{"PUT", "/v1/channels/b", webtest.GoodTexts, "nobody's"},                                // invalid token
+		{"PUT", "/v1/channels/b", webtest.GoodTexts, tokens.Text["contacts:write"]},             // lacks the scope
+		{"PATCH", "/v1/channels/a", `{"paused":1}`, admin},                                      // invalid
+		{"PUT", "/v1/channels/" + webtest.PhoneCanary[1:], webtest.GoodTexts, admin},            // a name like a phone number
+		{"POST", "/v1/surveys/s:launch", "", webtest.APICanary},                                 // no such survey
+		{"DELETE", "/v1/contacts/CANARY%20text", "", tokens.Text["contacts:write"]},             // not an id
 	} {
-		r.as(x.method, x.path, x.body, x.token)
+		r.As(x.method, x.path, x.body, x.token)
 	}
-	if page := into[api.AuditList](t, r.as("GET", "/v1/audit", "", admin), 200); len(page.Entries) != 0 {
+	if page := webtest.Into[api.AuditList](t, r.As("GET", "/v1/audit", "", admin), 200); len(page.Entries) != 0 {
 		t.Errorf("a request waited for the store: %+v", page)
 	}
 	if err := trail.Write(t.Context()); err != nil {
@@ -42,16 +43,16 @@ func TestAuditLog_ListsChangesAndWhoMadeThem(t *testing.T) {
 	}
 	var got []string
 	for cursor := ""; ; {
-		page := into[api.AuditList](t, r.as("GET", "/v1/audit?limit=4&cursor="+cursor, "", admin), 200)
+		page := webtest.Into[api.AuditList](t, r.As("GET", "/v1/audit?limit=4&cursor="+cursor, "", admin), 200)
 		for _, e := range page.Entries {
 			who := "nobody"
-			for name, text := range tokens.text {
+			for name, text := range tokens.Text {
 				if id, ok := operators.TokenID(text); ok && id == e.Token || e.Token == "configured-1" && name == "configured" {
 					who = name
 				}
 			}
 			got = append(got, strings.Join([]string{who, e.Action, e.Subject, map[bool]string{true: "done", false: "refused"}[e.Status < 400]}, " "))
-			if !e.At.Equal(start) || e.Request == "" {
+			if !e.At.Equal(webtest.Start) || e.Request == "" {
 				t.Errorf("%+v", e)
 			}
 		}
@@ -66,14 +67,14 @@ func TestAuditLog_ListsChangesAndWhoMadeThem(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if g := r.as("GET", "/v1/audit?cursor=x", "", admin); g.status != 422 {
-		t.Errorf("cursor: %d", g.status)
+	if g := r.As("GET", "/v1/audit?cursor=x", "", admin); g.Status != 422 {
+		t.Errorf("cursor: %d", g.Status)
 	}
-	if !strings.Contains(r.logs.String(), "level=INFO msg=\"http request\" route=/v1/channels/{channel} method=PUT status=201") {
+	if !strings.Contains(r.Logs.String(), "level=INFO msg=\"http request\" route=/v1/channels/{channel} method=PUT status=201") {
 		t.Error("the log does not tell of a change")
 	}
 	for _, part := range []string{"route=/v1/channels/{channel} method=PATCH status=422 channel=a ", "status=201 channel=***77 ", " survey=s "} {
-		if !strings.Contains(r.logs.String(), part) {
+		if !strings.Contains(r.Logs.String(), part) {
 			t.Errorf("the log lacks %q", part)
 		}
 	}
@@ -98,8 +99,8 @@ func TestAuditLog_WaitsForItsStore(t *testing.T) {
 	store := storetest.SQLite(t)
 	broken := &brokenAudit{store, true}
 	trail := auth.NewTrail(broken)
-	r := newRig(t, func(o *web.Options) { o.Trail = trail })
-	change := func() { r.as("DELETE", "/v1/contacts/x", "", apiCanary) }
+	r := webtest.New(t, func(o *web.Options) { o.Trail = trail })
+	change := func() { r.As("DELETE", "/v1/contacts/x", "", webtest.APICanary) }
 	change()
 	if err := trail.Write(t.Context()); err == nil {
 		t.Error("the failure is not told")
@@ -125,15 +126,15 @@ func TestAuditLog_LeavesOutWhatWasOnlyTried(t *testing.T) {
 	t.Parallel()
 	store := storetest.SQLite(t)
 	trail := auth.NewTrail(store)
-	r, _, list := deadRig(t, 3, func(o *web.Options) { o.Trail = trail })
+	r, _, list := webtest.DeadRig(t, 3, func(o *web.Options) { o.Trail = trail })
 	for _, step := range []string{"requeue", "discard"} {
 		for _, body := range []string{`{"contacts":["` + list[0].Ref.String() + `"],"dry_run":true}`, `{"all":true,"dry_run":true}`} {
-			if g := r.do("POST", "/v1/dead-letters:"+step, body); g.status != 200 {
-				t.Fatalf("%d %s", g.status, g.body)
+			if g := r.Do("POST", "/v1/dead-letters:"+step, body); g.Status != 200 {
+				t.Fatalf("%d %s", g.Status, g.Body)
 			}
 		}
 	}
-	r.do("POST", "/v1/dead-letters:discard", `{"all":true}`)
+	r.Do("POST", "/v1/dead-letters:discard", `{"all":true}`)
 	if err := trail.Write(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +143,7 @@ func TestAuditLog_LeavesOutWhatWasOnlyTried(t *testing.T) {
 	if err != nil || len(entries) != 1 || entries[0].Action != "discard-dead-letters" {
 		t.Errorf("%+v %v", entries, err)
 	}
-	if logs := r.logs.String(); strings.Count(logs, "level=INFO msg=\"http request\" route=/v1/dead-letters") != 1 {
+	if logs := r.Logs.String(); strings.Count(logs, "level=INFO msg=\"http request\" route=/v1/dead-letters") != 1 {
 		t.Errorf("the log tells of it:\n%s", logs)
 	}
 }

@@ -3,7 +3,6 @@ package web_test
 import (
 	"context"
 	"encoding/json"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -11,38 +10,39 @@ import (
 	"weir/events"
 	"weir/surveys"
 	"weir/web"
+	"weir/web/webtest"
 )
 
 // everybody returns a rig with a phone number wherever one can occur, and the
 // tokens of two readers, one of them with pii:read.
-func everybody(t *testing.T) (r *rig, tokens bearers, contact string) {
+func everybody(t *testing.T) (r *webtest.Rig, tokens webtest.Bearers, contact string) {
 	t.Helper()
-	clock := &clock{now: start}
+	clock := &webtest.Clock{Instant: webtest.Start}
 	store := &storeOfEvents{}
-	tokens = newBearers(t, clock.Now)
-	r = newRig(t, func(o *web.Options) { o.Gate, o.Now, o.Events = tokens.gate, clock.Now, store })
-	ch := r.channel("a", "texts")
-	c := r.contact(ch, weir.Progress{State: weir.Done, Outcome: weir.Failed, Reason: "no route to " + phoneCanary, ProviderRef: phoneCanary, Attempt: 1}, func(c *weir.Contact) {
-		c.Key, c.Survey = "k-"+phoneCanary[1:], "s"
-		c.Labels = map[string]string{"phone": phoneCanary[1:], "note": "at " + phoneCanary, phoneCanary: "x", "at 555 999 8877": "y"}
-		c.Messages = []string{"is " + phoneCanary + " your number?"}
-		c.Call = &weir.Call{CallbackURL: "https://x.example/?n=%2B" + phoneCanary[1:], TwiML: "<Dial>" + phoneCanary + "</Dial>"}
+	tokens = webtest.NewBearers(t, clock.Now)
+	r = webtest.New(t, func(o *web.Options) { o.Gate, o.Now, o.Events = tokens.Gate, clock.Now, store })
+	ch := r.Channel("a", "texts")
+	c := r.Contact(ch, weir.Progress{State: weir.Done, Outcome: weir.Failed, Reason: "no route to " + webtest.PhoneCanary, ProviderRef: webtest.PhoneCanary, Attempt: 1}, func(c *weir.Contact) {
+		c.Key, c.Survey = "k-"+webtest.PhoneCanary[1:], "s"
+		c.Labels = map[string]string{"phone": webtest.PhoneCanary[1:], "note": "at " + webtest.PhoneCanary, webtest.PhoneCanary: "x", "at 555 999 8877": "y"}
+		c.Messages = []string{"is " + webtest.PhoneCanary + " your number?"}
+		c.Call = &weir.Call{CallbackURL: "https://x.example/?n=%2B" + webtest.PhoneCanary[1:], TwiML: "<Dial>" + webtest.PhoneCanary + "</Dial>"}
 	})
-	r.incoming[ch.ID] = []weir.Incoming{{ID: 1, From: phoneCanary[1:], To: phoneCanary, Body: "I am +1 555 999 8877 or " + phoneCanary, GUID: "g", ReceivedAt: start,
-		Fields: map[string]string{"sender": phoneCanary, "text": phoneCanary[1:], "guid": "g"}}}
-	r.put("s", "")
-	r.respondent(1, active, func(p *surveys.Respondent) {
-		p.Phone = phoneCanary
-		p.Attributes = map[string]string{"other": phoneCanary, "same": phoneCanary[1:], "age": "34"}
+	r.Incoming[ch.ID] = []weir.Incoming{{ID: 1, From: webtest.PhoneCanary[1:], To: webtest.PhoneCanary, Body: "I am +1 555 999 8877 or " + webtest.PhoneCanary, GUID: "g", ReceivedAt: webtest.Start,
+		Fields: map[string]string{"sender": webtest.PhoneCanary, "text": webtest.PhoneCanary[1:], "guid": "g"}}}
+	r.Put("s", "")
+	r.Respondent(1, webtest.Active, func(p *surveys.Respondent) {
+		p.Phone = webtest.PhoneCanary
+		p.Attributes = map[string]string{"other": webtest.PhoneCanary, "same": webtest.PhoneCanary[1:], "age": "34"}
 	})
-	data := `{"tags":{"to":"` + phoneCanary + `"},"text":"call ` + phoneCanary[1:] + `","n":1700000000000000}`
+	data := `{"tags":{"to":"` + webtest.PhoneCanary + `"},"text":"call ` + webtest.PhoneCanary[1:] + `","n":1700000000000000}`
 	store.list = []events.Event{
-		{ID: 1, Type: "a", Source: "router", Subject: "job/1", At: start, Data: json.RawMessage(data)},
-		{ID: 2, Type: "b", Source: "surveys", Subject: "s", At: start, Data: json.RawMessage(data)},
-		{ID: 3, Type: events.ContactDone, Source: events.SourceContacts, Subject: "contact/" + c.Ref.String(), At: start, Data: json.RawMessage(`{"contact":"` + c.Ref.String() + `","key":"k-` + phoneCanary[1:] +
-			`","to":"` + phoneCanary + `","labels":{"note":"at 555 999 8877","` + phoneCanary + `":"x","at 555 999 8877":"y"},"provider_ref":"` + phoneCanary[1:] + `","reason":"no route to ` + phoneCanary[1:] + `"}`)},
-		{ID: 4, Type: events.MessageReceived, Source: events.SourceContacts, Subject: "channel/a/incoming/1", At: start, Data: json.RawMessage(`{"from":"` + phoneCanary[1:] +
-			`","to":"` + phoneCanary + `","text":"I am 555 999 8877","guid":"g` + phoneCanary[1:] + `"}`)},
+		{ID: 1, Type: "a", Source: "router", Subject: "job/1", At: webtest.Start, Data: json.RawMessage(data)},
+		{ID: 2, Type: "b", Source: "surveys", Subject: "s", At: webtest.Start, Data: json.RawMessage(data)},
+		{ID: 3, Type: events.ContactDone, Source: events.SourceContacts, Subject: "contact/" + c.Ref.String(), At: webtest.Start, Data: json.RawMessage(`{"contact":"` + c.Ref.String() + `","key":"k-` + webtest.PhoneCanary[1:] +
+			`","to":"` + webtest.PhoneCanary + `","labels":{"note":"at 555 999 8877","` + webtest.PhoneCanary + `":"x","at 555 999 8877":"y"},"provider_ref":"` + webtest.PhoneCanary[1:] + `","reason":"no route to ` + webtest.PhoneCanary[1:] + `"}`)},
+		{ID: 4, Type: events.MessageReceived, Source: events.SourceContacts, Subject: "channel/a/incoming/1", At: webtest.Start, Data: json.RawMessage(`{"from":"` + webtest.PhoneCanary[1:] +
+			`","to":"` + webtest.PhoneCanary + `","text":"I am 555 999 8877","guid":"g` + webtest.PhoneCanary[1:] + `"}`)},
 	}
 	return r, tokens, c.Ref.String()
 }
@@ -58,16 +58,6 @@ func (s *storeOfEvents) EventsSince(_ context.Context, after int64, _ int) ([]ev
 		return s.list[after:], nil
 	}
 	return nil, nil
-}
-
-func (r *rig) as(method, path, body string, token string) got {
-	r.t.Helper()
-	req := httptest.NewRequest(method, path, strings.NewReader(body))
-	req.Header.Set("Authorization", "Bearer "+token)
-	if body != "" {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	return r.serve(req)
 }
 
 func TestAuthMask_NumbersAreMaskedWithoutPII(t *testing.T) {
@@ -86,21 +76,21 @@ func TestAuthMask_NumbersAreMaskedWithoutPII(t *testing.T) {
 		{"GET", "/v1/events", "", "contacts:read"},
 		{"GET", "/v1/events", "", "router"},
 	} {
-		whole, masked := r.as(x.method, x.path, x.body, apiCanary), r.as(x.method, x.path, x.body, tokens.text[x.token])
-		if whole.status != masked.status || x.method == "GET" && whole.status != 200 {
-			t.Errorf("%s %s: %d and %d %s", x.method, x.path, whole.status, masked.status, masked.body)
+		whole, masked := r.As(x.method, x.path, x.body, webtest.APICanary), r.As(x.method, x.path, x.body, tokens.Text[x.token])
+		if whole.Status != masked.Status || x.method == "GET" && whole.Status != 200 {
+			t.Errorf("%s %s: %d and %d %s", x.method, x.path, whole.Status, masked.Status, masked.Body)
 			continue
 		}
-		if x.method == "GET" && (!strings.Contains(whole.body, phoneCanary[1:]) || !strings.Contains(masked.body, "***77")) {
-			t.Errorf("%s: whole:\n%s\nmasked:\n%s", x.path, whole.body, masked.body)
+		if x.method == "GET" && (!strings.Contains(whole.Body, webtest.PhoneCanary[1:]) || !strings.Contains(masked.Body, "***77")) {
+			t.Errorf("%s: whole:\n%s\nmasked:\n%s", x.path, whole.Body, masked.Body)
 		}
-		for _, number := range []string{phoneCanary[1:], "555 999 8877"} {
-			if strings.Contains(masked.body, number) {
-				t.Errorf("%s shows a number to %s:\n%s", x.path, x.token, masked.body)
+		for _, number := range []string{webtest.PhoneCanary[1:], "555 999 8877"} {
+			if strings.Contains(masked.Body, number) {
+				t.Errorf("%s shows a number to %s:\n%s", x.path, x.token, masked.Body)
 			}
 		}
-		if strings.HasPrefix(x.path, "/v1/events") && !strings.Contains(masked.body, `"n":1700000000000000`) {
-			t.Errorf("a number that is none was touched: %s", masked.body)
+		if strings.HasPrefix(x.path, "/v1/events") && !strings.Contains(masked.Body, `"n":1700000000000000`) {
+			t.Errorf("a number that is none was touched: %s", masked.Body)
 		}
 	}
 }
@@ -118,11 +108,11 @@ func TestAuthMask_FiltersFindNoNumbersByTrial(t *testing.T) {
 		{byPhone, "contacts:read", 403}, {byPhone, "surveys:admin", 403}, {byPhone, "configured", 200},
 		{"/v1/events?source=surveys", "router", 403}, {"/v1/events?source=router", "router", 200}, {"/v1/events?source=surveys", "contacts:read", 200},
 	} {
-		if g := r.as("GET", x.path, "", tokens.text[x.token]); g.status != x.want {
-			t.Errorf("%s with %s: %d, want %d: %s", x.path, x.token, g.status, x.want, g.body)
+		if g := r.As("GET", x.path, "", tokens.Text[x.token]); g.Status != x.want {
+			t.Errorf("%s with %s: %d, want %d: %s", x.path, x.token, g.Status, x.want, g.Body)
 		}
 	}
-	if g := r.as("GET", "/v1/events", "", tokens.text["router"]); strings.Contains(g.body, `"surveys"`) || !strings.Contains(g.body, `"router"`) {
-		t.Errorf("with the scope router: %s", g.body)
+	if g := r.As("GET", "/v1/events", "", tokens.Text["router"]); strings.Contains(g.Body, `"surveys"`) || !strings.Contains(g.Body, `"router"`) {
+		t.Errorf("with the scope router: %s", g.Body)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -16,6 +15,7 @@ import (
 	"weir/persistence/storetest"
 	"weir/web"
 	"weir/web/auth"
+	"weir/web/webtest"
 )
 
 // rights lists independently what every route requires: for each served
@@ -177,7 +177,7 @@ func reaches() map[string]string {
 func served(t *testing.T) []string {
 	t.Helper()
 	var patterns []string
-	newRig(t, func(o *web.Options) {
+	webtest.New(t, func(o *web.Options) {
 		allParts(t, o)
 		o.Served(func(pattern string) {
 			if pattern != "POST /v1/surveys/{survey}" {
@@ -206,54 +206,19 @@ func TestAuthMatrix_NoRouteIsForgotten(t *testing.T) {
 	}
 }
 
-// bearers holds a gate over a store, with a token of every kind.
-type bearers struct {
-	gate *auth.Gate
-	text map[string]string // scope, expired, revoked → the token
-}
-
-func newBearers(t *testing.T, now func() time.Time) bearers {
-	t.Helper()
-	store := storetest.SQLite(t)
-	b := bearers{auth.NewGate(auth.GateOptions{Configured: []string{apiCanary}, Store: store, Now: now}), map[string]string{"configured": apiCanary}}
-	add := func(name string, expires time.Time, scopes ...operators.Scope) operators.Token {
-		token, text := operators.NewToken(name, scopes, now().Add(-time.Hour), expires)
-		if err := store.AddToken(t.Context(), token, now()); err != nil {
-			t.Fatal(err)
-		}
-		b.text[name] = text
-		return token
-	}
-	for _, scope := range operators.Scopes() {
-		add(string(scope), time.Time{}, scope)
-	}
-	for _, scope := range operators.LimitableScopes() {
-		add(string(scope.Limit("north-")), time.Time{}, scope.Limit("north-"))
-	}
-	add("expired", now().Add(-time.Minute), operators.Scopes()...)
-	revoked := add("revoked", time.Time{}, operators.Scopes()...)
-	if err := store.RevokeToken(t.Context(), revoked.ID, now()); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.gate.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
 // Every route × every token: 401 without a valid token, 403 without the scope,
 // neither with it.
 func TestAuthMatrix_RightsOfEveryRoute(t *testing.T) {
 	t.Parallel()
-	clock := &clock{now: start}
-	b := newBearers(t, clock.Now)
-	r := newRig(t, func(o *web.Options) {
+	clock := &webtest.Clock{Instant: webtest.Start}
+	b := webtest.NewBearers(t, clock.Now)
+	r := webtest.New(t, func(o *web.Options) {
 		allParts(t, o)
-		o.Gate, o.Now = b.gate, clock.Now
+		o.Gate, o.Now = b.Gate, clock.Now
 	})
-	r.channel("a", "texts")
-	headers := map[string]string{"none": "", "wrong": "Bearer wrong", "basic": "Basic " + apiCanary, "forged": "Bearer " + b.text["router"] + "x"}
-	for name, text := range b.text {
+	r.Channel("a", "texts")
+	headers := map[string]string{"none": "", "wrong": "Bearer wrong", "basic": "Basic " + webtest.APICanary, "forged": "Bearer " + b.Text["router"] + "x"}
+	for name, text := range b.Text {
 		if strings.Contains(name, "@") {
 			continue // see TestAuthMatrix_LimitsOfEveryRoute
 		}
@@ -268,7 +233,7 @@ func TestAuthMatrix_RightsOfEveryRoute(t *testing.T) {
 			req := httptest.NewRequest(method, paths.Replace(path), strings.NewReader(`{`))
 			req.Header.Set("Authorization", header)
 			req.RemoteAddr = fmt.Sprintf("10.1.%d.%d:1", tried/250, tried%250)
-			g := r.serve(req)
+			g := r.Serve(req)
 			want := 0
 			switch {
 			case oneOf == "" || name == "configured" || slices.Contains(strings.Fields(oneOf), name):
@@ -277,19 +242,19 @@ func TestAuthMatrix_RightsOfEveryRoute(t *testing.T) {
 			default:
 				want = http.StatusUnauthorized
 			}
-			refused := g.status == http.StatusUnauthorized || g.status == http.StatusForbidden
-			if refused != (want != 0) || refused && g.status != want {
-				t.Errorf("%s with the token %s: %d, want %d", pattern, name, g.status, want)
+			refused := g.Status == http.StatusUnauthorized || g.Status == http.StatusForbidden
+			if refused != (want != 0) || refused && g.Status != want {
+				t.Errorf("%s with the token %s: %d, want %d", pattern, name, g.Status, want)
 			}
 		}
 	}
-	for _, text := range b.text {
+	for _, text := range b.Text {
 		_, secret, _ := strings.Cut(strings.TrimPrefix(text, "weir_"), "_")
-		if secret != "" && strings.Contains(r.logs.String(), secret) {
+		if secret != "" && strings.Contains(r.Logs.String(), secret) {
 			t.Errorf("the log holds a token")
 		}
 	}
-	if !strings.Contains(r.logs.String(), "token=configured-1") {
+	if !strings.Contains(r.Logs.String(), "token=configured-1") {
 		t.Error("the log does not say who it was")
 	}
 }
@@ -297,14 +262,14 @@ func TestAuthMatrix_RightsOfEveryRoute(t *testing.T) {
 // Every route × each scope with a limit: 403 for the whole of Weir, and for channels and surveys with other names.
 func TestAuthMatrix_LimitsOfEveryRoute(t *testing.T) {
 	t.Parallel()
-	clock := &clock{now: start}
-	b := newBearers(t, clock.Now)
-	r := newRig(t, func(o *web.Options) {
+	clock := &webtest.Clock{Instant: webtest.Start}
+	b := webtest.NewBearers(t, clock.Now)
+	r := webtest.New(t, func(o *web.Options) {
 		allParts(t, o)
-		o.Gate, o.Now = b.gate, clock.Now
+		o.Gate, o.Now = b.Gate, clock.Now
 	})
 	for _, name := range []string{"north-a", "south-a"} {
-		r.channel(name, "texts")
+		r.Channel(name, "texts")
 	}
 	about := reaches()
 	for pattern, oneOf := range rights() {
@@ -318,7 +283,7 @@ func TestAuthMatrix_LimitsOfEveryRoute(t *testing.T) {
 		for _, scope := range operators.LimitableScopes() {
 			for _, name := range []string{"north-a", "south-a"} {
 				paths := strings.NewReplacer("{channel}", name, "{id}", "1-1", "{survey}", name, "{name}", name)
-				g := r.as(method, paths.Replace(path), "{", b.text[string(scope.Limit("north-"))])
+				g := r.As(method, paths.Replace(path), "{", b.Text[string(scope.Limit("north-"))])
 				admitted := slices.Contains(strings.Fields(oneOf), string(scope))
 				switch about[pattern] {
 				case "all":
@@ -326,11 +291,11 @@ func TestAuthMatrix_LimitsOfEveryRoute(t *testing.T) {
 				case "channel", "survey":
 					admitted = admitted && name == "north-a"
 				}
-				if (g.status == http.StatusForbidden) == admitted || g.status == http.StatusUnauthorized {
-					t.Errorf("%s of %s with %s: %d %s", pattern, name, scope.Limit("north-"), g.status, g.body)
+				if (g.Status == http.StatusForbidden) == admitted || g.Status == http.StatusUnauthorized {
+					t.Errorf("%s of %s with %s: %d %s", pattern, name, scope.Limit("north-"), g.Status, g.Body)
 				}
-				if !admitted && slices.Contains(strings.Fields(oneOf), string(scope)) && !strings.Contains(g.body, "north-") {
-					t.Errorf("%s with %s: the error does not name the limit: %s", pattern, scope, g.body)
+				if !admitted && slices.Contains(strings.Fields(oneOf), string(scope)) && !strings.Contains(g.Body, "north-") {
+					t.Errorf("%s with %s: the error does not name the limit: %s", pattern, scope, g.Body)
 				}
 			}
 		}
@@ -340,7 +305,7 @@ func TestAuthMatrix_LimitsOfEveryRoute(t *testing.T) {
 // The description lists the scopes that the routes require.
 func TestAuthMatrix_OpenAPINamesTheScopes(t *testing.T) {
 	t.Parallel()
-	paths := newRig(t, func(o *web.Options) { allParts(t, o) }).spec().Paths
+	paths := webtest.New(t, func(o *web.Options) { allParts(t, o) }).Spec().Paths
 	for pattern, oneOf := range rights() {
 		method, path, _ := strings.Cut(pattern, " ")
 		op, ok := paths[strings.ReplaceAll(path, "...", "")][strings.ToLower(method)]

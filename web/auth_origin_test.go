@@ -7,6 +7,7 @@ import (
 
 	"weir/web"
 	"weir/web/auth"
+	"weir/web/webtest"
 )
 
 // While no token is needed, a cross-origin page that is open on this machine
@@ -26,22 +27,22 @@ func TestAuthOrigin_OtherSitesCannotActWhileNoTokenIsNeeded(t *testing.T) {
 		{"a page of ours", []string{"Sec-Fetch-Site", "same-origin", "Origin", "http://example.com"}, 200},
 		{"a program", nil, 200},
 	} {
-		r := newRig(t, func(o *web.Options) { o.Gate = auth.NewGate(auth.GateOptions{}) })
-		if g := r.do("PUT", "/v1/surveys/s", survey("")); g.status != 201 {
-			t.Fatal(g.body)
+		r := webtest.New(t, func(o *web.Options) { o.Gate = auth.NewGate(auth.GateOptions{}) })
+		if g := r.Do("PUT", "/v1/surveys/s", webtest.Survey("")); g.Status != 201 {
+			t.Fatal(g.Body)
 		}
-		send := func(method, path string) got {
+		send := func(method, path string) webtest.Got {
 			req := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(""))
 			for i := 0; i < len(x.header); i += 2 {
 				req.Header.Set(x.header[i], x.header[i+1])
 			}
-			return r.serve(req)
+			return r.Serve(req)
 		}
-		if g := send("POST", "/v1/surveys/s:stop"); (g.status == 403) != (x.want == 403) {
-			t.Errorf("%s stops a survey: %d %s", x.name, g.status, g.body)
+		if g := send("POST", "/v1/surveys/s:stop"); (g.Status == 403) != (x.want == 403) {
+			t.Errorf("%s stops a survey: %d %s", x.name, g.Status, g.Body)
 		}
-		if g := send("GET", "/v1/surveys/s"); g.status != 200 {
-			t.Errorf("%s looks: %d %s", x.name, g.status, g.body)
+		if g := send("GET", "/v1/surveys/s"); g.Status != 200 {
+			t.Errorf("%s looks: %d %s", x.name, g.Status, g.Body)
 		}
 	}
 }

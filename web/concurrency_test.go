@@ -9,30 +9,31 @@ import (
 
 	"weir/web"
 	"weir/web/auth"
+	"weir/web/webtest"
 )
 
 const otherCanary = "CANARY-other-token"
 
 func twoTokens(o *web.Options) {
-	o.Gate = auth.NewGate(auth.GateOptions{Configured: []string{apiCanary, otherCanary}})
+	o.Gate = auth.NewGate(auth.GateOptions{Configured: []string{webtest.APICanary, otherCanary}})
 }
 
 // Scenario 189: imports of one token leave capacity to others.
 func TestConcurrency_ImportsOfOneTokenLeaveCapacity(t *testing.T) {
 	t.Parallel()
-	behind(t, func(t *testing.T, _ *rig, dial func() net.Conn) {
+	behind(t, func(t *testing.T, _ *webtest.Rig, dial func() net.Conn) {
 		begin := func(token string) net.Conn {
 			c := dial()
 			t.Cleanup(func() { _ = c.Close() })
-			say(t, c, "%s%s", strings.ReplaceAll(importHead(""), apiCanary, token), chunk("phone\n"))
+			say(t, c, "%s%s", strings.ReplaceAll(importHead(""), webtest.APICanary, token), chunk("phone\n"))
 			synctest.Wait()
 			return c
 		}
 		for range 4 {
-			begin(apiCanary)
+			begin(webtest.APICanary)
 		}
-		fifth, other := begin(apiCanary), begin(otherCanary)
-		say(t, other, "%s0\r\n\r\n", chunk(phoneNumber(1)+"\n"))
+		fifth, other := begin(webtest.APICanary), begin(otherCanary)
+		say(t, other, "%s0\r\n\r\n", chunk(webtest.PhoneNumber(1)+"\n"))
 		if status, body := answerOf(t, other); status != 200 {
 			t.Errorf("the other token: %d %s", status, body)
 		}
@@ -45,18 +46,18 @@ func TestConcurrency_ImportsOfOneTokenLeaveCapacity(t *testing.T) {
 // Scenario 189: streams of one token leave capacity to others.
 func TestConcurrency_StreamsOfOneTokenLeaveCapacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, _ := eventRig(t, twoTokens)
-		f := newFollowed(t, r.handler)
+		r, _ := webtest.EventRig(t, twoTokens)
+		f := webtest.NewFollowed(t, r.Handler)
 		status := func(token string) int {
-			response, _ := f.open(t.Context(), "?after=0", "Authorization", "Bearer "+token) //nolint:bodyclose // f closes them
+			response, _ := f.Open(t.Context(), "?after=0", "Authorization", "Bearer "+token) //nolint:bodyclose // f closes them
 			return response.StatusCode
 		}
 		for range 64 {
-			if got := status(apiCanary); got != http.StatusOK {
+			if got := status(webtest.APICanary); got != http.StatusOK {
 				t.Fatal(got)
 			}
 		}
-		if one, other := status(apiCanary), status(otherCanary); one != 503 || other != 200 {
+		if one, other := status(webtest.APICanary), status(otherCanary); one != 503 || other != 200 {
 			t.Errorf("the same token: %d, another: %d", one, other)
 		}
 	})

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"weir/web"
+	"weir/web/webtest"
 )
 
 // Shutdown does not wait for a connection that has sent no request; it waits
@@ -30,7 +31,7 @@ func TestConnections_ShutdownDoesNotWaitForSilentConnections(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				conns := connections(web.DefaultConnectionLimits())
+				conns := webtest.Connections(web.DefaultConnectionLimits())
 				s := web.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(2 * time.Second) }), slog.New(slog.DiscardHandler), conns)
 				l := newPipes()
 				go func() {
@@ -69,7 +70,7 @@ func TestConnections_ShutdownAnswersTheFirstRequestOfANewConnection(t *testing.T
 			synctest.Test(t, func(t *testing.T) {
 				limits := web.DefaultConnectionLimits()
 				limits.First = time.Second
-				conns := connections(limits)
+				conns := webtest.Connections(limits)
 				s := web.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }), slog.New(slog.DiscardHandler), conns)
 				l := newPipes()
 				go func() { _ = s.Serve(conns.Listen(l)) }()
@@ -115,7 +116,7 @@ type crowd struct {
 
 func newCrowd(t *testing.T, limits web.ConnectionLimits, proxies ...netip.Prefix) *crowd {
 	t.Helper()
-	conns := connections(limits, proxies...)
+	conns := webtest.Connections(limits, proxies...)
 	s := web.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/slow" {
 			select {
@@ -285,7 +286,7 @@ func TestConnections_TrustedProxyHasNoShare(t *testing.T) {
 // for another one does not free a second place.
 func TestConnections_RequestOnAClosingOneFreesNoSecondPlace(t *testing.T) {
 	t.Parallel()
-	conns, pipes := connections(web.ConnectionLimits{All: 10, Address: 1}), newPipes()
+	conns, pipes := webtest.Connections(web.ConnectionLimits{All: 10, Address: 1}), newPipes()
 	l, s := conns.Listen(pipes), web.NewServer(http.NotFoundHandler(), slog.New(slog.DiscardHandler), conns)
 	accept := func() (server, client net.Conn) {
 		client, end := net.Pipe()

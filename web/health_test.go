@@ -5,6 +5,7 @@ import (
 
 	"weir/web"
 	"weir/web/api"
+	"weir/web/webtest"
 )
 
 // The phase of the router is told, and decides nothing: the rest of the API works meanwhile.
@@ -13,20 +14,20 @@ import (
 func TestHealth_RouterThatIsNotReadyStopsNoOtherPart(t *testing.T) {
 	t.Parallel()
 	phase := ""
-	r := newRig(t, func(o *web.Options) {
+	r := webtest.New(t, func(o *web.Options) {
 		o.Router = func() string { return phase }
 		o.DatabaseServer = func() string { return "db.example:3306" }
 	})
 	for _, now := range []string{"serving", "replaying", "stopping"} {
 		phase = now
 		for _, path := range []string{"/readyz", web.OwnerPath} {
-			if v := into[api.Readiness](t, r.do("GET", path, ""), 200); !v.Ready || !v.Owner || v.Router != now || v.Database != "db.example:3306" {
+			if v := webtest.Into[api.Readiness](t, r.Do("GET", path, ""), 200); !v.Ready || !v.Owner || v.Router != now || v.Database != "db.example:3306" {
 				t.Errorf("%s, %s: %+v", path, now, v)
 			}
 		}
 	}
-	r.down = errDown
-	if v := into[api.Readiness](t, r.do("GET", web.OwnerPath, ""), 503); v.Ready {
+	r.Down = webtest.ErrDown
+	if v := webtest.Into[api.Readiness](t, r.Do("GET", web.OwnerPath, ""), 503); v.Ready {
 		t.Errorf("%+v", v)
 	}
 }

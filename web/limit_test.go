@@ -12,77 +12,66 @@ import (
 	"weir/persistence/storetest"
 	"weir/web"
 	"weir/web/auth"
+	"weir/web/webtest"
 )
 
 // limited returns a handler with a rate of 10 per second, and tokens.
-func limited(t *testing.T) (*rig, bearers) {
+func limited(t *testing.T) (*webtest.Rig, webtest.Bearers) {
 	t.Helper()
-	clock := &clock{now: start}
+	clock := &webtest.Clock{Instant: webtest.Start}
 	store := storetest.SQLite(t)
-	b := bearers{auth.NewGate(auth.GateOptions{Configured: []string{apiCanary}, Store: store, Rate: 10, Now: clock.Now}), map[string]string{}}
+	b := webtest.Bearers{Gate: auth.NewGate(auth.GateOptions{Configured: []string{webtest.APICanary}, Store: store, Rate: 10, Now: clock.Now}), Text: map[string]string{}}
 	for _, name := range []string{"one", "two"} {
-		token, text := operators.NewToken(name, operators.Scopes(), start, time.Time{})
-		if err := store.AddToken(t.Context(), token, start); err != nil {
+		token, text := operators.NewToken(name, operators.Scopes(), webtest.Start, time.Time{})
+		if err := store.AddToken(t.Context(), token, webtest.Start); err != nil {
 			t.Fatal(err)
 		}
-		b.text[name] = text
+		b.Text[name] = text
 	}
-	if err := b.gate.Refresh(t.Context()); err != nil {
+	if err := b.Gate.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r := newRig(t, func(o *web.Options) { o.Gate, o.Now = b.gate, clock.Now })
-	r.clock = clock
+	r := webtest.New(t, func(o *web.Options) { o.Gate, o.Now = b.Gate, clock.Now })
+	r.Clock = clock
 	return r, b
-}
-
-func (r *rig) from(address, token string) got {
-	r.t.Helper()
-	req := httptest.NewRequest("GET", "/v1/channels", nil)
-	req.RemoteAddr = address
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	g := r.serve(req)
-	r.holds(req, g)
-	return g
 }
 
 func TestLimit_EachTokenHasItsRate(t *testing.T) {
 	t.Parallel()
 	r, b := limited(t)
 	for i := range 20 {
-		if g := r.from("10.0.0."+strconv.Itoa(i)+":1", b.text["one"]); g.status != 200 {
-			t.Fatalf("request %d: %d", i, g.status)
+		if g := r.From("10.0.0."+strconv.Itoa(i)+":1", b.Text["one"]); g.Status != 200 {
+			t.Fatalf("request %d: %d", i, g.Status)
 		}
 	}
-	g := r.from("10.0.1.1:1", b.text["one"])
-	if g.status != 429 || g.problem(t).Code != weir.CodeLimited || g.header.Get("Retry-After") != "1" {
-		t.Errorf("%d %v %s", g.status, g.header, g.body)
+	g := r.From("10.0.1.1:1", b.Text["one"])
+	if g.Status != 429 || g.Problem(t).Code != weir.CodeLimited || g.Header.Get("Retry-After") != "1" {
+		t.Errorf("%d %v %s", g.Status, g.Header, g.Body)
 	}
-	if g := r.from("10.0.1.1:1", b.text["two"]); g.status != 200 {
-		t.Errorf("another token waits, too: %d", g.status)
+	if g := r.From("10.0.1.1:1", b.Text["two"]); g.Status != 200 {
+		t.Errorf("another token waits, too: %d", g.Status)
 	}
-	r.clock.advance(100 * time.Millisecond)
-	if g := r.from("10.0.1.1:1", b.text["one"]); g.status != 200 {
-		t.Errorf("after a wait: %d", g.status)
+	r.Clock.Advance(100 * time.Millisecond)
+	if g := r.From("10.0.1.1:1", b.Text["one"]); g.Status != 200 {
+		t.Errorf("after a wait: %d", g.Status)
 	}
-	if n := r.counter("weir_http_refusals_total", "reason", "too_many_requests"); n != 1 {
+	if n := r.Counter("weir_http_refusals_total", "reason", "too_many_requests"); n != 1 {
 		t.Errorf("%v refusals were counted", n)
 	}
 }
 
 func TestLimit_EachNetworkHasItsRateWhileEverythingIsOpen(t *testing.T) {
 	t.Parallel()
-	clock := &clock{now: start}
-	r := newRig(t, func(o *web.Options) { o.Gate = auth.NewGate(auth.GateOptions{Rate: 10, Now: clock.Now}) })
+	clock := &webtest.Clock{Instant: webtest.Start}
+	r := webtest.New(t, func(o *web.Options) { o.Gate = auth.NewGate(auth.GateOptions{Rate: 10, Now: clock.Now}) })
 	for range 20 {
-		if g := r.from("[2001:db8::1]:1", ""); g.status != 200 {
-			t.Fatal(g.status)
+		if g := r.From("[2001:db8::1]:1", ""); g.Status != 200 {
+			t.Fatal(g.Status)
 		}
 	}
 	// The same /64 network, and another one.
-	if one, other := r.from("[2001:db8::2]:1", ""), r.from("[2001:db8:0:1::1]:1", ""); one.status != 429 || other.status != 200 {
-		t.Errorf("%d, %d", one.status, other.status)
+	if one, other := r.From("[2001:db8::2]:1", ""), r.From("[2001:db8:0:1::1]:1", ""); one.Status != 429 || other.Status != 200 {
+		t.Errorf("%d, %d", one.Status, other.Status)
 	}
 }
 
@@ -95,31 +84,31 @@ func TestLimit_GuessersLearnNothing(t *testing.T) {
 	r, b := limited(t)
 	refused := 0
 	for i := range 25 {
-		if g := r.from(guesser, fmt.Sprintf("guess-%d", i)); g.status == 401 {
+		if g := r.From(guesser, fmt.Sprintf("guess-%d", i)); g.Status == 401 {
 			refused++
-		} else if g.status != 429 {
-			t.Fatal(g.status)
+		} else if g.Status != 429 {
+			t.Fatal(g.Status)
 		}
 	}
 	if refused != 20 {
 		t.Errorf("%d guesses were answered", refused)
 	}
-	for what, g := range map[string]got{"the right guess": r.from(guesser, apiCanary), "a wrong one": r.from(guesser, "guess-99")} {
-		if g.status != 429 {
-			t.Errorf("%s: %d", what, g.status)
+	for what, g := range map[string]webtest.Got{"the right guess": r.From(guesser, webtest.APICanary), "a wrong one": r.From(guesser, "guess-99")} {
+		if g.Status != 429 {
+			t.Errorf("%s: %d", what, g.Status)
 		}
 	}
-	for what, g := range map[string]got{"a token of the store": r.from(guesser, b.text["one"]), "elsewhere": r.from(other, apiCanary)} {
-		if g.status != 200 {
-			t.Errorf("%s: %d", what, g.status)
+	for what, g := range map[string]webtest.Got{"a token of the store": r.From(guesser, b.Text["one"]), "elsewhere": r.From(other, webtest.APICanary)} {
+		if g.Status != 200 {
+			t.Errorf("%s: %d", what, g.Status)
 		}
 	}
-	if g := r.serve(httptest.NewRequest("GET", "/livez", nil)); g.status != 200 {
-		t.Errorf("livez: %d", g.status)
+	if g := r.Serve(httptest.NewRequest("GET", "/livez", nil)); g.Status != 200 {
+		t.Errorf("livez: %d", g.Status)
 	}
-	r.clock.advance(5 * time.Second)
-	if g := r.from(guesser, apiCanary); g.status != 200 {
-		t.Errorf("after a wait: %d", g.status)
+	r.Clock.Advance(5 * time.Second)
+	if g := r.From(guesser, webtest.APICanary); g.Status != 200 {
+		t.Errorf("after a wait: %d", g.Status)
 	}
 }
 
@@ -130,14 +119,14 @@ func TestLimit_AnOldTokenIsOneGuess(t *testing.T) {
 	const address = "10.0.0.1:1"
 	r, _ := limited(t)
 	for i := range 200 {
-		if g := r.from(address, "old"); g.status != 401 && (i < 100 || g.status != 429) {
-			t.Fatalf("request %d: %d", i, g.status)
+		if g := r.From(address, "old"); g.Status != 401 && (i < 100 || g.Status != 429) {
+			t.Fatalf("request %d: %d", i, g.Status)
 		}
 	}
-	if g := r.from(address, apiCanary); g.status != 200 {
-		t.Errorf("its neighbour: %d", g.status)
+	if g := r.From(address, webtest.APICanary); g.Status != 200 {
+		t.Errorf("its neighbour: %d", g.Status)
 	}
-	if g := r.from(address, ""); g.status != 429 {
-		t.Errorf("without a token: %d", g.status)
+	if g := r.From(address, ""); g.Status != 429 {
+		t.Errorf("without a token: %d", g.Status)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"weir/web"
+	"weir/web/webtest"
 )
 
 // A request below a mounted tree reaches its most specific handler, with the path
@@ -18,7 +19,7 @@ func TestMounts_RequestReachesTheMostSpecificHandler(t *testing.T) {
 			_, _ = fmt.Fprintf(w, "%s as %s: %s", name, r.Pattern, r.URL.EscapedPath())
 		})
 	}
-	r := newRig(t, func(o *web.Options) {
+	r := webtest.New(t, func(o *web.Options) {
 		o.Mounted = map[string]http.Handler{
 			"/tree/": named("tree"), "GET /tree/page": named("page"), "/tree/deep/er/": named("deeper"),
 			"/any/": named("any"), "/any/{x}/mine": named("mine"),
@@ -42,7 +43,7 @@ func TestMounts_RequestReachesTheMostSpecificHandler(t *testing.T) {
 		"/tree/deep/er/../a": "",
 	} {
 		rec := httptest.NewRecorder()
-		r.handler.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, target, http.NoBody))
+		r.Handler.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, target, http.NoBody))
 		switch {
 		case want == "" && rec.Code != http.StatusNotFound:
 			t.Errorf("%s: %d %s", target, rec.Code, rec.Body)

@@ -23,6 +23,7 @@ import (
 	"weir/web"
 	"weir/web/api"
 	"weir/web/auth"
+	"weir/web/webtest"
 )
 
 // TestOpenAPI_ListsEveryRoute: every served route is described, except pages for
@@ -50,16 +51,16 @@ func TestOpenAPI_ListsEveryRoute(t *testing.T) {
 
 func TestOpenAPI_IsWellFormed(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(o *web.Options) { o.Prefix = "/weir" })
-	g, spec := r.serve(httptest.NewRequest("GET", "/openapi.json", nil)), r.spec()
+	r := webtest.New(t, func(o *web.Options) { o.Prefix = "/weir" })
+	g, spec := r.Serve(httptest.NewRequest("GET", "/openapi.json", nil)), r.Spec()
 	if s := spec.Servers; len(s) != 1 || s[0].URL != "/weir" || described(t).Servers[0].URL != "/" {
 		t.Errorf("servers: %v", s)
 	}
-	if g.status != 200 || spec.OpenAPI != "3.1.0" || spec.Info.Version != "test" {
-		t.Errorf("%d, OpenAPI %s, version %s", g.status, spec.OpenAPI, spec.Info.Version)
+	if g.Status != 200 || spec.OpenAPI != "3.1.0" || spec.Info.Version != "test" {
+		t.Errorf("%d, OpenAPI %s, version %s", g.Status, spec.OpenAPI, spec.Info.Version)
 	}
 	var doc any
-	if err := json.Unmarshal([]byte(g.body), &doc); err != nil {
+	if err := json.Unmarshal([]byte(g.Body), &doc); err != nil {
 		t.Fatal(err)
 	}
 	resolveRefs(t, doc, doc)
@@ -71,7 +72,7 @@ func TestOpenAPI_IsWellFormed(t *testing.T) {
 			}
 			ids[op.OperationID] = true
 			for _, name := range regexp.MustCompile(`\{[a-z]+\}`).FindAllString(path, -1) {
-				if !slices.ContainsFunc(op.Parameters, func(p Parameter) bool { return "{"+p.Name+"}" == name && p.In == "path" }) {
+				if !slices.ContainsFunc(op.Parameters, func(p webtest.Parameter) bool { return "{"+p.Name+"}" == name && p.In == "path" }) {
 					t.Errorf("%s %s: %s is not described", method, path, name)
 				}
 			}
@@ -91,8 +92,8 @@ func TestOpenAPI_IsWellFormed(t *testing.T) {
 			}
 		}
 	}
-	if y := r.serve(httptest.NewRequest("GET", "/openapi.yaml", nil)); y.status != 200 || !strings.Contains(y.body, "openapi: 3.1.0") {
-		t.Errorf("YAML: %d", y.status)
+	if y := r.Serve(httptest.NewRequest("GET", "/openapi.yaml", nil)); y.Status != 200 || !strings.Contains(y.Body, "openapi: 3.1.0") {
+		t.Errorf("YAML: %d", y.Status)
 	}
 }
 
@@ -135,11 +136,11 @@ func resolveRefs(t *testing.T, doc, at any) {
 func TestOpenAPI_ChecksUseTheServedDescription(t *testing.T) {
 	t.Parallel()
 	all := described(t)
-	whole := newRig(t, func(o *web.Options) { allParts(t, o) }).spec()
+	whole := webtest.New(t, func(o *web.Options) { allParts(t, o) }).Spec()
 	if d := cmp.Diff(all.Paths, whole.Paths) + cmp.Diff(all.Components, whole.Components); d != "" {
 		t.Errorf("(-described +served):\n%s", d)
 	}
-	for path, ops := range newRig(t).spec().Paths {
+	for path, ops := range webtest.New(t).Spec().Paths {
 		if d := cmp.Diff(all.Paths[path], ops); d != "" {
 			t.Errorf("%s (-described +served):\n%s", path, d)
 		}
@@ -148,8 +149,8 @@ func TestOpenAPI_ChecksUseTheServedDescription(t *testing.T) {
 
 func TestOpenAPI_NamesEveryCode(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	raw, err := json.Marshal(r.spec().Components.Schemas["Problem"])
+	r := webtest.New(t)
+	raw, err := json.Marshal(r.Spec().Components.Schemas["Problem"])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,9 +183,9 @@ func TestOpenAPI_AcceptedBodiesMatchTheDescription(t *testing.T) {
 	t.Parallel()
 	validate := judge(t)
 	ruledOut := 0
-	for _, tc := range badContacts() {
+	for _, tc := range webtest.BadContacts() {
 		var body any
-		if len(tc.body) < 100_000 && json.Unmarshal([]byte(tc.body), &body) == nil && len(validate(body)) > 0 {
+		if len(tc.Body) < 100_000 && json.Unmarshal([]byte(tc.Body), &body) == nil && len(validate(body)) > 0 {
 			ruledOut++
 		}
 	}
@@ -192,7 +193,7 @@ func TestOpenAPI_AcceptedBodiesMatchTheDescription(t *testing.T) {
 		t.Errorf("the description rules out %d rows of the table only", ruledOut)
 	}
 	var body any
-	if err := json.Unmarshal([]byte(batch(text(`,"key":"a","not_before":"2027-01-01T00:00:00Z","labels":{"a":"b"}`))), &body); err != nil {
+	if err := json.Unmarshal([]byte(webtest.Batch(webtest.Text(`,"key":"a","not_before":"2027-01-01T00:00:00Z","labels":{"a":"b"}`))), &body); err != nil {
 		t.Fatal(err)
 	}
 	if errs := validate(body); len(errs) > 0 {
@@ -203,26 +204,26 @@ func TestOpenAPI_AcceptedBodiesMatchTheDescription(t *testing.T) {
 // FuzzContacts: every body gets a documented response; no rejected body is
 // written, and the API description excludes no accepted body.
 func FuzzContacts(f *testing.F) {
-	for _, tc := range badContacts() {
-		if len(tc.body) < 1000 {
-			f.Add(tc.body, tc.channel == "voice")
+	for _, tc := range webtest.BadContacts() {
+		if len(tc.Body) < 1000 {
+			f.Add(tc.Body, tc.Channel == "voice")
 		}
 	}
-	f.Add(batch(text(`,"key":"a","labels":{"a":"b"},"not_after":"2027-01-01T00:00:00Z"`)), false)
-	f.Add(batch(call(`{"twiml":"<Response/>"}`)), true)
-	r := newRig(f, func(o *web.Options) { o.Logger = slog.New(slog.DiscardHandler) })
-	r.channel("texts", "texts", func(c *weir.Channel) { c.Settings["reply_reserve"] = 3.0 })
-	r.channel("voice", "voice")
+	f.Add(webtest.Batch(webtest.Text(`,"key":"a","labels":{"a":"b"},"not_after":"2027-01-01T00:00:00Z"`)), false)
+	f.Add(webtest.Batch(webtest.Call(`{"twiml":"<Response/>"}`)), true)
+	r := webtest.New(f, func(o *web.Options) { o.Logger = slog.New(slog.DiscardHandler) })
+	r.Channel("texts", "texts", func(c *weir.Channel) { c.Settings["reply_reserve"] = 3.0 })
+	r.Channel("voice", "voice")
 	validate := judge(f)
 	f.Fuzz(func(t *testing.T, body string, voice bool) {
 		path := "/v1/channels/texts/contacts"
 		if voice {
 			path = "/v1/channels/voice/contacts"
 		}
-		r.contacts, r.t = nil, t
-		writes := r.writes
-		g := r.do("POST", path, body+" ")
-		switch g.status {
+		r.StoredContacts, r.T = nil, t
+		writes := r.Writes
+		g := r.Do("POST", path, body+" ")
+		switch g.Status {
 		case 202:
 			var v any
 			if err := json.Unmarshal([]byte(body), &v); err != nil {
@@ -231,48 +232,48 @@ func FuzzContacts(f *testing.F) {
 			if errs := validate(v); len(errs) > 0 {
 				t.Errorf("accepted against the description: %v\n%s", errs, body)
 			}
-			for _, c := range r.contacts {
+			for _, c := range r.StoredContacts {
 				if c.Size() > 10 || voice == (c.Call == nil) || len(c.To) < 3 {
 					t.Errorf("accepted: %+v", c.Spec)
 				}
 			}
 		case 400, 422:
-			if r.writes != writes {
+			if r.Writes != writes {
 				t.Error("refused but written")
 			}
-			if g.status == 422 && len(g.problem(t).Errors) == 0 {
-				t.Errorf("refused without a reason: %s", g.body)
+			if g.Status == 422 && len(g.Problem(t).Errors) == 0 {
+				t.Errorf("refused without a reason: %s", g.Body)
 			}
 		default:
-			t.Errorf("%d: %s", g.status, g.body)
+			t.Errorf("%d: %s", g.Status, g.Body)
 		}
 	})
 }
 
 func TestOpenAPI_MetricsAreCleanAndBeginAtZero(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	problems, err := testutil.GatherAndLint(r.registry)
+	r := webtest.New(t)
+	problems, err := testutil.GatherAndLint(r.Registry)
 	if err != nil || len(problems) > 0 {
 		t.Errorf("%v %v", problems, err)
 	}
 	for _, typ := range []string{"texts", "voice"} {
 		for _, result := range []string{"applied", "duplicate", "late", "unknown", "unauthorised", "invalid", "forged", "deleted", "unavailable", "ignored"} {
-			if n := r.counter("weir_callbacks_total", "type", typ, "result", result); n != 0 {
+			if n := r.Counter("weir_callbacks_total", "type", typ, "result", result); n != 0 {
 				t.Errorf("%s %s: %v", typ, result, n)
 			}
 		}
 	}
-	r.do("GET", "/v1/contacts", "")
-	g := r.do("GET", "/metrics", "")
+	r.Do("GET", "/v1/contacts", "")
+	g := r.Do("GET", "/metrics", "")
 	for _, line := range []string{
 		`weir_http_requests_total{method="GET",route="/v1/contacts",status="2xx"} 1`,
 		`weir_http_requests_total{method="POST",route="/v1/channels/{channel}/contacts",status="5xx"} 0`,
 		`weir_callbacks_total{result="unauthorised",type="none"} 0`,
 		`weir_http_request_duration_seconds_count{route="/v1/contacts"} 1`,
 	} {
-		if !strings.Contains(g.body, line) {
-			t.Errorf("%s is missing from\n%s", line, g.body)
+		if !strings.Contains(g.Body, line) {
+			t.Errorf("%s is missing from\n%s", line, g.Body)
 		}
 	}
 }
@@ -282,13 +283,13 @@ func TestOpenAPI_NothingIsRegisteredGlobally(t *testing.T) {
 	t.Parallel()
 	for range 2 {
 		if _, err := web.New(web.Options{
-			Options: api.Options{DefaultCapacity: 1, Directory: channels.NewDirectory(table(), "http://x", nil)}, Metrics: web.NewMetrics(prometheus.NewRegistry()), Gatherer: prometheus.NewRegistry(),
+			Options: api.Options{DefaultCapacity: 1, Directory: channels.NewDirectory(webtest.Table(), "http://x", nil)}, Metrics: web.NewMetrics(prometheus.NewRegistry()), Gatherer: prometheus.NewRegistry(),
 			Gate: auth.NewGate(auth.GateOptions{}),
 		}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := web.New(web.Options{Options: api.Options{Directory: channels.NewDirectory(table(), "http://x", nil)}, Metrics: web.NewMetrics(prometheus.NewRegistry())}); err == nil {
+	if _, err := web.New(web.Options{Options: api.Options{Directory: channels.NewDirectory(webtest.Table(), "http://x", nil)}, Metrics: web.NewMetrics(prometheus.NewRegistry())}); err == nil {
 		t.Error("channels would have no capacity")
 	}
 }
@@ -296,18 +297,18 @@ func TestOpenAPI_NothingIsRegisteredGlobally(t *testing.T) {
 // BenchmarkContacts measures the HTTP layer's share of a batch of 1,000 small
 // contacts: reading, validation, response.
 func BenchmarkContacts(b *testing.B) {
-	r := newRig(b, func(o *web.Options) { o.Logger = slog.New(slog.DiscardHandler) })
-	r.channel("texts", "texts")
+	r := webtest.New(b, func(o *web.Options) { o.Logger = slog.New(slog.DiscardHandler) })
+	r.Channel("texts", "texts")
 	contacts := make([]string, 1000)
 	for i := range contacts {
-		contacts[i] = text(`,"priority":"high","survey":"s1"`)
+		contacts[i] = webtest.Text(`,"priority":"high","survey":"s1"`)
 	}
-	body := batch(contacts...)
+	body := webtest.Batch(contacts...)
 	b.ReportAllocs()
 	for b.Loop() {
-		r.contacts = r.contacts[:0]
-		if g := r.do("POST", "/v1/channels/texts/contacts", body); g.status != 202 {
-			b.Fatal(g.body)
+		r.StoredContacts = r.StoredContacts[:0]
+		if g := r.Do("POST", "/v1/channels/texts/contacts", body); g.Status != 202 {
+			b.Fatal(g.Body)
 		}
 	}
 }
@@ -328,7 +329,7 @@ func TestOpenAPI_OverlayDescribesWhatExists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := web.Description(channels.NewDirectory(table(), "", nil))
+	all, err := web.Description(channels.NewDirectory(webtest.Table(), "", nil))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,23 +12,24 @@ import (
 
 	"weir/channels"
 	"weir/web"
+	"weir/web/webtest"
 )
 
 // described is the description of Weir with all optional parts.
-func described(t *testing.T) *openAPI {
+func described(t *testing.T) *webtest.OpenAPI {
 	t.Helper()
-	raw, err := web.Description(channels.NewDirectory(table(), "", nil))
+	raw, err := web.Description(channels.NewDirectory(webtest.Table(), "", nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return parseOpenAPI(t, string(raw))
+	return webtest.ParseOpenAPI(t, string(raw))
 }
 
 // TestOpenAPI_IsAcceptedByIndependentTools: independent tools accept the document, with
 // every example, default and pattern in it.
 func TestOpenAPI_IsAcceptedByIndependentTools(t *testing.T) {
 	t.Parallel()
-	raw, err := web.Description(channels.NewDirectory(table(), "", nil))
+	raw, err := web.Description(channels.NewDirectory(webtest.Table(), "", nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func TestOpenAPI_IsAcceptedByIndependentTools(t *testing.T) {
 // use it, no example would match, and \x{2000} is no code point.
 func TestPatterns_ArePortable(t *testing.T) {
 	t.Parallel()
-	raw, err := web.Description(channels.NewDirectory(table(), "", nil))
+	raw, err := web.Description(channels.NewDirectory(webtest.Table(), "", nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,7 @@ func TestPatterns_ArePortable(t *testing.T) {
 	}
 }
 
-func parametersOf(spec *openAPI) any {
+func parametersOf(spec *webtest.OpenAPI) any {
 	var list []any
 	for _, ops := range spec.Paths {
 		for _, op := range ops {
@@ -111,7 +112,7 @@ func TestParameters_ExamplesMatch(t *testing.T) {
 			for i, p := range op.Parameters {
 				if p.Example != nil {
 					text, _ := json.Marshal(p.Example)
-					if err := spec.judge.of(pointerTo("paths", path, method, "parameters", strconv.Itoa(i), "schema"), string(text)); err != nil {
+					if err := spec.Judge.Of(webtest.PointerTo("paths", path, method, "parameters", strconv.Itoa(i), "schema"), string(text)); err != nil {
 						t.Errorf("%s %s: %s: %v", method, path, p.Name, err)
 					}
 				}
@@ -129,7 +130,7 @@ func TestOpenAPI_EveryExampleIsOfItsSchema(t *testing.T) {
 	t.Parallel()
 	spec := described(t)
 	tried := 0
-	try := func(name, pointer string, m medium) {
+	try := func(name, pointer string, m webtest.Medium) {
 		examples := []any{m.Example}
 		if m.Examples != nil {
 			examples = nil
@@ -149,20 +150,20 @@ func TestOpenAPI_EveryExampleIsOfItsSchema(t *testing.T) {
 			}
 			if e == nil {
 				t.Errorf("%s has no example", name)
-			} else if err := spec.judge.of(pointer+"/schema", string(text)); err != nil {
+			} else if err := spec.Judge.Of(pointer+"/schema", string(text)); err != nil {
 				t.Errorf("%s: %v\n%s", name, err, text)
 			}
 		}
 	}
 	for path, ops := range spec.Paths {
 		for method, op := range ops {
-			at := pointerTo("paths", path, method)
+			at := webtest.PointerTo("paths", path, method)
 			for kind, m := range op.RequestBody.Content {
-				try(method+" "+path+" "+kind, at+pointerTo("requestBody", "content", kind), m)
+				try(method+" "+path+" "+kind, at+webtest.PointerTo("requestBody", "content", kind), m)
 			}
 			for status, res := range op.Responses {
 				for kind, m := range res.Content {
-					try(method+" "+path+" "+status+" "+kind, at+pointerTo("responses", status, "content", kind), m)
+					try(method+" "+path+" "+status+" "+kind, at+webtest.PointerTo("responses", status, "content", kind), m)
 				}
 			}
 		}

@@ -21,38 +21,32 @@ import (
 	"weir/web"
 	"weir/web/api"
 	peopleapi "weir/web/people"
+	"weir/web/webtest"
 )
-
-// token makes a token with scopes, of which the gate of newBearers must be the rig's.
-func (r *rig) token(scopes ...string) string {
-	r.t.Helper()
-	list, _ := json.Marshal(scopes)
-	return into[api.TokenView](r.t, r.as("POST", "/v1/tokens", `{"name":"team","scopes":`+string(list)+`}`, apiCanary), http.StatusCreated).Token
-}
 
 func TestProjects_DeadLettersOfOthersAreLeftOut(t *testing.T) {
 	t.Parallel()
-	b := newBearers(t, time.Now)
-	r, store, others := deadRig(t, 5, func(o *web.Options) { o.Gate = b.gate })
+	b := webtest.NewBearers(t, time.Now)
+	r, store, others := webtest.DeadRig(t, 5, func(o *web.Options) { o.Gate = b.Gate })
 	ch, err := store.Channel(t.Context(), "b")
 	if err != nil {
 		t.Fatal(err)
 	}
 	specs := []weir.Spec{{Key: "x", To: "+15550001", Messages: []string{"m"}}, {Key: "y", To: "+15550001", Messages: []string{"m"}}, {Key: "z", To: "+15550001", Messages: []string{"m"}}}
-	own := failAll(t, store, ch.ID, specs)
-	team := r.token("contacts:read@b", "contacts:write@b")
-	if page := into[api.DeadList](t, r.as("GET", "/v1/dead-letters", "", team), 200); len(page.DeadLetters) != 3 || page.DeadLetters[0].Contact.Channel != "b" {
+	own := webtest.FailAll(t, store, ch.ID, specs)
+	team := r.Token("contacts:read@b", "contacts:write@b")
+	if page := webtest.Into[api.DeadList](t, r.As("GET", "/v1/dead-letters", "", team), 200); len(page.DeadLetters) != 3 || page.DeadLetters[0].Contact.Channel != "b" {
 		t.Errorf("%+v", page)
 	}
-	if groups := into[api.DeadGroups](t, r.as("GET", "/v1/dead-letters/groups", "", team), 200); len(groups.Groups) != 1 || groups.Groups[0].Count != 3 {
+	if groups := webtest.Into[api.DeadGroups](t, r.As("GET", "/v1/dead-letters/groups", "", team), 200); len(groups.Groups) != 1 || groups.Groups[0].Count != 3 {
 		t.Errorf("%+v", groups)
 	}
-	if g := r.as("GET", "/v1/dead-letters.csv", "", team); g.status != 200 || strings.Count(g.body, "\n") != 4 {
-		t.Errorf("%d %s", g.status, g.body)
+	if g := r.As("GET", "/v1/dead-letters.csv", "", team); g.Status != 200 || strings.Count(g.Body, "\n") != 4 {
+		t.Errorf("%d %s", g.Status, g.Body)
 	}
 	do := func(step, body string) api.DeadDone {
 		t.Helper()
-		return into[api.DeadDone](t, r.as("POST", "/v1/dead-letters:"+step, body, team), 200)
+		return webtest.Into[api.DeadDone](t, r.As("POST", "/v1/dead-letters:"+step, body, team), 200)
 	}
 	for _, x := range []struct {
 		step, body string
@@ -70,11 +64,11 @@ func TestProjects_DeadLettersOfOthersAreLeftOut(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/v1/dead-letters?channel=a", "/v1/dead-letters/groups?channel=a", "/v1/dead-letters.csv?channel=a"} {
-		if g := r.as("GET", path, "", team); g.status != http.StatusForbidden || !strings.Contains(g.body, "begin with b") {
-			t.Errorf("%s: %d %s", path, g.status, g.body)
+		if g := r.As("GET", path, "", team); g.Status != http.StatusForbidden || !strings.Contains(g.Body, "begin with b") {
+			t.Errorf("%s: %d %s", path, g.Status, g.Body)
 		}
 	}
-	if all := into[api.DeadDone](t, r.do("POST", "/v1/dead-letters:requeue", `{"all":true,"dry_run":true}`), 200); all.Matching != 5 {
+	if all := webtest.Into[api.DeadDone](t, r.Do("POST", "/v1/dead-letters:requeue", `{"all":true,"dry_run":true}`), 200); all.Matching != 5 {
 		t.Errorf("of the others %d are left", all.Matching)
 	}
 }
@@ -89,7 +83,7 @@ func publish(t *testing.T, s *persistence.Store) {
 		{"weir.channel.state", "channels", `{"channel":"north-a"}`}, {"weir.channel.state", "channels", `{"channel":"south-a"}`}, {"weir.channel.state", "channels", `{}`},
 		{"weir.webhook.disabled", "webhooks", `{"channel":"north-a"}`}, {"a", "router", `{"channel":"north-a"}`},
 	} {
-		list = append(list, events.Event{Type: x[0], Source: x[1], Subject: "s", At: start, Data: json.RawMessage(x[2])})
+		list = append(list, events.Event{Type: x[0], Source: x[1], Subject: "s", At: webtest.Start, Data: json.RawMessage(x[2])})
 	}
 	if err := s.Emit(t.Context(), list...); err != nil {
 		t.Fatal(err)
@@ -98,8 +92,8 @@ func publish(t *testing.T, s *persistence.Store) {
 
 func TestProjects_EventsOfOthersAreLeftOut(t *testing.T) {
 	t.Parallel()
-	b := newBearers(t, time.Now)
-	r, s := eventRig(t, func(o *web.Options) { o.Gate = b.gate })
+	b := webtest.NewBearers(t, time.Now)
+	r, s := webtest.EventRig(t, func(o *web.Options) { o.Gate = b.Gate })
 	publish(t, s)
 	for _, x := range []struct {
 		scopes []string
@@ -113,34 +107,34 @@ func TestProjects_EventsOfOthersAreLeftOut(t *testing.T) {
 		{[]string{"contacts:read"}, "1 2 3 4 5 6 7 8 9 10"},
 	} {
 		var got []string
-		for _, e := range into[api.EventList](t, r.as("GET", "/v1/events", "", r.token(x.scopes...)), 200).Events {
+		for _, e := range webtest.Into[api.EventList](t, r.As("GET", "/v1/events", "", r.Token(x.scopes...)), 200).Events {
 			got = append(got, e.ID)
 		}
 		if strings.Join(got, " ") != x.want {
 			t.Errorf("%s: %s, want %s", x.scopes, got, x.want)
 		}
 	}
-	if g := r.as("GET", "/v1/events?source=contacts", "", r.token("router")); g.status != http.StatusForbidden {
-		t.Errorf("%d", g.status)
+	if g := r.As("GET", "/v1/events?source=contacts", "", r.Token("router")); g.Status != http.StatusForbidden {
+		t.Errorf("%d", g.Status)
 	}
-	if g := r.as("GET", "/v1/events", "", r.token("contacts:write@north-")); g.status != http.StatusForbidden {
-		t.Errorf("%d", g.status)
+	if g := r.As("GET", "/v1/events", "", r.Token("contacts:write@north-")); g.Status != http.StatusForbidden {
+		t.Errorf("%d", g.Status)
 	}
 }
 
 func TestProjects_StreamLeavesOutEventsOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBearers(t, time.Now)
-		r, s := eventRig(t, func(o *web.Options) { o.Gate = b.gate })
+		b := webtest.NewBearers(t, time.Now)
+		r, s := webtest.EventRig(t, func(o *web.Options) { o.Gate = b.Gate })
 		publish(t, s)
-		team := r.token("contacts:read@north-")
-		f := newFollowed(t, r.handler)
-		_, lines := f.open(t.Context(), "?after=0", "Authorization", "Bearer "+team) //nolint:bodyclose // it ends with the test
-		if diff := cmp.Diff([]string{"1", "3", "6"}, ids(t, lines, 3)); diff != "" {
+		team := r.Token("contacts:read@north-")
+		f := webtest.NewFollowed(t, r.Handler)
+		_, lines := f.Open(t.Context(), "?after=0", "Authorization", "Bearer "+team) //nolint:bodyclose // it ends with the test
+		if diff := cmp.Diff([]string{"1", "3", "6"}, webtest.Ids(t, lines, 3)); diff != "" {
 			t.Error(diff)
 		}
 		publish(t, s)
-		if diff := cmp.Diff([]string{"11", "13", "16"}, ids(t, lines, 3)); diff != "" {
+		if diff := cmp.Diff([]string{"11", "13", "16"}, webtest.Ids(t, lines, 3)); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -148,27 +142,27 @@ func TestProjects_StreamLeavesOutEventsOfOthers(t *testing.T) {
 
 func TestProjects_SumsOfOthersAreLeftOut(t *testing.T) {
 	t.Parallel()
-	b := newBearers(t, time.Now)
-	r := newRig(t, func(o *web.Options) { o.Gate = b.gate })
+	b := webtest.NewBearers(t, time.Now)
+	r := webtest.New(t, func(o *web.Options) { o.Gate = b.Gate })
 	for _, name := range []string{"north-a", "south-a"} { // the first has the sums of the fake
-		r.channel(name, "texts")
-		if g := r.do("PUT", "/v1/prices/"+name, `{"currency":"USD","per_attempt":"0.01"}`); g.status != 201 {
-			t.Fatal(g.body)
+		r.Channel(name, "texts")
+		if g := r.Do("PUT", "/v1/prices/"+name, `{"currency":"USD","per_attempt":"0.01"}`); g.Status != 201 {
+			t.Fatal(g.Body)
 		}
 	}
 	for scope, want := range map[string][3]int{"contacts:read@north-": {1, 1, 1}, "channels:admin@south-": {1, 0, 0}, "contacts:read@x": {0, 0, 0}, "contacts:read": {2, 2, 1}} {
-		team := r.token(scope)
+		team := r.Token(scope)
 		got := [3]int{
-			len(into[peopleapi.PriceList](t, r.as("GET", "/v1/prices", "", team), 200).Prices),
-			len(into[peopleapi.SpendingList](t, r.as("GET", "/v1/spending", "", team), 200).Spending),
-			len(into[peopleapi.SkippedList](t, r.as("GET", "/v1/skipped", "", team), 200).Skipped),
+			len(webtest.Into[peopleapi.PriceList](t, r.As("GET", "/v1/prices", "", team), 200).Prices),
+			len(webtest.Into[peopleapi.SpendingList](t, r.As("GET", "/v1/spending", "", team), 200).Spending),
+			len(webtest.Into[peopleapi.SkippedList](t, r.As("GET", "/v1/skipped", "", team), 200).Skipped),
 		}
 		if got != want {
 			t.Errorf("%s: prices, sums and rules %v, want %v", scope, got, want)
 		}
 	}
 	// A short page has the cursor of the rows that were read.
-	first := into[peopleapi.SpendingList](t, r.as("GET", "/v1/spending?limit=1", "", r.token("contacts:read@south-")), 200)
+	first := webtest.Into[peopleapi.SpendingList](t, r.As("GET", "/v1/spending?limit=1", "", r.Token("contacts:read@south-")), 200)
 	if len(first.Spending) != 0 || first.NextCursor == "" {
 		t.Errorf("%+v", first)
 	}
@@ -176,24 +170,24 @@ func TestProjects_SumsOfOthersAreLeftOut(t *testing.T) {
 
 func TestProjects_PeopleAreFoundWithoutWhatOthersKnow(t *testing.T) {
 	t.Parallel()
-	b := newBearers(t, time.Now)
-	r := newRig(t, func(o *web.Options) { o.Gate = b.gate })
-	someone(r) // channel a, survey s
-	to := consent.Canonical(phoneCanary)
-	if _, err := r.consents.RecordConsents(t.Context(), []consent.Consent{
+	b := webtest.NewBearers(t, time.Now)
+	r := webtest.New(t, func(o *web.Options) { o.Gate = b.Gate })
+	webtest.Someone(r) // channel a, survey s
+	to := consent.Canonical(webtest.PhoneCanary)
+	if _, err := r.Consents.RecordConsents(t.Context(), []consent.Consent{
 		{Address: to, Purpose: consent.AllPurposes, Status: consent.Refused, Source: consent.FromWord, Words: "said to a", By: "a"},
 		{Address: to, Purpose: consent.OverChannel("a"), Status: consent.Refused, Source: consent.FromProvider, By: "a"},
 		{Address: to, Purpose: consent.AllPurposes, Status: consent.Given, Source: consent.FromAPI, Words: "in a list", Key: "client:k", By: "configured-1"},
 	}); err != nil {
 		t.Fatal(err)
 	}
-	find := func(body string, scopes ...string) (peopleapi.PersonView, got) {
-		g := r.as("POST", "/v1/people:find", body, r.token(append(scopes, "pii:read")...))
+	find := func(body string, scopes ...string) (peopleapi.PersonView, webtest.Got) {
+		g := r.As("POST", "/v1/people:find", body, r.Token(append(scopes, "pii:read")...))
 		var v peopleapi.PersonView
-		_ = json.Unmarshal([]byte(g.body), &v)
+		_ = json.Unmarshal([]byte(g.Body), &v)
 		return v, g
 	}
-	body := `{"to":"` + phoneCanary + `"}`
+	body := `{"to":"` + webtest.PhoneCanary + `"}`
 	for _, x := range []struct {
 		scopes                                   []string
 		contacts, messages, respondents, history int
@@ -209,33 +203,33 @@ func TestProjects_PeopleAreFoundWithoutWhatOthersKnow(t *testing.T) {
 		for _, c := range v.Consents {
 			words = append(words, c.Words)
 		}
-		if g.status != 200 || len(v.Contacts) != x.contacts || len(v.Messages) != x.messages || len(v.Respondents) != x.respondents || !slices.Equal(words, x.words) {
-			t.Errorf("%s: %d contacts, %d messages, %d respondents, words %q: %s", x.scopes, len(v.Contacts), len(v.Messages), len(v.Respondents), words, g.body)
+		if g.Status != 200 || len(v.Contacts) != x.contacts || len(v.Messages) != x.messages || len(v.Respondents) != x.respondents || !slices.Equal(words, x.words) {
+			t.Errorf("%s: %d contacts, %d messages, %d respondents, words %q: %s", x.scopes, len(v.Contacts), len(v.Messages), len(v.Respondents), words, g.Body)
 		}
 	}
-	for body, scope := range map[string]string{`{"contact":"` + r.contacts[0].Ref.String() + `"}`: "contacts:read@s", `{"respondent":"r7"}`: "contacts:read@a"} {
-		if _, g := find(body, scope); g.status != http.StatusNotFound || strings.Contains(g.body, phoneCanary[1:]) {
-			t.Errorf("%s with %s: %d %s", body, scope, g.status, g.body)
+	for body, scope := range map[string]string{`{"contact":"` + r.StoredContacts[0].Ref.String() + `"}`: "contacts:read@s", `{"respondent":"r7"}`: "contacts:read@a"} {
+		if _, g := find(body, scope); g.Status != http.StatusNotFound || strings.Contains(g.Body, webtest.PhoneCanary[1:]) {
+			t.Errorf("%s with %s: %d %s", body, scope, g.Status, g.Body)
 		}
 	}
 }
 
 func TestProjects_TokensHaveNoMoreThanTheLimitsOfTheirMaker(t *testing.T) {
 	t.Parallel()
-	r, _, _ := tokenRig(t)
-	maker := r.token("tokens:admin", "contacts:read@north-", "surveys:admin")
+	r, _, _ := webtest.TokenRig(t)
+	maker := r.Token("tokens:admin", "contacts:read@north-", "surveys:admin")
 	for scope, want := range map[string]int{
 		"contacts:read@north-": 201, "contacts:read@north-a": 201, "surveys:admin@south-": 201, "surveys:admin": 201,
 		"contacts:read": 403, "contacts:read@north": 403, "contacts:read@south-": 403, "contacts:write@north-": 403,
 	} {
-		if g := r.as("POST", "/v1/tokens", `{"name":"x","scopes":["`+scope+`"]}`, maker); g.status != want || want == 403 && !strings.Contains(g.body, "who lacks: "+scope) {
-			t.Errorf("%s: %d %s", scope, g.status, g.body)
+		if g := r.As("POST", "/v1/tokens", `{"name":"x","scopes":["`+scope+`"]}`, maker); g.Status != want || want == 403 && !strings.Contains(g.Body, "who lacks: "+scope) {
+			t.Errorf("%s: %d %s", scope, g.Status, g.Body)
 		}
 	}
-	g := r.as("POST", "/v1/tokens", `{"name":"x","scopes":["contacts:raed","contacts:read@","pii:read@a","contacts:read@A"]}`, apiCanary)
+	g := r.As("POST", "/v1/tokens", `{"name":"x","scopes":["contacts:raed","contacts:read@","pii:read@a","contacts:read@A"]}`, webtest.APICanary)
 	for _, text := range []string{"/scopes/0", "must be one of contacts:write", "/scopes/1", "must have the beginning of names behind @", "/scopes/2", "is for the whole installation", "/scopes/3", "63 characters"} {
-		if g.status != http.StatusUnprocessableEntity || !strings.Contains(g.body, text) {
-			t.Errorf("%d, no %s in %s", g.status, text, g.body)
+		if g.Status != http.StatusUnprocessableEntity || !strings.Contains(g.Body, text) {
+			t.Errorf("%d, no %s in %s", g.Status, text, g.Body)
 		}
 	}
 	var long []string
@@ -243,10 +237,10 @@ func TestProjects_TokensHaveNoMoreThanTheLimitsOfTheirMaker(t *testing.T) {
 		long = append(long, fmt.Sprintf("contacts:read@%s%d", strings.Repeat("a", 40), i))
 	}
 	list, _ := json.Marshal(long)
-	if g := r.as("POST", "/v1/tokens", `{"name":"x","scopes":`+string(list)+`}`, apiCanary); g.status != http.StatusUnprocessableEntity || !strings.Contains(g.body, `"/scopes"`) {
-		t.Errorf("%d %s", g.status, g.body)
+	if g := r.As("POST", "/v1/tokens", `{"name":"x","scopes":`+string(list)+`}`, webtest.APICanary); g.Status != http.StatusUnprocessableEntity || !strings.Contains(g.Body, `"/scopes"`) {
+		t.Errorf("%d %s", g.Status, g.Body)
 	}
-	who := into[api.WhoView](t, r.as("GET", "/v1/whoami", "", maker), 200)
+	who := webtest.Into[api.WhoView](t, r.As("GET", "/v1/whoami", "", maker), 200)
 	if d := cmp.Diff([]operators.Scope{"contacts:read@north-", "surveys:admin", "tokens:admin"}, who.Scopes); d != "" {
 		t.Error(d)
 	}
@@ -255,18 +249,18 @@ func TestProjects_TokensHaveNoMoreThanTheLimitsOfTheirMaker(t *testing.T) {
 // A contact that does not exist and one of another project have the same answer.
 func TestProjects_ContactsOfOthersDoNotExist(t *testing.T) {
 	t.Parallel()
-	b := newBearers(t, time.Now)
-	r := newRig(t, func(o *web.Options) { o.Gate = b.gate })
-	theirs := r.contact(r.channel("south-a", "texts"), weir.Progress{State: weir.Queued})
-	team := r.token("contacts:read@north-", "contacts:write@north-")
+	b := webtest.NewBearers(t, time.Now)
+	r := webtest.New(t, func(o *web.Options) { o.Gate = b.Gate })
+	theirs := r.Contact(r.Channel("south-a", "texts"), weir.Progress{State: weir.Queued})
+	team := r.Token("contacts:read@north-", "contacts:write@north-")
 	absent := weir.Ref{Channel: theirs.Channel, ID: 9999}
 	for _, request := range []string{"GET /v1/contacts/%s", "GET /v1/contacts/%s/timeline", "DELETE /v1/contacts/%s"} {
 		ask := func(ref weir.Ref) string {
 			method, path, _ := strings.Cut(fmt.Sprintf(request, ref), " ")
 			req := httptest.NewRequest(method, path, nil)
 			req.Header.Set("Authorization", "Bearer "+team)
-			g := r.serve(req)
-			return fmt.Sprint(g.status) + strings.ReplaceAll(g.body, ref.String(), "ID")
+			g := r.Serve(req)
+			return fmt.Sprint(g.Status) + strings.ReplaceAll(g.Body, ref.String(), "ID")
 		}
 		if got, want := ask(theirs.Ref), ask(absent); !strings.HasPrefix(got, "404") || got != want {
 			t.Errorf("%s: %s, want %s", request, got, want)
@@ -277,29 +271,29 @@ func TestProjects_ContactsOfOthersDoNotExist(t *testing.T) {
 // Every route that finds channels or surveys by itself leaves out, or refuses, what another project has.
 func TestProjects_EveryRouteThatFindsRowsLeavesOutOthers(t *testing.T) {
 	t.Parallel()
-	b := newBearers(t, time.Now)
+	b := webtest.NewBearers(t, time.Now)
 	var log *persistence.Store
-	r := newRig(t, func(o *web.Options) {
+	r := webtest.New(t, func(o *web.Options) {
 		allParts(t, o)
-		o.Gate = b.gate
+		o.Gate = b.Gate
 		log = o.Events.(*persistence.Store)
 	})
 	publish(t, log)
-	theirs := r.channel("south-a", "texts") // the first has the sums of the fake
-	contact := r.contact(theirs, weir.Progress{State: weir.Queued}).Ref.String()
+	theirs := r.Channel("south-a", "texts") // the first has the sums of the fake
+	contact := r.Contact(theirs, weir.Progress{State: weir.Queued}).Ref.String()
 	for _, name := range []string{"south", "north"} {
 		if name == "north" {
-			r.contact(r.channel("north-a", "texts"), weir.Progress{State: weir.Queued})
+			r.Contact(r.Channel("north-a", "texts"), weir.Progress{State: weir.Queued})
 		}
-		r.do("PUT", "/v1/prices/"+name+"-a", `{"currency":"USD","per_attempt":"0.01"}`)
-		r.put(name+"-s", "")
+		r.Do("PUT", "/v1/prices/"+name+"-a", `{"currency":"USD","per_attempt":"0.01"}`)
+		r.Put(name+"-s", "")
 	}
-	to := consent.Canonical(phoneCanary)
-	if _, err := r.consents.RecordConsents(t.Context(), []consent.Consent{{Address: to, Purpose: consent.OverChannel("south-a"), Status: consent.Refused, Source: consent.FromProvider, By: "south-a"}}); err != nil {
+	to := consent.Canonical(webtest.PhoneCanary)
+	if _, err := r.Consents.RecordConsents(t.Context(), []consent.Consent{{Address: to, Purpose: consent.OverChannel("south-a"), Status: consent.Refused, Source: consent.FromProvider, By: "south-a"}}); err != nil {
 		t.Fatal(err)
 	}
-	team := r.token("contacts:read@north-", "contacts:write@north-", "channels:admin@north-", "surveys:admin@north-", "pii:read")
-	person, named := `{"to":"`+phoneCanary+`"}`, `{"channel":"south-a"}`
+	team := r.Token("contacts:read@north-", "contacts:write@north-", "channels:admin@north-", "surveys:admin@north-", "pii:read")
+	person, named := `{"to":"`+webtest.PhoneCanary+`"}`, `{"channel":"south-a"}`
 	const left, refused, absent = 200, 403, 404
 	requests := map[string]struct {
 		request, body string // of the path, what differs from the pattern
@@ -322,12 +316,12 @@ func TestProjects_EveryRouteThatFindsRowsLeavesOutOthers(t *testing.T) {
 		}
 		method, path, _ := strings.Cut(pattern, " ")
 		path = strings.ReplaceAll(path, "{id}", contact) + x.request
-		got := r.as(method, path, x.body, team)
-		if got.status != x.want || x.want == left && strings.Contains(got.body, "south-") || x.want == refused && !strings.Contains(got.body, "begin with north-") {
-			t.Errorf("%s: %d %s", pattern, got.status, got.body)
+		got := r.As(method, path, x.body, team)
+		if got.Status != x.want || x.want == left && strings.Contains(got.Body, "south-") || x.want == refused && !strings.Contains(got.Body, "begin with north-") {
+			t.Errorf("%s: %d %s", pattern, got.Status, got.Body)
 		}
-		if all := r.as(method, path, x.body, apiCanary); x.want == left && pattern != "GET /v1/minutes" && !strings.Contains(all.body, "south-") {
-			t.Errorf("%s shows nothing of them to those who may see it, so the test shows nothing: %d %s", pattern, all.status, all.body)
+		if all := r.As(method, path, x.body, webtest.APICanary); x.want == left && pattern != "GET /v1/minutes" && !strings.Contains(all.Body, "south-") {
+			t.Errorf("%s shows nothing of them to those who may see it, so the test shows nothing: %d %s", pattern, all.Status, all.Body)
 		}
 	}
 }

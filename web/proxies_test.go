@@ -10,6 +10,7 @@ import (
 
 	"weir/web"
 	"weir/web/auth"
+	"weir/web/webtest"
 )
 
 // Scenario 187: a token of 128 bits is admitted whatever else its address sent.
@@ -23,12 +24,12 @@ func TestProxies_StrongTokenIsNeverLockedOut(t *testing.T) {
 		"0123456789abcdef0123456789abcde":                429,
 		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa": 429,
 	} {
-		r := newRig(t, func(o *web.Options) { o.Gate = auth.NewGate(auth.GateOptions{Configured: []string{text}}) })
+		r := webtest.New(t, func(o *web.Options) { o.Gate = auth.NewGate(auth.GateOptions{Configured: []string{text}}) })
 		for i := range 30 {
-			r.from("10.0.0.1:1", fmt.Sprintf("guess-%d", i))
+			r.From("10.0.0.1:1", fmt.Sprintf("guess-%d", i))
 		}
-		if g := r.from("10.0.0.1:1", text); g.status != want {
-			t.Errorf("%s: %d, want %d", text, g.status, want)
+		if g := r.From("10.0.0.1:1", text); g.Status != want {
+			t.Errorf("%s: %d, want %d", text, g.Status, want)
 		}
 	}
 }
@@ -44,13 +45,13 @@ func behindProxies(h http.Handler) http.Handler {
 func TestProxies_LimitsApplyToEachClientBehindThem(t *testing.T) {
 	t.Parallel()
 	r, _ := limited(t)
-	r.handler = behindProxies(r.handler)
+	r.Handler = behindProxies(r.Handler)
 	ask := func(peer, forwarded, token string) int {
 		req := httptest.NewRequest("GET", "/v1/channels", nil)
 		req.RemoteAddr = peer
 		req.Header.Set("X-Forwarded-For", forwarded)
 		req.Header.Set("Authorization", "Bearer "+token)
-		return r.serve(req).status
+		return r.Serve(req).Status
 	}
 	const proxy, guesser, neighbor = "10.0.0.1:1", "203.0.113.1", "203.0.113.2"
 	for i := range 30 {
@@ -67,7 +68,7 @@ func TestProxies_LimitsApplyToEachClientBehindThem(t *testing.T) {
 		"the neighbor past the proxy":     {"198.51.100.1:1", guesser, 200},
 		"the guesser as its own neighbor": {proxy, neighbor + "," + guesser + ":4711", 429},
 	} {
-		if got := ask(tc.peer, tc.forwarded, apiCanary); got != tc.want {
+		if got := ask(tc.peer, tc.forwarded, webtest.APICanary); got != tc.want {
 			t.Errorf("%s: %d, want %d", what, got, tc.want)
 		}
 	}

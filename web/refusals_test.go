@@ -13,6 +13,7 @@ import (
 
 	"weir/web"
 	"weir/web/auth"
+	"weir/web/webtest"
 )
 
 // Scenario 188: for a flood of refused requests, the log shows one line per
@@ -21,12 +22,12 @@ func TestRefusals_OneLogLineASecondForEachKindOfRefusal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		r := newRig(t, func(o *web.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+		r := webtest.New(t, func(o *web.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 		for i := range 500 {
-			r.from("10.0.0.1:1", fmt.Sprintf("guess-%d", i))
+			r.From("10.0.0.1:1", fmt.Sprintf("guess-%d", i))
 		}
 		time.Sleep(time.Second)
-		r.from("10.0.0.2:1", "guess")
+		r.From("10.0.0.2:1", "guess")
 		for kind, want := range map[string]int{"kind=unauthorised": 2, "kind=too_many_requests": 1, "count=20": 1} {
 			if got := strings.Count(log.String(), kind); got != want {
 				t.Errorf("%d lines with %s, want %d", got, kind, want)
@@ -43,14 +44,14 @@ func TestRefusals_OneLogLineASecondForEachKindOfRefusal(t *testing.T) {
 func TestRefusals_VisitsWithoutSession(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	tokens := newBearers(t, time.Now)
-	r := newRig(t, func(o *web.Options) { o.Gate, o.Logger = tokens.gate, slog.New(slog.NewTextHandler(&log, nil)) })
+	tokens := webtest.NewBearers(t, time.Now)
+	r := webtest.New(t, func(o *web.Options) { o.Gate, o.Logger = tokens.Gate, slog.New(slog.NewTextHandler(&log, nil)) })
 	for _, c := range []struct {
 		ctx  context.Context
 		want int
 	}{{auth.WithVisitor(t.Context()), 0}, {t.Context(), 1}} {
-		if g := r.serve(httptest.NewRequestWithContext(c.ctx, "GET", "/v1/channels", nil)); g.status != 401 {
-			t.Errorf("%d %s", g.status, g.body)
+		if g := r.Serve(httptest.NewRequestWithContext(c.ctx, "GET", "/v1/channels", nil)); g.Status != 401 {
+			t.Errorf("%d %s", g.Status, g.Body)
 		}
 		if n := strings.Count(log.String(), "refused"); n != c.want {
 			t.Errorf("%d lines, want %d:\n%s", n, c.want, &log)

@@ -2,11 +2,9 @@ package web_test
 
 import (
 	"errors"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"weir/web"
+	"weir/web/webtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -39,7 +38,8 @@ func (p *pipes) Accept() (net.Conn, error) {
 	}
 }
 
-func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
+func (p *pipes) Close() error { p.once.Do(func() { close(p.closed) }); return nil }
+
 func (p *pipes) Addr() net.Addr { return &net.UnixAddr{} }
 
 // dial returns the client's end.
@@ -47,15 +47,6 @@ func (p *pipes) dial() net.Conn {
 	client, server := net.Pipe()
 	p.conns <- server
 	return client
-}
-
-// newServer returns a server that serves any listener.
-func newServer(h http.Handler) *http.Server {
-	return web.NewServer(h, slog.New(slog.DiscardHandler), connections(web.DefaultConnectionLimits()))
-}
-
-func connections(limits web.ConnectionLimits, proxies ...netip.Prefix) *web.Connections {
-	return web.NewConnections(limits, proxies, web.NewRefusalLog(slog.New(slog.DiscardHandler)))
 }
 
 func TestServer_SlowClientsAreCutOff(t *testing.T) {
@@ -66,14 +57,14 @@ func TestServer_SlowClientsAreCutOff(t *testing.T) {
 	}{
 		{"half a head", "GET /livez HTTP/1.1\r\nHost:", 5 * time.Second},
 		{"idle", "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n", 60 * time.Second},
-		{"half a body", "POST /v1/channels/a/contacts HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + apiCanary + "\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", 20 * time.Second},
+		{"half a body", "POST /v1/channels/a/contacts HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + webtest.APICanary + "\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", 20 * time.Second},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t)
-				r.channel("a", "texts")
+				r := webtest.New(t)
+				r.Channel("a", "texts")
 				l := newPipes()
-				server := newServer(r.handler)
+				server := webtest.NewServer(r.Handler)
 				done := make(chan error)
 				go func() { done <- server.Serve(l) }()
 				c := l.dial()
@@ -101,12 +92,12 @@ func TestServer_SlowClientsAreCutOff(t *testing.T) {
 
 func TestServer_LargeHeadIsRefused(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := webtest.New(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := newServer(r.handler)
+	server := webtest.NewServer(r.Handler)
 	done := make(chan error)
 	go func() { done <- server.Serve(l) }()
 	defer func() {
@@ -133,7 +124,7 @@ func TestServer_LargeHeadIsRefused(t *testing.T) {
 
 func TestServer_HasEveryTimeout(t *testing.T) {
 	t.Parallel()
-	s := newServer(http.NotFoundHandler())
+	s := webtest.NewServer(http.NotFoundHandler())
 	if s.ReadHeaderTimeout == 0 || s.ReadTimeout == 0 || s.WriteTimeout == 0 || s.IdleTimeout == 0 || s.MaxHeaderBytes == 0 {
 		t.Errorf("%+v", s)
 	}
@@ -142,15 +133,15 @@ func TestServer_HasEveryTimeout(t *testing.T) {
 func TestServer_RequestsHaveAnEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, func(o *web.Options) { o.Store = &hanging{Store: o.Store} })
+		r := webtest.New(t, func(o *web.Options) { o.Store = &webtest.Hanging{Store: o.Store} })
 		begin := time.Now()
-		g := r.do("GET", "/v1/contacts", "")
-		if took := time.Since(begin); g.status != 503 || took > 30*time.Second {
-			t.Errorf("%d after %v", g.status, took)
+		g := r.Do("GET", "/v1/contacts", "")
+		if took := time.Since(begin); g.Status != 503 || took > 30*time.Second {
+			t.Errorf("%d after %v", g.Status, took)
 		}
 		begin = time.Now()
 		rec := httptest.NewRecorder()
-		r.handler.ServeHTTP(rec, httptest.NewRequest("GET", "/readyz", nil))
+		r.Handler.ServeHTTP(rec, httptest.NewRequest("GET", "/readyz", nil))
 		if took := time.Since(begin); rec.Code != 503 || took > 5*time.Second {
 			t.Errorf("readyz: %d after %v", rec.Code, took)
 		}

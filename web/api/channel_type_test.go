@@ -1,0 +1,40 @@
+package api_test
+
+import (
+	"testing"
+
+	"weir"
+	"weir/web/api"
+	"weir/web/webtest"
+)
+
+// TestChannel_NoMoveWhileContactsAreInFlight: otherwise attempts in flight would be
+// queried and canceled at a place where the same name may belong to someone
+// else's.
+func TestChannel_NoMoveWhileContactsAreInFlight(t *testing.T) {
+	t.Parallel()
+	r := webtest.New(t)
+	ch := r.Channel("a", "texts")
+	r.StoredContacts = append(r.StoredContacts, weir.Contact{
+		Ref: weir.Ref{Channel: ch.ID, ID: 1}, Spec: weir.Spec{Messages: []string{"x"}}, Progress: weir.Progress{State: weir.Active},
+	})
+	const moved = `{"settings":{"base_url":"http://elsewhere.test","token":"t"}}`
+	writes := r.Writes
+	for _, method := range []string{"PATCH", "PUT"} {
+		body := moved
+		if method == "PUT" {
+			body = `{"type":"texts","settings":{"base_url":"http://elsewhere.test","token":"t"}}`
+		}
+		g := r.Do(method, "/v1/channels/a", body)
+		if g.Status != 409 {
+			t.Errorf("%s: %d %s", method, g.Status, g.Body)
+		}
+	}
+	if r.Writes != writes {
+		t.Error("something was written")
+	}
+	webtest.Into[api.ChannelView](t, r.Do("PATCH", "/v1/channels/a", `{"capacity":5}`), 200)
+	webtest.Into[api.ChannelView](t, r.Do("PATCH", "/v1/channels/a?force=true", moved), 200)
+	r.StoredContacts[0].State = weir.Done
+	webtest.Into[api.ChannelView](t, r.Do("PATCH", "/v1/channels/a", `{"settings":{"base_url":"http://p.test","token":"t"}}`), 200)
+}

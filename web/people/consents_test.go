@@ -1,0 +1,158 @@
+package people_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir"
+	consent "weir/people"
+	peopleapi "weir/web/people"
+	"weir/web/webtest"
+)
+
+func TestConsents_AreRecordedAndFound(t *testing.T) {
+	t.Parallel()
+	r := webtest.New(t)
+	at := webtest.Start.Add(-time.Hour)
+	body := `{"consents":[{"key":"k","to":"+1 555 010 0234","status":"refused","at":"` + at.Format(time.RFC3339) + `","words":"no more","source":"import"},{"to":"chat-1","status":"given"}]}`
+	got := webtest.Into[peopleapi.StateList](t, r.Do("POST", "/v1/consents", body), 200)
+	if len(got.States) != 2 || got.States[0].Status != "refused" || got.States[0].Purpose != "all" || !got.States[0].At.Equal(at) || got.States[1].Status != "given" {
+		t.Errorf("%+v", got)
+	}
+	found := webtest.Into[peopleapi.PersonConsents](t, r.Do("POST", "/v1/consents:search", `{"to":"15550100234"}`), 200)
+	want := peopleapi.PersonConsents{
+		Refused: true, States: got.States[:1],
+		Consents: []peopleapi.ConsentView{{ID: "1", Key: "k", Purpose: "all", Status: "refused", Source: "import", At: at, Words: "no more", By: "configured-2"}},
+	}
+	if d := cmp.Diff(want, found); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if found := webtest.Into[peopleapi.PersonConsents](t, r.Do("POST", "/v1/consents:search", `{"to":"+15550109999"}`), 200); found.Refused || len(found.States)+len(found.Consents) > 0 {
+		t.Errorf("of somebody unknown: %+v", found)
+	}
+	if strings.Contains(r.Logs.String(), "0100234") {
+		t.Error("a number is in the log")
+	}
+}
+
+func TestConsents_EveryMistakeAtOnce(t *testing.T) {
+	t.Parallel()
+	r := webtest.New(t)
+	g := r.Do("POST", "/v1/consents", `{"consents":[{"to":"","status":"maybe"},{"to":"1","status":"given","at":"`+webtest.Start.Add(time.Hour).Format(time.RFC3339)+`"},{"status":"given","source":"word"}]}`)
+	if g.Status != 422 {
+		t.Fatalf("%d %s", g.Status, g.Body)
+	}
+	for _, pointer := range []string{"/consents/0/to", "/consents/0/status", "/consents/2/to", "/consents/2/source"} {
+		if !strings.Contains(g.Body, `"`+pointer+`"`) {
+			t.Errorf("%s is not named: %s", pointer, g.Body)
+		}
+	}
+	future := r.Do("POST", "/v1/consents", `{"consents":[{"to":"1","status":"given","at":"`+webtest.Start.Add(time.Hour).Format(time.RFC3339)+`"}]}`)
+	if future.Status != 422 || !strings.Contains(future.Body, `"/consents/0/at"`) || len(r.Consents.List) > 0 {
+		t.Errorf("%d %s", future.Status, future.Body)
+	}
+}
+
+// A stop word is recorded before the message is acknowledged: if it cannot be, the provider
+// has to send it again.
+func TestConsents_StopWordsAreRecordedBeforeTheAnswer(t *testing.T) {
+	t.Parallel()
+	r := webtest.New(t)
+	ch := r.Channel("a", "texts")
+	r.Consents.Err = weir.Errorf(weir.CodeUnavailable, "not now")
+	path := webtest.CallbackPath(ch, "incoming?guid=g&from=%2B15550100234&body=Unsubscribe.")
+	if g := r.Call("", path, "", ""); g.Status != 503 {
+		t.Fatalf("%d %s", g.Status, g.Body)
+	}
+	r.Consents.Err = nil
+	if g := r.Call("", path, "", ""); g.Status != 200 {
+		t.Fatalf("%d %s", g.Status, g.Body)
+	}
+	if g := r.Call("", webtest.CallbackPath(ch, "incoming?guid=h&from=%2B15550100235&body=I+want+to+stop+by"), "", ""); g.Status != 200 {
+		t.Fatalf("%d %s", g.Status, g.Body)
+	}
+	if len(r.Consents.List) != 1 {
+		t.Fatalf("%+v", r.Consents.List)
+	}
+	want := consent.Consent{ID: 1, Key: r.Consents.List[0].Key, Address: "tel:+15550100234", Purpose: "all", Status: consent.Refused, Source: consent.FromWord, At: r.Consents.List[0].At, Words: "Unsubscribe.", By: "a"}
+	if d := cmp.Diff(want, r.Consents.List[0]); d != "" || !strings.HasSuffix(want.Key, ":g") {
+		t.Errorf("key %q (-want +got):\n%s", want.Key, d)
+	}
+}
+
+// Scenario 359: a sender whom a gateway reports without the country code is the person with it, by the region of the
+// channel.
+func TestConsents_SendersAreKnownByTheRegionOfTheChannel(t *testing.T) {
+	t.Parallel()
+	r := webtest.New(t)
+	here := r.Channel("here", "texts", func(c *weir.Channel) { c.Settings["region"] = "KE" })
+	nowhere := r.Channel("nowhere", "texts")
+	for i, from := range []string{"0722000101", "sms%3A%2F%2F0722000102", "%2B254722000103", "40404"} {
+		if g := r.Call("", webtest.CallbackPath(here, fmt.Sprintf("incoming?guid=%d&from=%s&body=STOP", i, from)), "", ""); g.Status != 200 {
+			t.Fatalf("%d %s", g.Status, g.Body)
+		}
+	}
+	if g := r.Call("", webtest.CallbackPath(nowhere, "incoming?guid=n&from=0722000104&body=STOP"), "", ""); g.Status != 200 {
+		t.Fatalf("%d %s", g.Status, g.Body)
+	}
+	var got []string
+	for _, c := range r.Consents.List {
+		got = append(got, c.Address)
+	}
+	want := []string{"tel:+254722000101", "tel:+254722000102", "tel:+254722000103", "other:40404", "other:0722000104"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if from := r.Incoming[here.ID][0].From; from != "+254722000101" {
+		t.Errorf("the message is from %s", from)
+	}
+	if g := r.Do("POST", "/v1/consents", `{"consents":[{"to":"0722 000 101","status":"refused"}]}`); g.Status != 422 || !strings.Contains(g.Body, `"/consents/0/to"`) {
+		t.Errorf("a number without a country code: %d %s", g.Status, g.Body)
+	}
+}
+
+// What is wrong with a limit is reported together, once for each field.
+func TestLimits_EveryMistakeAtOnce(t *testing.T) {
+	t.Parallel()
+	r := webtest.New(t)
+	for body, pointers := range map[string][]string{
+		`{"title":7,"channels":["none",8,"none"],"in_flight":0,"per_second":"many"}`: {"/name", "/title", "/channels/0", "/channels/1", "/channels/2", "/in_flight", "/per_second"},
+		`{"title":"a"}`: {"/name", "/channels", ""},
+	} {
+		g := r.Do("PUT", "/v1/limits/No!", body)
+		if g.Status != 422 {
+			t.Fatalf("%d %s", g.Status, g.Body)
+		}
+		for _, pointer := range pointers {
+			if n := strings.Count(g.Body, `"pointer":"`+pointer+`"`); n != 1 {
+				t.Errorf("%q is named %d times: %s", pointer, n, g.Body)
+			}
+		}
+		if n := strings.Count(g.Body, `"pointer"`); n != len(pointers) || len(r.Consents.StoredLimits) > 0 {
+			t.Errorf("%d mistakes: %s", n, g.Body)
+		}
+	}
+}
+
+// What the schema finds and what the rules contradict is reported together, once for each field.
+func TestPurposes_EveryMistakeAtOnce(t *testing.T) {
+	t.Parallel()
+	r := webtest.New(t)
+	g := r.Do("PUT", "/v1/purposes/No!", `{"title":7,"repeat_guard":"soon","time_zone":"Mars","quiet_hours":{"from":"25:00"},"holidays":[{"date":"2026-02-30"},{"date":"x"}],"caps":[{"max":"many","within":"7d"},{"max":1,"within":"week"},{"within":"1d"}],"exempt_from":["consent"]}`)
+	if g.Status != 422 {
+		t.Fatalf("%d %s", g.Status, g.Body)
+	}
+	pointers := []string{"/name", "/title", "/repeat_guard", "/time_zone", "/quiet_hours/from", "/quiet_hours/to", "/holidays/0/date", "/holidays/1/date", "/caps/0/max", "/caps/1/within", "/caps/2/max", "/exempt_reason"}
+	for _, pointer := range pointers {
+		if n := strings.Count(g.Body, `"`+pointer+`"`); n != 1 {
+			t.Errorf("%s is named %d times: %s", pointer, n, g.Body)
+		}
+	}
+	if n := strings.Count(g.Body, `"pointer"`); n != len(pointers) || len(r.Consents.StoredPurposes) > 0 {
+		t.Errorf("%d mistakes: %s", n, g.Body)
+	}
+}
