@@ -62,14 +62,14 @@ test-fast: ## Run the tests that find most, without the race detector and withou
 .PHONY: test-mysql
 test-mysql: ## Run the tests that use a database server, on MySQL: the server program that WEIR_TEST_MYSQLD names, or Debian unstable's, installed under .build with debootstrap (needs root, a minute, 560 MB)
 	@scripts/need-gcc
-	@packages=$$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | sed -n 's/ .*weir.persistence.testmysql.*//p' | tr '\n' ' '); \
+	@packages=$$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | sed -nE 's,^([^ ]+) .*weir/(persistence/testmysql|internal/scenarios/world).*,\1,p' | tr '\n' ' '); \
 	program=$$(scripts/mysql-server) && WEIR_TEST_MYSQLD=$$program $(GO) run ./persistence/testmysql/server run \
 		$(MAKE) --no-print-directory test-on-server PACKAGES="$$packages"
 
 # The scenarios are played on SQLite with the race detector, and on the server without it: there it would watch the same code,
 # but the driver of the server, which it watches in the suite of the store. That saves a third of their CPU. They
 # mostly wait for the server.
-SCENARIOS := weir/internal/scenarios
+SCENARIOS := ^weir/internal/scenarios/
 
 # The tests of make test, with a server running. Many wait, for a disk, a server or a lease, so that four of a package run at
 # once. Vet is part of make lint.
@@ -77,10 +77,10 @@ PACKAGES := ./...
 TESTFLAGS := -shuffle=on -timeout=20m -parallel=4 -vet=off
 .PHONY: test-on-server
 test-on-server:
-	@failed=; unraced=$$($(GO) list $(PACKAGES) | grep -xF $(UNRACED)); \
-	CGO_ENABLED=1 GO='$(GO)' scripts/race-tests $(RACEFLAGS) $(TESTFLAGS) $$($(GO) list $(PACKAGES) | grep -vxF $(UNRACED) -e $(SCENARIOS)) || failed=yes; \
-	CGO_ENABLED=1 GO='$(GO)' scripts/race-tests $(RACEFLAGS) $(TESTFLAGS) -skip '/mariadb|//mariadb' $(SCENARIOS) || failed=yes; \
-	$(GO) test $(TESTFLAGS) -parallel=8 -skip '/sqlite|//sqlite' $(SCENARIOS) || failed=yes; \
+	@failed=; all=$$($(GO) list $(PACKAGES)); unraced=$$(echo "$$all" | grep -xF $(UNRACED)); scenarios=$$(echo "$$all" | grep '$(SCENARIOS)'); \
+	CGO_ENABLED=1 GO='$(GO)' scripts/race-tests $(RACEFLAGS) $(TESTFLAGS) $$(echo "$$all" | grep -vxF $(UNRACED) | grep -v '$(SCENARIOS)') || failed=yes; \
+	CGO_ENABLED=1 GO='$(GO)' scripts/race-tests $(RACEFLAGS) $(TESTFLAGS) -skip '/mariadb|//mariadb' $$scenarios || failed=yes; \
+	$(GO) test $(TESTFLAGS) -parallel=8 -skip '/sqlite|//sqlite' $$scenarios || failed=yes; \
 	if [ -n "$$unraced" ]; then $(GO) test $(TESTFLAGS) $$unraced || failed=yes; fi; \
 	GO='$(GO)' scripts/benchmarks-once || failed=yes; \
 	if [ -n "$$failed" ]; then echo "FAIL: at least one test failed; see above"; exit 1; fi; \
@@ -109,7 +109,7 @@ test-sim: ## Run 1,000 seeded simulations of several processes on one database i
 
 .PHONY: test-scale
 test-scale: ## Test 1,000 idle channels and 1,000,000 queued contacts, a survey of 1,000,000 respondents, 100,000 waiting jobs, on SQLite and MariaDB, and 100,000 respondents in five time zones (about 15 minutes)
-	WEIR_TEST_SCALE=full $(GO) test -count=1 -timeout 1h -v -run '^TestPurposes_LargeSurvey' ./internal/scenarios
+	WEIR_TEST_SCALE=full $(GO) test -count=1 -timeout 1h -v -run '^TestPurposes_LargeSurvey' ./internal/scenarios/people
 	$(GO) run ./persistence/testmysql/server run $(GO) test -count=1 -timeout 1h -v ./internal/scaletest -scale.full
 
 .PHONY: test-router-sdk

@@ -18,7 +18,7 @@ func TestReasons_EveryReasonIsShownByAScenario(t *testing.T) {
 		switch f.path {
 		case "operators/why.go", "router/why.go":
 			codes[f.folder] = reasons(f.syntax)
-		case "internal/scenarios/why_test.go", "internal/scenarios/brake_test.go", "internal/scenarios/budget_test.go", "internal/scenarios/purposes_test.go", "internal/scenarios/survey_why_test.go", "web/router/extensions_test.go":
+		case "internal/scenarios/contacts/why_test.go", "internal/scenarios/contacts/brake_test.go", "internal/scenarios/surveys/budget_test.go", "internal/scenarios/people/purposes_test.go", "internal/scenarios/surveys/why_test.go", "web/router/extensions_test.go":
 			of := map[bool]string{true: "router", false: "operators"}[f.folder == "web/router"]
 			if shown[of] == nil {
 				shown[of] = map[string]bool{}
@@ -60,7 +60,7 @@ func reasons(f *ast.File) map[string]bool {
 
 // expected returns the codes that the scenarios of a file wait for.
 func expected(f *ast.File) map[string]bool {
-	code := map[string]int{"because": 1, "channelBecause": 1, "surveyBecause": 1, "personBecause": 2, "both": 0, "why": 1}
+	code := map[string]int{"Because": 1, "channelBecause": 2, "SurveyBecause": 1, "personBecause": 3, "both": 0, "why": 1}
 	out := map[string]bool{}
 	ast.Inspect(f, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)

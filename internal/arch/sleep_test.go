@@ -27,7 +27,7 @@ func (tr tree) sleeps() []string {
 		for _, fn := range functions(f) {
 			bubbles := below(fn, func(n ast.Node) bool {
 				c, ok := n.(*ast.CallExpr)
-				return ok && (selector(c.Fun, "synctest", "Test") || slices.Contains(makers[f.folder], called(c)))
+				return ok && (selector(c.Fun, "synctest", "Test") || slices.Contains(makersOf(f, makers), called(c)))
 			})
 			// A block that calls synctest.Wait cannot run outside a bubble.
 			bubbles = append(bubbles, settling(fn)...)
@@ -46,6 +46,18 @@ func (tr tree) sleeps() []string {
 		}
 	}
 	return out
+}
+
+// makersOf returns the functions that a file can call to run something in a bubble: of its
+// folder, and of the helpers that it imports.
+func makersOf(f file, makers map[string][]string) []string {
+	list := makers[f.folder]
+	for _, imported := range f.imports {
+		if folder, ours := within(imported); ours && matches(helpers(), folder) {
+			list = append(slices.Clip(list), makers[folder]...)
+		}
+	}
+	return list
 }
 
 // settling returns the innermost blocks of a function that call synctest.Wait.
@@ -168,12 +180,12 @@ func (tr tree) bubbleMakers() map[string][]string {
 		for _, f := range tr.files {
 			for _, fn := range functions(f) {
 				name := fn.Name.Name
-				if !f.test || strings.HasPrefix(name, "Test") || slices.Contains(out[f.folder], name) {
+				if !f.test && !matches(helpers(), f.folder) || strings.HasPrefix(name, "Test") || slices.Contains(out[f.folder], name) {
 					continue
 				}
 				if calls(fn, "synctest", "Test") || len(below(fn, func(n ast.Node) bool {
 					c, ok := n.(*ast.CallExpr)
-					return ok && slices.Contains(out[f.folder], called(c))
+					return ok && slices.Contains(makersOf(f, out), called(c))
 				})) > 0 {
 					out[f.folder] = append(out[f.folder], name)
 					grown = true

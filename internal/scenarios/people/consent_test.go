@@ -1,0 +1,152 @@
+package people_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/internal/scenarios/world"
+)
+
+// Scenario 290.
+func TestConsent_WhoeverWroteStopIsContactedNoMore(t *testing.T) {
+	world.OnStores(t, func(w *world.World) {
+		const them, other = "+15550100", "+15550101"
+		w.Channel("texts", 1)
+		w.Channel("another", 5)
+		// The channel is full: theirs wait behind somebody else's.
+		ids := w.Accept("texts", world.SMS("first", world.Fields{"to": other}), world.SMS("waits"), world.SMS("behind", world.Fields{"to": other}))
+		w.Sent(1)
+		w.ReceiveMessage("texts", "15550100", "Stop!")
+		w.Report("first", "all", "completed")
+		if got := w.Done(ids["waits"]); got != "suppressed" {
+			t.Errorf("what waited ended as %s", got)
+		}
+		if c := w.Contact(ids["waits"]); !strings.Contains(c["reason"].(string), "stop word") || c["attempts"] != nil && len(c["attempts"].([]any)) > 0 {
+			t.Errorf("it is %v", c)
+		}
+		w.Sent(2) // the one behind it is not held up
+		w.Report("behind", "all", "completed")
+		later := w.Accept("another", world.SMS("direct"), world.SMS("theirs not", world.Fields{"to": other}))
+		if got := w.Done(later["direct"]); got != "suppressed" {
+			t.Errorf("over another channel it ended as %s", got)
+		}
+		w.Sent(3)
+		w.Report("theirs not", "all", "completed")
+		w.ReceiveMessage("another", "+15550100", "start")
+		again := w.Accept("texts", world.SMS("taken back"))
+		w.Sent(4)
+		w.Report("taken back", "all", "completed")
+		if got := w.Done(again["taken back"]); got != "completed" {
+			t.Errorf("after the refusal was taken back it ended as %s", got)
+		}
+	})
+}
+
+// Scenario 291.
+func TestConsent_RefusalsOutliveACrash(t *testing.T) {
+	world.OnStores(t, func(w *world.World) {
+		w.Channel("texts", 1)
+		ids := w.Accept("texts", world.SMS("first", world.Fields{"to": "+15550101"}), world.SMS("waits"))
+		w.Sent(1)
+		w.Says("+1 (555) 0100", "refused")
+		w.Crash()
+		w.Begin()
+		w.Report("first", "all", "completed")
+		if got := w.Done(ids["waits"]); got != "suppressed" {
+			t.Errorf("after a crash what waited ended as %s", got)
+		}
+		w.Sent(1)
+	})
+}
+
+// Scenario 292.
+func TestConsent_ASurveyGivesUpWhoeverRefusedElsewhere(t *testing.T) {
+	world.OnSurveys(t, func(w *world.World) {
+		w.Channel("calls", 1, world.Fields{"type": "labcall"})
+		w.Channel("texts", 1)
+		ids := w.CreateSurvey("s", world.ByIVR("1m"), 0, 3)
+		w.Says(world.Number(1), "refused")
+		w.SurveyCommand("s", "launch")
+		for _, i := range []int{0, 2} {
+			w.Until("the respondent is called", func() bool { return w.Sends(world.CallKey("s", ids[i], 1)) == 1 })
+			w.ReportDisposition("s", ids[i], world.Fields{"disposition": "completed"})
+			w.Finish(world.CallKey("s", ids[i], 1))
+		}
+		w.Until("the survey is done", func() bool { return strings.HasPrefix(w.SurveyState("s"), "done") })
+		if n := w.Sends(world.CallKey("s", ids[1], 1)); n != 0 {
+			t.Errorf("whoever had refused was called %d times", n)
+		}
+		r := w.Respondent("s", ids[1])
+		if r["status"] != "failed" || r["opted_out"] != true {
+			t.Errorf("the respondent is %v", r)
+		}
+	})
+}
+
+// Scenario 293.
+func TestConsent_ConversationsThatEndInARefusalCountEverywhere(t *testing.T) {
+	world.OnSurveys(t, func(w *world.World) {
+		w.Channel("calls", 1, world.Fields{"type": "labcall"})
+		w.Channel("texts", 1)
+		ids := w.LaunchSurvey("s", world.ByIVR("1m"), 0, 1)
+		w.Until("the respondent is called", func() bool { return w.Sends(world.CallKey("s", ids[0], 1)) == 1 })
+		for range 2 { // the application may repeat it
+			w.ReportDisposition("s", ids[0], world.Fields{"stop": true})
+		}
+		direct := w.Accept("texts", world.SMS("direct", world.Fields{"to": world.Number(0)}))
+		if got := w.Done(direct["direct"]); got != "suppressed" {
+			t.Errorf("a direct contact ended as %s", got)
+		}
+		w.Finish(world.CallKey("s", ids[0], 1))
+	})
+}
+
+// Scenario 309.
+func TestConsent_WhatIsInFlightIsCalledOff(t *testing.T) {
+	world.OnStores(t, func(w *world.World) {
+		const other = "+15550101"
+		w.Channel("texts", 5)
+		w.Channel("calls", 5, world.Fields{"type": "labcall"})
+		purpose(w, "emergency", world.Fields{"exempt_from": []string{"consent"}, "exempt_reason": "floods"})
+		ids := w.Accept("calls", world.Call("theirs"), world.Call("warning", world.Fields{"purpose": "emergency"}), world.Call("somebody's", world.Fields{"to": other}))
+		w.Sent(3)
+		w.Until("they are active", func() bool {
+			return w.Contact(ids["theirs"])["state"] == "active" && w.Contact(ids["warning"])["state"] == "active"
+		})
+		answer := w.Want(http.StatusOK, "POST", "/v1/consents", world.Fields{"consents": []world.Fields{{"to": "+15550100", "status": "refused"}}}).Body
+		if answer["in_flight"] != 1.0 {
+			t.Errorf("the answer is %v", answer)
+		}
+		if got := w.Done(ids["theirs"]); got != "canceled" {
+			t.Errorf("what was in flight ended as %s", got)
+		}
+		// A message, too, calls off what is in flight over another channel.
+		more := w.Accept("calls", world.Call("of another", world.Fields{"to": other}))
+		w.Sent(4)
+		w.Until("it is active", func() bool { return w.Contact(more["of another"])["state"] == "active" })
+		w.ReceiveMessage("texts", other, "stop")
+		for _, id := range []string{ids["somebody's"], more["of another"]} {
+			if got := w.Done(id); got != "canceled" {
+				t.Errorf("after a stop word it ended as %s", got)
+			}
+		}
+		// A repetition of that message does not count once it was taken back.
+		w.ReceiveMessage("texts", other, "start")
+		back := w.Accept("calls", world.Call("taken back", world.Fields{"to": other}))
+		w.Until("it is active", func() bool { return w.Contact(back["taken back"])["state"] == "active" })
+		w.ReceiveMessage("texts", other, "stop")
+		w.Report(world.CallURL("taken back"), "all", "completed")
+		if got := w.Done(back["taken back"]); got != "completed" {
+			t.Errorf("after a late repetition of a stop word it ended as %s", got)
+		}
+		if slices.Contains(w.Lab.CanceledKeys(), world.CallURL("taken back")) {
+			t.Error("after a late repetition of a stop word the provider was asked to cancel")
+		}
+		if c := w.Contact(ids["warning"]); c["state"] != "active" || c["canceling"] != nil {
+			t.Errorf("a contact of an exempt purpose is %v", c)
+		}
+		w.Report(world.CallURL("warning"), "all", "completed")
+	})
+}
