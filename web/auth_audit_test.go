@@ -17,7 +17,7 @@ import (
 
 func TestAuditLog_ListsChangesAndWhoMadeThem(t *testing.T) {
 	t.Parallel()
-	clock := &webtest.Clock{Instant: webtest.Start}
+	clock := &webtest.Clock{Instant: webtest.Start()}
 	tokens, store := webtest.NewBearers(t, clock.Now), storetest.SQLite(t)
 	trail := auth.NewTrail(store)
 	r := webtest.New(t, func(o *web.Options) { o.Gate, o.Now, o.Trail = tokens.Gate, clock.Now, trail })
@@ -52,7 +52,7 @@ func TestAuditLog_ListsChangesAndWhoMadeThem(t *testing.T) {
 				}
 			}
 			got = append(got, strings.Join([]string{who, e.Action, e.Subject, map[bool]string{true: "done", false: "refused"}[e.Status < 400]}, " "))
-			if !e.At.Equal(webtest.Start) || e.Request == "" {
+			if !e.At.Equal(webtest.Start()) || e.Request == "" {
 				t.Errorf("%+v", e)
 			}
 		}

@@ -17,7 +17,7 @@ import (
 // tokens of two readers, one of them with pii:read.
 func everybody(t *testing.T) (r *webtest.Rig, tokens webtest.Bearers, contact string) {
 	t.Helper()
-	clock := &webtest.Clock{Instant: webtest.Start}
+	clock := &webtest.Clock{Instant: webtest.Start()}
 	store := &storeOfEvents{}
 	tokens = webtest.NewBearers(t, clock.Now)
 	r = webtest.New(t, func(o *web.Options) { o.Gate, o.Now, o.Events = tokens.Gate, clock.Now, store })
@@ -28,7 +28,7 @@ func everybody(t *testing.T) (r *webtest.Rig, tokens webtest.Bearers, contact st
 		c.Messages = []string{"is " + webtest.PhoneCanary + " your number?"}
 		c.Call = &weir.Call{CallbackURL: "https://x.example/?n=%2B" + webtest.PhoneCanary[1:], TwiML: "<Dial>" + webtest.PhoneCanary + "</Dial>"}
 	})
-	r.Incoming[ch.ID] = []weir.Incoming{{ID: 1, From: webtest.PhoneCanary[1:], To: webtest.PhoneCanary, Body: "I am +1 555 999 8877 or " + webtest.PhoneCanary, GUID: "g", ReceivedAt: webtest.Start,
+	r.Incoming[ch.ID] = []weir.Incoming{{ID: 1, From: webtest.PhoneCanary[1:], To: webtest.PhoneCanary, Body: "I am +1 555 999 8877 or " + webtest.PhoneCanary, GUID: "g", ReceivedAt: webtest.Start(),
 		Fields: map[string]string{"sender": webtest.PhoneCanary, "text": webtest.PhoneCanary[1:], "guid": "g"}}}
 	r.Put("s", "")
 	r.Respondent(1, webtest.Active, func(p *surveys.Respondent) {
@@ -37,11 +37,11 @@ func everybody(t *testing.T) (r *webtest.Rig, tokens webtest.Bearers, contact st
 	})
 	data := `{"tags":{"to":"` + webtest.PhoneCanary + `"},"text":"call ` + webtest.PhoneCanary[1:] + `","n":1700000000000000}`
 	store.list = []events.Event{
-		{ID: 1, Type: "a", Source: "router", Subject: "job/1", At: webtest.Start, Data: json.RawMessage(data)},
-		{ID: 2, Type: "b", Source: "surveys", Subject: "s", At: webtest.Start, Data: json.RawMessage(data)},
-		{ID: 3, Type: events.ContactDone, Source: events.SourceContacts, Subject: "contact/" + c.Ref.String(), At: webtest.Start, Data: json.RawMessage(`{"contact":"` + c.Ref.String() + `","key":"k-` + webtest.PhoneCanary[1:] +
+		{ID: 1, Type: "a", Source: "router", Subject: "job/1", At: webtest.Start(), Data: json.RawMessage(data)},
+		{ID: 2, Type: "b", Source: "surveys", Subject: "s", At: webtest.Start(), Data: json.RawMessage(data)},
+		{ID: 3, Type: events.ContactDone, Source: events.SourceContacts, Subject: "contact/" + c.Ref.String(), At: webtest.Start(), Data: json.RawMessage(`{"contact":"` + c.Ref.String() + `","key":"k-` + webtest.PhoneCanary[1:] +
 			`","to":"` + webtest.PhoneCanary + `","labels":{"note":"at 555 999 8877","` + webtest.PhoneCanary + `":"x","at 555 999 8877":"y"},"provider_ref":"` + webtest.PhoneCanary[1:] + `","reason":"no route to ` + webtest.PhoneCanary[1:] + `"}`)},
-		{ID: 4, Type: events.MessageReceived, Source: events.SourceContacts, Subject: "channel/a/incoming/1", At: webtest.Start, Data: json.RawMessage(`{"from":"` + webtest.PhoneCanary[1:] +
+		{ID: 4, Type: events.MessageReceived, Source: events.SourceContacts, Subject: "channel/a/incoming/1", At: webtest.Start(), Data: json.RawMessage(`{"from":"` + webtest.PhoneCanary[1:] +
 			`","to":"` + webtest.PhoneCanary + `","text":"I am 555 999 8877","guid":"g` + webtest.PhoneCanary[1:] + `"}`)},
 	}
 	return r, tokens, c.Ref.String()

@@ -210,7 +210,7 @@ func TestAuthMatrix_NoRouteIsForgotten(t *testing.T) {
 // neither with it.
 func TestAuthMatrix_RightsOfEveryRoute(t *testing.T) {
 	t.Parallel()
-	clock := &webtest.Clock{Instant: webtest.Start}
+	clock := &webtest.Clock{Instant: webtest.Start()}
 	b := webtest.NewBearers(t, clock.Now)
 	r := webtest.New(t, func(o *web.Options) {
 		allParts(t, o)
@@ -262,7 +262,7 @@ func TestAuthMatrix_RightsOfEveryRoute(t *testing.T) {
 // Every route × each scope with a limit: 403 for the whole of Weir, and for channels and surveys with other names.
 func TestAuthMatrix_LimitsOfEveryRoute(t *testing.T) {
 	t.Parallel()
-	clock := &webtest.Clock{Instant: webtest.Start}
+	clock := &webtest.Clock{Instant: webtest.Start()}
 	b := webtest.NewBearers(t, clock.Now)
 	r := webtest.New(t, func(o *web.Options) {
 		allParts(t, o)

@@ -14,7 +14,7 @@ import (
 
 func TestWhoami_ShowsTheTokenAndItsScopes(t *testing.T) {
 	t.Parallel()
-	clock := &webtest.Clock{Instant: webtest.Start}
+	clock := &webtest.Clock{Instant: webtest.Start()}
 	b := webtest.NewBearers(t, clock.Now)
 	r := webtest.New(t, func(o *web.Options) { o.Gate, o.Now = b.Gate, clock.Now })
 	who := webtest.Into[api.WhoView](t, r.As("GET", "/v1/whoami", "", b.Text["router"]), 200)

@@ -18,12 +18,12 @@ import (
 // limited returns a handler with a rate of 10 per second, and tokens.
 func limited(t *testing.T) (*webtest.Rig, webtest.Bearers) {
 	t.Helper()
-	clock := &webtest.Clock{Instant: webtest.Start}
+	clock := &webtest.Clock{Instant: webtest.Start()}
 	store := storetest.SQLite(t)
 	b := webtest.Bearers{Gate: auth.NewGate(auth.GateOptions{Configured: []string{webtest.APICanary}, Store: store, Rate: 10, Now: clock.Now}), Text: map[string]string{}}
 	for _, name := range []string{"one", "two"} {
-		token, text := operators.NewToken(name, operators.Scopes(), webtest.Start, time.Time{})
-		if err := store.AddToken(t.Context(), token, webtest.Start); err != nil {
+		token, text := operators.NewToken(name, operators.Scopes(), webtest.Start(), time.Time{})
+		if err := store.AddToken(t.Context(), token, webtest.Start()); err != nil {
 			t.Fatal(err)
 		}
 		b.Text[name] = text
@@ -62,7 +62,7 @@ func TestLimit_EachTokenHasItsRate(t *testing.T) {
 
 func TestLimit_EachNetworkHasItsRateWhileEverythingIsOpen(t *testing.T) {
 	t.Parallel()
-	clock := &webtest.Clock{Instant: webtest.Start}
+	clock := &webtest.Clock{Instant: webtest.Start()}
 	r := webtest.New(t, func(o *web.Options) { o.Gate = auth.NewGate(auth.GateOptions{Rate: 10, Now: clock.Now}) })
 	for range 20 {
 		if g := r.From("[2001:db8::1]:1", ""); g.Status != 200 {

@@ -83,7 +83,7 @@ func publish(t *testing.T, s *persistence.Store) {
 		{"weir.channel.state", "channels", `{"channel":"north-a"}`}, {"weir.channel.state", "channels", `{"channel":"south-a"}`}, {"weir.channel.state", "channels", `{}`},
 		{"weir.webhook.disabled", "webhooks", `{"channel":"north-a"}`}, {"a", "router", `{"channel":"north-a"}`},
 	} {
-		list = append(list, events.Event{Type: x[0], Source: x[1], Subject: "s", At: webtest.Start, Data: json.RawMessage(x[2])})
+		list = append(list, events.Event{Type: x[0], Source: x[1], Subject: "s", At: webtest.Start(), Data: json.RawMessage(x[2])})
 	}
 	if err := s.Emit(t.Context(), list...); err != nil {
 		t.Fatal(err)

@@ -34,12 +34,12 @@ func TestAddresses_HaveTheFormOfTheirChannelType(t *testing.T) {
 		}
 	}
 	for to, detail := range map[string]string{
-		"+15550001":                        "must begin with chat:",
+		"+15550001":                        "must begin with 'chat:'",
 		"chat:a b":                         "visible",
 		"chat:é":                           "visible",
 		"":                                 "1 to 255",
 		"chat:" + strings.Repeat("x", 255): "1 to 255",
-		"+1555000111122223333" + webtest.PhoneCanary: "must begin with chat:",
+		"+1555000111122223333" + webtest.PhoneCanary: "must begin with 'chat:'",
 	} {
 		g := post(to)
 		problem := g.Problem(t)

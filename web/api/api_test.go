@@ -25,7 +25,7 @@ func TestAPI_ChannelIsCreatedReplacedAndShown(t *testing.T) {
 	}
 	want := api.ChannelView{
 		Channel: "a.b-c_1", Type: "texts", Name: "Our texts", Capacity: 5, State: weir.Up,
-		Settings: map[string]any{"base_url": "http://p.test", "channel": "one"}, Secrets: []string{"token"}, Breaker: api.BreakerView{State: "closed"}, CreatedAt: webtest.Start, UpdatedAt: webtest.Start,
+		Settings: map[string]any{"base_url": "http://p.test", "channel": "one"}, Secrets: []string{"token"}, Breaker: api.BreakerView{State: "closed"}, CreatedAt: webtest.Start(), UpdatedAt: webtest.Start(),
 	}
 	if d := cmp.Diff(want, v); d != "" {
 		t.Errorf("created (-want +got):\n%s", d)
@@ -183,7 +183,7 @@ func TestAPI_ContactsAreAccepted(t *testing.T) {
 	}
 	wantSpec := weir.Spec{
 		Key: "Schlüssel 1", To: webtest.PhoneCanary, Priority: weir.High, Survey: "s1", Labels: map[string]string{"lang": "de", "empty": ""},
-		Messages: []string{webtest.TextCanary, "zwei"}, NotBefore: webtest.Start.Add(time.Hour + 123456*time.Microsecond), NotAfter: webtest.Start.Add(12 * time.Hour),
+		Messages: []string{webtest.TextCanary, "zwei"}, NotBefore: webtest.Start().Add(time.Hour + 123456*time.Microsecond), NotAfter: webtest.Start().Add(12 * time.Hour),
 	}
 	if d := cmp.Diff(wantSpec, r.StoredContacts[0].Spec); d != "" {
 		t.Errorf("spec (-want +got):\n%s", d)
@@ -230,13 +230,13 @@ func TestAPI_ContactIsShownWithItsAttempts(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
 	ch := r.Channel("a", "texts")
-	at := func(n int) time.Time { return webtest.Start.Add(time.Duration(n) * time.Minute) }
+	at := func(n int) time.Time { return webtest.Start().Add(time.Duration(n) * time.Minute) }
 	ptr := func(n int) *time.Time { t := at(n); return &t }
 	c := r.Contact(ch, weir.Progress{State: weir.Done, Attempt: 2, ClaimedAt: at(3), SentAt: at(4), HeardAt: at(5), FinishedAt: at(6), ProviderRef: "g2", Outcome: weir.Completed})
 	r.Ended[c.Ref] = []weir.Attempt{{Number: 1, ClaimedAt: at(1), FinishedAt: at(2), Reason: "refused_by_provider"}}
 	want := api.ContactView{
 		ID: "1-1", Channel: "a", To: webtest.PhoneCanary, Priority: "normal", Messages: []string{webtest.TextCanary}, Size: 1, Segments: 1, State: "done",
-		Outcome: weir.Completed, QueuedAt: webtest.Start, FinishedAt: ptr(6), Attempts: []api.AttemptView{
+		Outcome: weir.Completed, QueuedAt: webtest.Start(), FinishedAt: ptr(6), Attempts: []api.AttemptView{
 			{ID: "1-1-1", Number: 1, ClaimedAt: ptr(1), FinishedAt: ptr(2), Reason: "refused_by_provider"},
 			{ID: "1-1-2", Number: 2, ClaimedAt: ptr(3), SentAt: ptr(4), LastHeardAt: ptr(5), FinishedAt: ptr(6), ProviderRef: "g2", Outcome: weir.Completed},
 		},
@@ -332,7 +332,7 @@ func TestAPI_IncomingIsReadPageByPage(t *testing.T) {
 	r := webtest.New(t)
 	ch := r.Channel("a", "texts")
 	for i := range 3 {
-		if _, err := r.Receive(t.Context(), ch.ID, weir.Incoming{From: webtest.PhoneCanary, Body: webtest.TextCanary, GUID: fmt.Sprint(i), ReceivedAt: webtest.Start}); err != nil {
+		if _, err := r.Receive(t.Context(), ch.ID, weir.Incoming{From: webtest.PhoneCanary, Body: webtest.TextCanary, GUID: fmt.Sprint(i), ReceivedAt: webtest.Start()}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 func TestContactSearch_ByNumberNeedsPII(t *testing.T) {
 	t.Parallel()
-	clock := &webtest.Clock{Instant: webtest.Start}
+	clock := &webtest.Clock{Instant: webtest.Start()}
 	tokens := webtest.NewBearers(t, clock.Now)
 	r := webtest.New(t, func(o *web.Options) { o.Gate, o.Now = tokens.Gate, clock.Now })
 	for _, tc := range []struct {

@@ -51,7 +51,7 @@ func TestContacts_AreListedBetweenTwoInstants(t *testing.T) {
 
 func TestDeadLetters_HideNumbers(t *testing.T) {
 	t.Parallel()
-	now := func() time.Time { return webtest.Start }
+	now := func() time.Time { return webtest.Start() }
 	b := webtest.NewBearers(t, now)
 	r, _, _ := webtest.DeadRig(t, 1, func(o *web.Options) { o.Now = now })
 	open := r.Do("GET", "/v1/dead-letters", "")

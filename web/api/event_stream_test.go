@@ -28,7 +28,7 @@ func emit(t *testing.T, s *persistence.Store, from, to int) {
 	for n := from; n < to; n++ {
 		list = append(list, events.Event{
 			Type: []string{"a", "b", "c"}[n%3], Source: []string{"router", "surveys"}[n%2], Subject: fmt.Sprintf("job/%d", n),
-			At: webtest.Start, Data: json.RawMessage(fmt.Sprintf(`{"n": %d}`, n)),
+			At: webtest.Start(), Data: json.RawMessage(fmt.Sprintf(`{"n": %d}`, n)),
 		})
 	}
 	if err := s.Emit(t.Context(), list...); err != nil {
@@ -148,7 +148,7 @@ func TestEvents_AStreamBeatsAndEnds(t *testing.T) {
 		draining.Store(true)
 		<-done
 		want := "retry: 2000\n\n:\n\nid: 3\ndata: {\"id\":\"3\",\"type\":\"b\",\"source\":\"router\",\"subject\":\"job/4\",\"time\":\"" +
-			webtest.Start.UTC().Format(time.RFC3339Nano) + "\",\"data\":{\"n\":4}}\n\n:\n\n"
+			webtest.Start().UTC().Format(time.RFC3339Nano) + "\",\"data\":{\"n\":4}}\n\n:\n\n"
 		if diff := cmp.Diff(want, w.Body.String()); diff != "" {
 			t.Error(diff)
 		}

@@ -34,7 +34,7 @@ func (f figured) FiguresOf(_ context.Context, list []weir.Channel) ([]operators.
 
 func TestFigures_OfAChannelShowBreakerAndReconciler(t *testing.T) {
 	t.Parallel()
-	later := webtest.Start.Add(time.Minute)
+	later := webtest.Start().Add(time.Minute)
 	for name, x := range map[string]struct {
 		figures operators.Figures
 		breaker api.BreakerView
@@ -43,12 +43,12 @@ func TestFigures_OfAChannelShowBreakerAndReconciler(t *testing.T) {
 	}{
 		"idle":    {operators.Figures{}, api.BreakerView{State: "closed"}, nil, nil},
 		"open":    {operators.Figures{Breaker: operators.BreakerOpen, BreakerUntil: later}, api.BreakerView{State: "open", Until: &later}, nil, nil},
-		"probing": {operators.Figures{Breaker: operators.BreakerProbing, BreakerUntil: webtest.Start}, api.BreakerView{State: "half_open"}, nil, nil},
+		"probing": {operators.Figures{Breaker: operators.BreakerProbing, BreakerUntil: webtest.Start()}, api.BreakerView{State: "half_open"}, nil, nil},
 		"busy": {
-			operators.Figures{Reconciliation: operators.Reconciliation{At: webtest.Start, Checked: 7, Resolved: 3}, NextDue: later},
-			api.BreakerView{State: "closed"}, &api.CollectView{At: webtest.Start, Checked: 7, Settled: 3}, &later,
+			operators.Figures{Reconciliation: operators.Reconciliation{At: webtest.Start(), Checked: 7, Resolved: 3}, NextDue: later},
+			api.BreakerView{State: "closed"}, &api.CollectView{At: webtest.Start(), Checked: 7, Settled: 3}, &later,
 		},
-		"due": {operators.Figures{NextDue: webtest.Start}, api.BreakerView{State: "closed"}, nil, nil},
+		"due": {operators.Figures{NextDue: webtest.Start()}, api.BreakerView{State: "closed"}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -24,7 +24,7 @@ func minutesRig(t *testing.T) *webtest.Rig {
 	a := r.Channel("a", "texts")
 	r.Channel("b", "texts")
 	minute := func(back time.Duration, sent, inFlight, most, queued int64) operators.Minute {
-		m := operators.Minute{Channel: a.ID, At: webtest.Start.Add(-back), Gauged: true, InFlight: inFlight, MaxInFlight: most, Queued: queued, Capacity: 10}
+		m := operators.Minute{Channel: a.ID, At: webtest.Start().Add(-back), Gauged: true, InFlight: inFlight, MaxInFlight: most, Queued: queued, Capacity: 10}
 		m.Counts[operators.CountAccepted], m.Counts[operators.CountSent] = sent+1, sent
 		m.Counts[operators.CountCompleted], m.Counts[operators.CountLost], m.Counts[operators.CountUnknownAttempt] = 2, 1, 7
 		return m
@@ -40,8 +40,8 @@ func minutesRig(t *testing.T) *webtest.Rig {
 func TestMinutes_OfAChannelAreShown(t *testing.T) {
 	t.Parallel()
 	r := minutesRig(t)
-	v := webtest.Into[api.MinutesView](t, r.Do("GET", "/v1/channels/a/minutes?since="+webtest.Start.Add(-5*time.Minute).Format(time.RFC3339), ""), 200)
-	if v.Channel != "a" || v.Step != "1m" || !v.Since.Equal(webtest.Start.Add(-5*time.Minute)) || !v.Until.Equal(webtest.Start.Add(time.Minute)) || len(v.Minutes) != 6 {
+	v := webtest.Into[api.MinutesView](t, r.Do("GET", "/v1/channels/a/minutes?since="+webtest.Start().Add(-5*time.Minute).Format(time.RFC3339), ""), 200)
+	if v.Channel != "a" || v.Step != "1m" || !v.Since.Equal(webtest.Start().Add(-5*time.Minute)) || !v.Until.Equal(webtest.Start().Add(time.Minute)) || len(v.Minutes) != 6 {
 		t.Fatalf("%+v", v)
 	}
 	number := func(p *int64) int64 {
@@ -69,7 +69,7 @@ func TestMinutes_OfAChannelAreShown(t *testing.T) {
 	if m := v.Minutes[5]; m.Finished != (api.FinishedView{Completed: 2, Lost: 1}) || m.Callbacks != (api.CallbacksView{Unknown: 7}) {
 		t.Errorf("%+v", m)
 	}
-	day := webtest.Into[api.MinutesView](t, r.Do("GET", "/v1/channels/a/minutes?step=1h&since="+webtest.Start.Add(-40*time.Hour).Format(time.RFC3339), ""), 200)
+	day := webtest.Into[api.MinutesView](t, r.Do("GET", "/v1/channels/a/minutes?step=1h&since="+webtest.Start().Add(-40*time.Hour).Format(time.RFC3339), ""), 200)
 	if n := len(day.Minutes); n != 41 || day.Minutes[0].InFlight != nil || day.Minutes[36].Sent != 1 || day.Minutes[39].Sent != 2 || day.Minutes[40].Sent != 3 {
 		t.Errorf("%d hours: %+v", n, day)
 	}
@@ -78,8 +78,8 @@ func TestMinutes_OfAChannelAreShown(t *testing.T) {
 func TestMinutes_OfAllChannelsAreShown(t *testing.T) {
 	t.Parallel()
 	r := minutesRig(t)
-	v := webtest.Into[api.AllMinutesView](t, r.Do("GET", "/v1/minutes?since="+webtest.Start.Add(-30*time.Minute).Format(time.RFC3339), ""), 200)
-	want := api.AllMinutesView{Step: "15m", Since: webtest.Start.Add(-30 * time.Minute), Until: webtest.Start.Add(15 * time.Minute), Channels: []api.ChannelMinutes{{
+	v := webtest.Into[api.AllMinutesView](t, r.Do("GET", "/v1/minutes?since="+webtest.Start().Add(-30*time.Minute).Format(time.RFC3339), ""), 200)
+	want := api.AllMinutesView{Step: "15m", Since: webtest.Start().Add(-30 * time.Minute), Until: webtest.Start().Add(15 * time.Minute), Channels: []api.ChannelMinutes{{
 		Channel: "a", Accepted: []int64{0, 3, 4}, Sent: []int64{0, 2, 3}, SendFailed: []int64{0, 0, 0}, Finished: []int64{0, 3, 3}, Completed: []int64{0, 2, 2},
 		InFlightMost: []int64{0, 9, 2}, Queued: []int64{0, 3, 1},
 	}}}
@@ -119,13 +119,13 @@ func TestHours_OfAChannelAreShown(t *testing.T) {
 	r := minutesRig(t)
 	v := webtest.Into[api.HoursView](t, r.Do("GET", "/v1/channels/a/hours", ""), 200)
 	// Minutes four hours and three minutes before noon; each stands for itself, of 60.
-	if len(v.Hours) != 2 || !v.Hours[0].At.Equal(webtest.Start.Add(-4*time.Hour)) || v.Hours[0].Sent != 1 || v.Hours[0].Capacity != 10 || v.Hours[0].Utilization != 0.007 || !v.Hours[1].At.Equal(webtest.Start.Add(-time.Hour)) {
+	if len(v.Hours) != 2 || !v.Hours[0].At.Equal(webtest.Start().Add(-4*time.Hour)) || v.Hours[0].Sent != 1 || v.Hours[0].Capacity != 10 || v.Hours[0].Utilization != 0.007 || !v.Hours[1].At.Equal(webtest.Start().Add(-time.Hour)) {
 		t.Errorf("%+v", v.Hours)
 	}
-	if v := webtest.Into[api.HoursView](t, r.Do("GET", "/v1/channels/a/hours?since="+webtest.Start.Add(-2*time.Hour).Format(time.RFC3339), ""), 200); len(v.Hours) != 1 {
+	if v := webtest.Into[api.HoursView](t, r.Do("GET", "/v1/channels/a/hours?since="+webtest.Start().Add(-2*time.Hour).Format(time.RFC3339), ""), 200); len(v.Hours) != 1 {
 		t.Errorf("%+v", v.Hours)
 	}
-	for _, query := range []string{"since=" + webtest.Start.AddDate(0, 0, -92).Format(time.RFC3339), "since=" + webtest.Start.Add(time.Hour).Format(time.RFC3339), "until=noon"} {
+	for _, query := range []string{"since=" + webtest.Start().AddDate(0, 0, -92).Format(time.RFC3339), "since=" + webtest.Start().Add(time.Hour).Format(time.RFC3339), "until=noon"} {
 		if p := r.Do("GET", "/v1/channels/a/hours?"+query, "").Problem(t); p.Status != 422 {
 			t.Errorf("%s: %+v", query, p)
 		}

@@ -20,7 +20,7 @@ func TestTimeline_TellsTheLifeOfAContact(t *testing.T) {
 	store := storetest.SQLite(t)
 	r := webtest.New(t, func(o *web.Options) { o.Dead = store })
 	ch := r.Channel("a", "texts")
-	at := func(s int) time.Time { return webtest.Start.Add(time.Duration(s) * time.Second) }
+	at := func(s int) time.Time { return webtest.Start().Add(time.Duration(s) * time.Second) }
 	c := r.Contact(ch, weir.Progress{
 		State: weir.Done, Attempt: 2, ClaimedAt: at(20), SentAt: at(21), HeardAt: at(25), FinishedAt: at(26), Outcome: weir.Completed,
 	}, func(c *weir.Contact) {

@@ -29,7 +29,7 @@ func hookRig(t *testing.T, change ...func(*web.Options)) (*webtest.Rig, *persist
 	r := webtest.New(t, append([]func(*web.Options){func(o *web.Options) {
 		o.Events, o.Webhooks, o.Trail = store, store, trail
 		o.TestWebhook = func(_ context.Context, w events.Webhook) (events.Try, error) {
-			return events.Try{Webhook: w.ID, At: webtest.Start, Type: events.WebhookTest, Status: 503, Duration: 1500 * time.Microsecond, Error: "status"}, nil
+			return events.Try{Webhook: w.ID, At: webtest.Start(), Type: events.WebhookTest, Status: 503, Duration: 1500 * time.Microsecond, Error: "status"}, nil
 		}
 		o.MayCall = func(url string) error {
 			if strings.HasPrefix(url, "http://10.") {
@@ -74,16 +74,16 @@ func TestWebhooks_AreCreatedChangedAndDeleted(t *testing.T) {
 		t.Errorf("changed: %+v", p)
 	}
 	first := webtest.Into[api.WebhookView](t, r.Do("POST", path+"/rotate", `{"overlap_hours":2}`), 200)
-	if first.Secret == v.Secret || first.OldSecretUntil == nil || !first.OldSecretUntil.Equal(webtest.Start.Add(2*time.Hour)) {
+	if first.Secret == v.Secret || first.OldSecretUntil == nil || !first.OldSecretUntil.Equal(webtest.Start().Add(2*time.Hour)) {
 		t.Errorf("rotated: %+v", first)
 	}
 	second := webtest.Into[api.WebhookView](t, r.Do("POST", path+"/rotate", `{"overlap_hours":1}`), 200)
-	if second.OldSecretUntil == nil || !second.OldSecretUntil.Equal(webtest.Start.Add(2*time.Hour)) {
+	if second.OldSecretUntil == nil || !second.OldSecretUntil.Equal(webtest.Start().Add(2*time.Hour)) {
 		t.Errorf("rotated within the overlap: %+v", second)
 	}
 	stored, _ = store.Webhook(t.Context(), v.ID)
 	for after, want := range map[time.Duration][]string{0: {second.Secret, first.Secret, v.Secret}, time.Hour: {second.Secret, v.Secret}, 2 * time.Hour: {second.Secret}} {
-		if got := stored.Secrets(webtest.Start.Add(after)); !slices.Equal(got, want) {
+		if got := stored.Secrets(webtest.Start().Add(after)); !slices.Equal(got, want) {
 			t.Errorf("%v after two rotations, %v sign, want %v", after, got, want)
 		}
 	}
@@ -96,7 +96,7 @@ func TestWebhooks_AreCreatedChangedAndDeleted(t *testing.T) {
 	if now := webtest.Into[api.WebhookView](t, r.Do("POST", path+"/rotate", `{"overlap_hours":0}`), 200); now.OldSecretUntil != nil {
 		t.Errorf("rotated at once: %+v", now)
 	}
-	if stored, _ = store.Webhook(t.Context(), v.ID); len(stored.Secrets(webtest.Start)) != 1 {
+	if stored, _ = store.Webhook(t.Context(), v.ID); len(stored.Secrets(webtest.Start())) != 1 {
 		t.Errorf("stored after a rotation without overlap: %+v", stored)
 	}
 	if d := webtest.Into[api.DeliveryView](t, r.Do("POST", path+"/test", ""), 200); d.Result != "failed" || d.Status != 503 || d.DurationMS != 1.5 || d.Type != "weir.webhook.test" {
@@ -204,7 +204,7 @@ func TestWebhooks_EventsAreReplayed(t *testing.T) {
 	}
 	var tries []events.Try
 	for n := range 5 {
-		tries = append(tries, events.Try{Webhook: v.ID, At: webtest.Start.Add(time.Duration(n) * time.Second), Event: int64(n), Type: "weir.survey.state", Status: 200 + n*100, Error: map[bool]string{true: "status"}[n > 0], Abandoned: n == 4})
+		tries = append(tries, events.Try{Webhook: v.ID, At: webtest.Start().Add(time.Duration(n) * time.Second), Event: int64(n), Type: "weir.survey.state", Status: 200 + n*100, Error: map[bool]string{true: "status"}[n > 0], Abandoned: n == 4})
 	}
 	if err := store.AddTries(t.Context(), tries); err != nil {
 		t.Fatal(err)
@@ -253,7 +253,7 @@ func TestReplayWebhook_ChecksEveryFilter(t *testing.T) {
 	} {
 		w := events.Webhook{
 			ID: "whaaaaaaaaaaaaa" + string(rune('a'+i)), URL: secretURL, Types: []string{"weir.*"}, Channel: c.channel, Survey: c.survey,
-			Enabled: true, Secret: "whsec_x", Revision: 1, Generation: 1, Created: webtest.Start, Updated: webtest.Start,
+			Enabled: true, Secret: "whsec_x", Revision: 1, Generation: 1, Created: webtest.Start(), Updated: webtest.Start(),
 		}
 		if err := store.AddWebhook(t.Context(), w); err != nil {
 			t.Fatal(err)
@@ -272,7 +272,7 @@ func TestReplayWebhook_ChecksEveryFilter(t *testing.T) {
 // Personal data goes only where a token with pii:read sends it.
 func TestWebhooks_PersonalDataNeedsATokenWithPII(t *testing.T) {
 	t.Parallel()
-	clock := &webtest.Clock{Instant: webtest.Start}
+	clock := &webtest.Clock{Instant: webtest.Start()}
 	b := webtest.NewBearers(t, clock.Now)
 	r, store, _ := hookRig(t, func(o *web.Options) { o.Gate, o.Now = b.Gate, clock.Now })
 	as := func(name, method, path, body string) webtest.Got {

@@ -17,7 +17,7 @@ import (
 func TestConsents_AreRecordedAndFound(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
-	at := webtest.Start.Add(-time.Hour)
+	at := webtest.Start().Add(-time.Hour)
 	body := `{"consents":[{"key":"k","to":"+1 555 010 0234","status":"refused","at":"` + at.Format(time.RFC3339) + `","words":"no more","source":"import"},{"to":"chat-1","status":"given"}]}`
 	got := webtest.Into[peopleapi.StateList](t, r.Do("POST", "/v1/consents", body), 200)
 	if len(got.States) != 2 || got.States[0].Status != "refused" || got.States[0].Purpose != "all" || !got.States[0].At.Equal(at) || got.States[1].Status != "given" {
@@ -42,7 +42,7 @@ func TestConsents_AreRecordedAndFound(t *testing.T) {
 func TestConsents_EveryMistakeAtOnce(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
-	g := r.Do("POST", "/v1/consents", `{"consents":[{"to":"","status":"maybe"},{"to":"1","status":"given","at":"`+webtest.Start.Add(time.Hour).Format(time.RFC3339)+`"},{"status":"given","source":"word"}]}`)
+	g := r.Do("POST", "/v1/consents", `{"consents":[{"to":"","status":"maybe"},{"to":"1","status":"given","at":"`+webtest.Start().Add(time.Hour).Format(time.RFC3339)+`"},{"status":"given","source":"word"}]}`)
 	if g.Status != 422 {
 		t.Fatalf("%d %s", g.Status, g.Body)
 	}
@@ -51,7 +51,7 @@ func TestConsents_EveryMistakeAtOnce(t *testing.T) {
 			t.Errorf("%s is not named: %s", pointer, g.Body)
 		}
 	}
-	future := r.Do("POST", "/v1/consents", `{"consents":[{"to":"1","status":"given","at":"`+webtest.Start.Add(time.Hour).Format(time.RFC3339)+`"}]}`)
+	future := r.Do("POST", "/v1/consents", `{"consents":[{"to":"1","status":"given","at":"`+webtest.Start().Add(time.Hour).Format(time.RFC3339)+`"}]}`)
 	if future.Status != 422 || !strings.Contains(future.Body, `"/consents/0/at"`) || len(r.Consents.List) > 0 {
 		t.Errorf("%d %s", future.Status, future.Body)
 	}

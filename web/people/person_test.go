@@ -19,7 +19,7 @@ func TestPerson_EverythingIsFoundByNumberContactAndRespondent(t *testing.T) {
 	r := webtest.New(t)
 	webtest.Someone(r)
 	r.Do("PUT", "/v1/purposes/research", `{"caps":[{"max":1,"within":"7d"}]}`)
-	r.Consents.Before = []consent.Entry{{At: webtest.Start.Add(-time.Hour), Purpose: "research"}}
+	r.Consents.Before = []consent.Entry{{At: webtest.Start().Add(-time.Hour), Purpose: "research"}}
 	webtest.Into[peopleapi.StateList](t, r.Do("POST", "/v1/consents", `{"consents":[{"to":"`+webtest.PhoneCanary+`","status":"given","words":"yes"}]}`), 200)
 	for _, body := range []string{`{"to":"+1 (555) 999-8877"}`, `{"contact":"` + r.StoredContacts[2].Ref.String() + `"}`, `{"respondent":"r7"}`} {
 		p := webtest.Into[peopleapi.PersonView](t, r.Do("POST", "/v1/people:find", body), 200)
@@ -42,7 +42,7 @@ func TestPerson_EverythingIsFoundByNumberContactAndRespondent(t *testing.T) {
 		if len(p.Respondents) != 1 || p.Respondents[0].ID != "r7" || p.Respondents[0].Survey != "s" || p.Respondents[0].Answers != 2 || p.Respondents[0].Contact != "1-a" {
 			t.Errorf("%s: respondents %+v", body, p.Respondents)
 		}
-		if len(p.Verdicts) != 2 || !p.Verdicts[0].Allowed || p.Verdicts[1].Allowed || p.Verdicts[1].Rule != consent.RuleCap || !p.Verdicts[1].Until.Equal(webtest.Start.Add(7*24*time.Hour-time.Hour)) {
+		if len(p.Verdicts) != 2 || !p.Verdicts[0].Allowed || p.Verdicts[1].Allowed || p.Verdicts[1].Rule != consent.RuleCap || !p.Verdicts[1].Until.Equal(webtest.Start().Add(7*24*time.Hour-time.Hour)) {
 			t.Errorf("%s: verdicts %+v", body, p.Verdicts)
 		}
 		if len(p.Consents) != 1 || p.Consents[0].Words != "yes" || p.Refused || p.NextCursor != "" || p.MoreConsents || p.MoreRespondents {
@@ -78,7 +78,7 @@ func TestPerson_IsReadInPages(t *testing.T) {
 
 func TestPerson_MistakesAreNamed(t *testing.T) {
 	t.Parallel()
-	clock := &webtest.Clock{Instant: webtest.Start}
+	clock := &webtest.Clock{Instant: webtest.Start()}
 	tokens := webtest.NewBearers(t, clock.Now)
 	r := webtest.New(t, func(o *web.Options) { o.Gate, o.Now = tokens.Gate, clock.Now })
 	for _, tc := range []struct {

@@ -41,7 +41,7 @@ func TestSurveyImport_RespondentsAreAddedAsJSON(t *testing.T) {
 	}
 	p := r.People.StoredRespondents
 	if len(p) != 2 || p[0].Phone != webtest.PhoneNumber(0) || p[0].Bucket != 1 || p[1].Bucket != surveys.NoBucket || !cmp.Equal(p[0].Attributes, map[string]string{"age": "34", "first_name": "Ana"}) ||
-		p[0].Progress != surveys.NewProgress() || !p[0].Added.Equal(webtest.Start) || len(r.People.ChangesSeen) != 2 {
+		p[0].Progress != surveys.NewProgress() || !p[0].Added.Equal(webtest.Start()) || len(r.People.ChangesSeen) != 2 {
 		t.Errorf("%+v %v", p, r.People.ChangesSeen)
 	}
 	writes := r.People.Writes

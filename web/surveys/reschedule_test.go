@@ -16,7 +16,7 @@ func TestSurvey_IsNotEndedByAScheduleThatIsOver(t *testing.T) {
 		r := webtest.New(t)
 		r.Put("s1", "")
 		r.Stands("s1", state)
-		g := r.Do("PATCH", "/v1/surveys/s1", `{"schedule":{"end_date":"`+webtest.Start.AddDate(-1, 0, 0).Format("2006-01-02")+`"}}`)
+		g := r.Do("PATCH", "/v1/surveys/s1", `{"schedule":{"end_date":"`+webtest.Start().AddDate(-1, 0, 0).Format("2006-01-02")+`"}}`)
 		if g.Status != want {
 			t.Errorf("%s: %d %s", state, g.Status, g.Body)
 		}
@@ -25,7 +25,7 @@ func TestSurvey_IsNotEndedByAScheduleThatIsOver(t *testing.T) {
 				t.Errorf("%s: %s", state, d)
 			}
 		}
-		g = r.Do("PATCH", "/v1/surveys/s1", `{"schedule":{"end_date":"`+webtest.Start.AddDate(0, 1, 0).Format("2006-01-02")+`"}}`)
+		g = r.Do("PATCH", "/v1/surveys/s1", `{"schedule":{"end_date":"`+webtest.Start().AddDate(0, 1, 0).Format("2006-01-02")+`"}}`)
 		if g.Status != 200 {
 			t.Errorf("%s: %d %s", state, g.Status, g.Body)
 		}

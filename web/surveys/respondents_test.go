@@ -57,10 +57,10 @@ func TestSurveyRespondents_AreShown(t *testing.T) {
 	if v.Arm != nil || v.Mode != "" || v.Bucket != nil || v.Contact != "" || v.StartedAt != nil {
 		t.Errorf("%+v", v)
 	}
-	arm, bucket, began := 0, 1, webtest.Start.Add(time.Second)
+	arm, bucket, began := 0, 1, webtest.Start().Add(time.Second)
 	want := surveyapi.RespondentView{
 		ID: "r2", Token: "r2", Survey: "s1", Phone: p.Phone, Attributes: p.Attributes, Status: "active", Disposition: "contacted", Arm: &arm, Questionnaire: "main", Mode: "ivr",
-		Attempts: surveys.Counts{SMS: 2, IVR: 1}, Bucket: &bucket, Contact: p.Contact.String(), Serial: 3, AddedAt: webtest.Start, StartedAt: &began, UpdatedAt: began,
+		Attempts: surveys.Counts{SMS: 2, IVR: 1}, Bucket: &bucket, Contact: p.Contact.String(), Serial: 3, AddedAt: webtest.Start(), StartedAt: &began, UpdatedAt: began,
 	}
 	if d := cmp.Diff(want, webtest.Into[surveyapi.RespondentView](t, r.Do("GET", "/v1/surveys/s1/respondents/r2", ""), 200)); d != "" {
 		t.Error(d)
@@ -155,7 +155,7 @@ func TestSurveyRespondents_ResultsAreDownloadedAsCSV(t *testing.T) {
 	})
 	r.Respondent(1, webtest.Active, func(p *surveys.Respondent) {
 		p.Attributes = map[string]string{"other_attributes": "\tx", "note": "two\nlines"}
-		p.Updated, p.OptedOut = webtest.Start.Add(time.Minute), true
+		p.Updated, p.OptedOut = webtest.Start().Add(time.Minute), true
 		p.Totals = surveys.Totals{Sent: 3, Received: 2, CallSeconds: 61, Serial: 2}
 	})
 	g := r.Do("GET", "/v1/surveys/s1/results.csv", "")
@@ -235,7 +235,7 @@ func TestSurveyRespondents_LogIsDownloadedAsCSV(t *testing.T) {
 		t.Error(g.Body)
 	}
 	for i := range 2100 {
-		r.People.StoredLog = append(r.People.StoredLog, surveys.LogEntry{ID: int64(i + 1), At: webtest.Start, Respondent: 36, Event: "ended", Mode: "sms", Channel: "texts", Attempt: 2, Outcome: "busy", From: "queued", To: "contacted"})
+		r.People.StoredLog = append(r.People.StoredLog, surveys.LogEntry{ID: int64(i + 1), At: webtest.Start(), Respondent: 36, Event: "ended", Mode: "sms", Channel: "texts", Attempt: 2, Outcome: "busy", From: "queued", To: "contacted"})
 	}
 	g := r.Do("GET", "/v1/surveys/s1/log.csv", "")
 	if strings.Count(g.Body, "\n") != 2101 || !strings.Contains(g.Body, "\n2100,2026-03-01T12:00:00Z,r10,ended,sms,texts,2,busy,queued,contacted,\n") {
@@ -251,7 +251,7 @@ func TestSurveyRespondents_LogIsListedNewestFirst(t *testing.T) {
 	r := webtest.New(t)
 	r.Put("s1", "")
 	for i := range 3 {
-		r.People.StoredLog = append(r.People.StoredLog, surveys.LogEntry{ID: int64(i + 1), At: webtest.Start, Respondent: 36, Event: "ended", Mode: "sms", Channel: "texts", Attempt: 2, Outcome: "busy"})
+		r.People.StoredLog = append(r.People.StoredLog, surveys.LogEntry{ID: int64(i + 1), At: webtest.Start(), Respondent: 36, Event: "ended", Mode: "sms", Channel: "texts", Attempt: 2, Outcome: "busy"})
 	}
 	page := webtest.Into[surveyapi.SurveyLogList](t, r.Do("GET", "/v1/surveys/s1/log?limit=2", ""), 200)
 	if len(page.Entries) != 2 || page.Entries[0].ID != "3" || page.Entries[0].Respondent != "r10" || page.NextCursor != "2" {

@@ -254,15 +254,15 @@ func (c *consents) Consents(_ context.Context, address string, limit int) ([]con
 func Someone(r *Rig) {
 	Into[api.ChannelView](r.T, r.Do("PUT", "/v1/channels/a", GoodTexts), 201)
 	for i, to := range []string{PhoneCanary, "+15550001", PhoneCanary[1:], PhoneCanary} {
-		c := weir.Contact{Ref: weir.Ref{Channel: 1, ID: weir.ContactID(10 * (i + 1))}, Spec: weir.Spec{To: to, Messages: []string{TextCanary}, Survey: "s"}, QueuedAt: Start, Progress: weir.Progress{State: weir.Queued}}
+		c := weir.Contact{Ref: weir.Ref{Channel: 1, ID: weir.ContactID(10 * (i + 1))}, Spec: weir.Spec{To: to, Messages: []string{TextCanary}, Survey: "s"}, QueuedAt: Start(), Progress: weir.Progress{State: weir.Queued}}
 		r.StoredContacts = append(r.StoredContacts, c)
 	}
-	r.StoredContacts[0].Progress = weir.Progress{State: weir.Done, Attempt: 2, Outcome: weir.Completed, FinishedAt: Start}
-	r.Ended[r.StoredContacts[0].Ref] = []weir.Attempt{{Number: 1, ClaimedAt: Start, Reason: "busy"}}
-	r.Incoming[1] = []weir.Incoming{{ID: 15, From: "sms://" + PhoneCanary[1:], Body: "si", ReceivedAt: Start}, {ID: 16, From: "+15550001", Body: "no", ReceivedAt: Start}, {ID: 35, From: PhoneCanary, Body: "STOP", ReceivedAt: Start}}
+	r.StoredContacts[0].Progress = weir.Progress{State: weir.Done, Attempt: 2, Outcome: weir.Completed, FinishedAt: Start()}
+	r.Ended[r.StoredContacts[0].Ref] = []weir.Attempt{{Number: 1, ClaimedAt: Start(), Reason: "busy"}}
+	r.Incoming[1] = []weir.Incoming{{ID: 15, From: "sms://" + PhoneCanary[1:], Body: "si", ReceivedAt: Start()}, {ID: 16, From: "+15550001", Body: "no", ReceivedAt: Start()}, {ID: 35, From: PhoneCanary, Body: "STOP", ReceivedAt: Start()}}
 	r.People.StoredSurveys = []surveys.Survey{{ID: 3, Name: "s"}}
 	r.People.StoredRespondents = []surveys.Respondent{
-		{Survey: 3, ID: 7, Phone: PhoneCanary, Added: Start, Contact: r.StoredContacts[0].Ref, Progress: surveys.Progress{Status: surveys.Active, Disposition: surveys.Contacted, Totals: surveys.Totals{Received: 2}}},
-		{Survey: 3, ID: 8, Phone: "+15550001", Added: Start},
+		{Survey: 3, ID: 7, Phone: PhoneCanary, Added: Start(), Contact: r.StoredContacts[0].Ref, Progress: surveys.Progress{Status: surveys.Active, Disposition: surveys.Contacted, Totals: surveys.Totals{Received: 2}}},
+		{Survey: 3, ID: 8, Phone: "+15550001", Added: Start()},
 	}
 }

@@ -104,5 +104,5 @@ func chatAddress(to string) (string, error) {
 	if to = strings.ToLower(to); strings.HasPrefix(to, "chat:") {
 		return to, nil
 	}
-	return "", errors.New("must begin with chat:")
+	return "", errors.New("must begin with 'chat:'")
 }

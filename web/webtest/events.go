@@ -90,7 +90,7 @@ func Ids(t *testing.T, lines <-chan string, n int) []string {
 		}
 		if rest, ok := strings.CutPrefix(line, "data: "); ok {
 			var e events.Event
-			if err := json.Unmarshal([]byte(rest), &e); err != nil || fmt.Sprint(e.ID) != id || !e.At.Equal(Start) {
+			if err := json.Unmarshal([]byte(rest), &e); err != nil || fmt.Sprint(e.ID) != id || !e.At.Equal(Start()) {
 				t.Fatalf("id %s, event %s (%v)", id, rest, err)
 			}
 			got = append(got, id)

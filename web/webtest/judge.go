@@ -34,6 +34,8 @@ type OpenAPI struct {
 // description is the API description that all responses in these tests are
 // checked against. Reading it takes longer than most tests, so they share it.
 // TestOpenAPI_ChecksUseTheServedDescription checks that every rig serves the same one.
+//
+//nolint:gochecknoglobals // it is read once, and never changes
 var description = sync.OnceValues(func() (*OpenAPI, error) {
 	raw, err := web.Description(channels.NewDirectory(Table(), "", nil))
 	if err != nil {

@@ -44,7 +44,8 @@ const (
 	TextCanary     = "CANARY-text"
 )
 
-var Start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+// Start is when the clock of a rig stands.
+func Start() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 
 // Rig is the handler over fakes, with a clock that stands still.
 type Rig struct {
@@ -59,7 +60,7 @@ type Rig struct {
 }
 
 type Clock struct {
-	mu        sync.Mutex
+	mu      sync.Mutex
 	Instant time.Time
 }
 
@@ -94,7 +95,7 @@ func (l *logBuffer) String() string {
 
 func New(t testing.TB, change ...func(*web.Options)) *Rig {
 	t.Helper()
-	r := &Rig{T: t, Registry: prometheus.NewRegistry(), Logs: &logBuffer{}, Clock: &Clock{Instant: Start}}
+	r := &Rig{T: t, Registry: prometheus.NewRegistry(), Logs: &logBuffer{}, Clock: &Clock{Instant: Start()}}
 	r.Memory = &Memory{Ended: map[weir.Ref][]weir.Attempt{}, Incoming: map[weir.ChannelID][]weir.Incoming{}, now: r.Clock.Now}
 	r.Consents = &consents{}
 	r.People = &People{Imports: map[int64][]surveys.Respondent{}}
@@ -182,7 +183,7 @@ func (r *Rig) Serve(req *http.Request) Got {
 // Spec returns the served API description.
 func (r *Rig) Spec() *OpenAPI {
 	r.T.Helper()
-	return ParseOpenAPI(r.T, r.Serve(httptest.NewRequest("GET", "/openapi.json", nil)).Body)
+	return ParseOpenAPI(r.T, r.Serve(httptest.NewRequestWithContext(r.T.Context(), http.MethodGet, "/openapi.json", nil)).Body)
 }
 
 // Do sends a request with a token and a JSON body, and checks the response
@@ -193,7 +194,7 @@ func (r *Rig) Do(method, path, body string, header ...string) Got {
 	if body != "" {
 		reader = strings.NewReader(body)
 	}
-	req := httptest.NewRequest(method, path, reader)
+	req := httptest.NewRequestWithContext(r.T.Context(), method, path, reader)
 	req.Header.Set("Authorization", "Bearer "+APICanary)
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
@@ -251,7 +252,7 @@ func (r *Rig) Channel(name, typ string, change ...func(*weir.Channel)) weir.Chan
 func (r *Rig) Contact(ch weir.Channel, p weir.Progress, change ...func(*weir.Contact)) weir.Contact {
 	c := weir.Contact{
 		Ref:  weir.Ref{Channel: ch.ID, ID: weir.ContactID(len(r.StoredContacts) + 1)},
-		Spec: weir.Spec{To: PhoneCanary, Priority: weir.Normal, Messages: []string{TextCanary}}, QueuedAt: Start, Progress: p,
+		Spec: weir.Spec{To: PhoneCanary, Priority: weir.Normal, Messages: []string{TextCanary}}, QueuedAt: Start(), Progress: p,
 	}
 	for _, f := range change {
 		f(&c)
@@ -288,7 +289,7 @@ func (r *Rig) Counter(name string, labels ...string) float64 {
 
 func (r *Rig) As(method, path, body string, token string) Got {
 	r.T.Helper()
-	req := httptest.NewRequest(method, path, strings.NewReader(body))
+	req := httptest.NewRequestWithContext(r.T.Context(), method, path, strings.NewReader(body))
 	req.Header.Set("Authorization", "Bearer "+token)
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
@@ -340,7 +341,7 @@ func (r *Rig) Call(method, path, body, contentType string) Got {
 	if method == "" {
 		method = "GET"
 	}
-	req := httptest.NewRequest(method, path, strings.NewReader(body))
+	req := httptest.NewRequestWithContext(r.T.Context(), method, path, strings.NewReader(body))
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
 	}
@@ -480,7 +481,7 @@ func (r *Rig) Load(query, contentType, body string) Got {
 func (r *Rig) Respondent(s int64, change ...func(*surveys.Respondent)) surveys.Respondent {
 	p := surveys.Respondent{
 		Survey: s, ID: surveys.RespondentID(len(r.People.StoredRespondents) + 1), Phone: PhoneNumber(len(r.People.StoredRespondents)),
-		Attributes: map[string]string{"first_name": "Ana"}, Bucket: surveys.NoBucket, Progress: surveys.NewProgress(), Added: Start,
+		Attributes: map[string]string{"first_name": "Ana"}, Bucket: surveys.NoBucket, Progress: surveys.NewProgress(), Added: Start(),
 	}
 	for _, f := range change {
 		f(&p)

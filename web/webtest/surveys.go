@@ -70,11 +70,11 @@ func (p *People) PutSurvey(_ context.Context, s surveys.Survey) (surveys.Survey,
 	}
 	defer end()
 	if have, err := p.find(surveyNamed(s.Name)); err == nil {
-		s.ID, s.Version, s.Created, s.Updated = have.ID, have.Version+1, have.Created, Start
+		s.ID, s.Version, s.Created, s.Updated = have.ID, have.Version+1, have.Created, Start()
 		*have = s
 		return s, false, nil
 	}
-	s.ID, s.Version, s.Created, s.Updated = int64(len(p.StoredSurveys)+1), 1, Start, Start
+	s.ID, s.Version, s.Created, s.Updated = int64(len(p.StoredSurveys)+1), 1, Start(), Start()
 	p.StoredSurveys = append(p.StoredSurveys, s)
 	return s, true, nil
 }
@@ -508,7 +508,7 @@ const ImportPath = "/v1/surveys/s1/respondents"
 func PhoneNumber(i int) string { return fmt.Sprintf("+5255%08d", i) }
 
 func Active(p *surveys.Respondent) {
-	p.Status, p.Disposition, p.Started, p.Step, p.Serial = surveys.Active, surveys.Contacted, Start.Add(time.Second), 1, 3
+	p.Status, p.Disposition, p.Started, p.Step, p.Serial = surveys.Active, surveys.Contacted, Start().Add(time.Second), 1, 3
 	p.Attempts, p.Bucket, p.Contact = surveys.Counts{SMS: 2, IVR: 1}, 1, weir.Ref{Channel: 3, ID: 9}
 }
 

@@ -48,7 +48,7 @@ func NewBearers(t *testing.T, now func() time.Time) Bearers {
 // TokenRig returns a Weir with a token of every scope.
 func TokenRig(t *testing.T) (*Rig, Bearers, *Clock) {
 	t.Helper()
-	clock := &Clock{Instant: Start}
+	clock := &Clock{Instant: Start()}
 	b := NewBearers(t, clock.Now)
 	return New(t, func(o *web.Options) { o.Gate, o.Now = b.Gate, clock.Now }), b, clock
 }

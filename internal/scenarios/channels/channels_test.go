@@ -58,7 +58,7 @@ func TestChannels_ForgedCallbacksChangeNothing(t *testing.T) {
 		w.Sent(2)
 		w.Becomes(ids["first"], "active")
 		attempt := w.Lab.Attempt("first")
-		report := "/report/" + attempt.Id + "?part=all&outcome=completed"
+		report := "/report/" + attempt.ID + "?part=all&outcome=completed"
 		secret := attempt.Callback[strings.LastIndex(attempt.Callback, "/")+1:]
 		flipped := strings.Map(func(r rune) rune {
 			if r == 'a' {

@@ -40,7 +40,7 @@ func TestCallbacks_CountBeforeTheSendAnswers(t *testing.T) {
 		held.Open()
 		w.Becomes(ids["next"], "active")
 		w.Until("the reference is stored", func() bool {
-			return w.Attempts(ids["speaks"])[0]["provider_ref"] == "ref-"+w.Lab.Attempt("speaks").Id
+			return w.Attempts(ids["speaks"])[0]["provider_ref"] == "ref-"+w.Lab.Attempt("speaks").ID
 		})
 		w.ExpectInFlight("ch", 2)
 		if o := w.Done(ids["ends"]); o != "completed" {
@@ -90,7 +90,7 @@ func TestCallbacks_TimeoutThatTheProviderAcceptedIsNotRepeated(t *testing.T) {
 				if a.Channel == "calls" { // findable only by its provider id, which was in the lost answer
 					return channels.Answer{Status: channels.CannotTell}
 				}
-				return channels.Answer{Status: channels.Underway, ProviderRef: "token-" + a.Id}
+				return channels.Answer{Status: channels.Underway, ProviderRef: "token-" + a.ID}
 			}
 		})
 		w.Channel("texts", 1)

@@ -16,15 +16,15 @@ func TestCallbacks_AboutNothingAreCountedAndChangeNothing(t *testing.T) {
 		w.Accept("other", world.SMS("o"))
 		o := w.Speaks("o")
 		for _, attempt := range []world.LabAttempt{
-			{Id: a.Ref.Ref.String() + "-7", Callback: a.Callback},                                                 // not begun yet
-			{Id: "zz-1-1", Callback: a.Callback},                                                                  // no such channel
-			{Id: a.Id[:2] + "zzzz-1", Callback: a.Callback},                                                       // no such contact
-			{Id: ids["b"] + "-1", Callback: a.Callback},                                                           // never sent
-			{Id: a.Id, Callback: o.Callback}, {Id: "respondent-77", Callback: a.Callback}, {Callback: a.Callback}, // another channel's; not Weir's; empty
+			{ID: a.Ref.Ref.String() + "-7", Callback: a.Callback},                                                 // not begun yet
+			{ID: "zz-1-1", Callback: a.Callback},                                                                  // no such channel
+			{ID: a.ID[:2] + "zzzz-1", Callback: a.Callback},                                                       // no such contact
+			{ID: ids["b"] + "-1", Callback: a.Callback},                                                           // never sent
+			{ID: a.ID, Callback: o.Callback}, {ID: "respondent-77", Callback: a.Callback}, {Callback: a.Callback}, // another channel's; not Weir's; empty
 		} {
 			for _, outcome := range []string{"completed", ""} {
 				if status := w.ReportAttempt(attempt, "all", outcome); status != 200 {
-					w.Fatalf("%q was answered %d", attempt.Id, status)
+					w.Fatalf("%q was answered %d", attempt.ID, status)
 				}
 			}
 		}

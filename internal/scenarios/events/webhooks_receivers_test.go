@@ -62,20 +62,20 @@ func got(r *world.Receivers, t *testing.T, name string) (of map[string][]string,
 	events, ids := map[string]string{}, map[string]string{}
 	for _, c := range tried(r, name) {
 		event := c.Contact + " " + c.Text
-		if known, ok := events[c.Id]; ok && known != event {
-			t.Fatalf("the id %s is of %q and of %q", c.Id, known, event)
+		if known, ok := events[c.ID]; ok && known != event {
+			t.Fatalf("the id %s is of %q and of %q", c.ID, known, event)
 		}
-		if known, ok := ids[event]; ok && known != c.Id {
-			t.Fatalf("%q had the id %s, and has %s", event, known, c.Id)
+		if known, ok := ids[event]; ok && known != c.ID {
+			t.Fatalf("%q had the id %s, and has %s", event, known, c.ID)
 		}
 		_, known := ids[event]
-		events[c.Id] = event
+		events[c.ID] = event
 		switch {
 		case c.Status >= 300:
 		case known:
 			again++
 		default:
-			ids[event] = c.Id
+			ids[event] = c.ID
 			of[c.Contact] = append(of[c.Contact], c.Text)
 		}
 	}

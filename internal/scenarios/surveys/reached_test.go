@@ -12,7 +12,7 @@ import (
 // answerCall reports that the person has answered a call.
 func answerCall(w *world.World, a world.LabAttempt) {
 	w.Helper()
-	w.Want(200, "POST", a.Callback+"/report/"+a.Id+"?answered=1", nil)
+	w.Want(200, "POST", a.Callback+"/report/"+a.ID+"?answered=1", nil)
 }
 
 // Scenario 96: a respondent who picks up a call was contacted, even if the call is hung
@@ -32,7 +32,7 @@ func TestSurveyReached_AnsweredCallsReachTheRespondent(t *testing.T) {
 		w.ExpectRespondent("s", ids[0], "failed, unresponsive")
 		second := w.Speaks(world.CallKey("s", ids[1], 1))
 		w.Lab.End(second, "all", "failed")
-		w.Want(200, "POST", second.Callback+"/report/"+second.Id+"?outcome=failed&answered=1", nil)
+		w.Want(200, "POST", second.Callback+"/report/"+second.ID+"?outcome=failed&answered=1", nil)
 		w.ExpectRespondent("s", ids[1], "failed, unresponsive")
 		w.Report(world.CallKey("s", ids[2], 1), "all", "busy")
 		w.ExpectRespondent("s", ids[2], "failed, failed")
@@ -86,7 +86,7 @@ func TestSurveyReached_ProvidersReasonIsInTheLog(t *testing.T) {
 		id := w.LaunchSurvey("s", world.ByIVR(""), 0, 1)[0]
 		a := w.Speaks(world.CallKey("s", id, 1))
 		w.Lab.End(a, "all", "failed")
-		w.Want(200, "POST", a.Callback+"/report/"+a.Id+"?outcome=failed&answered=1&reason=Number+changed", nil)
+		w.Want(200, "POST", a.Callback+"/report/"+a.ID+"?outcome=failed&answered=1&reason=Number+changed", nil)
 		w.ExpectRespondent("s", id, "failed, unresponsive")
 		reason, key := "", ""
 		for _, e := range w.Want(200, "GET", "/v1/surveys/s/log", nil).Body["entries"].([]any) {

@@ -36,7 +36,7 @@ func TestSurveyShare_FinishedRespondentsAreNotContacted(t *testing.T) {
 		w.ExpectInFlight("calls", 2)
 		attempt := w.Lab.Attempt(world.CallKey("s", ids[0], 1))
 		w.Lab.End(attempt, "all", "completed")
-		w.Lab.Behave(func(l *world.Lab) { delete(l.Open, attempt.Id) }) // the provider has forgotten the call
+		w.Lab.Behave(func(l *world.Lab) { delete(l.Open, attempt.ID) }) // the provider has forgotten the call
 		if got := w.Done(out); got != "lost" {
 			t.Errorf("what was out ended as %s", got)
 		}

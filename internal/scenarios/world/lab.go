@@ -49,7 +49,7 @@ type Lab struct {
 
 // LabAttempt is one attempt as the driver received it.
 type LabAttempt struct {
-	Id       string
+	ID       string
 	Key      string // the first message, or the callback URL of a call
 	Channel  string
 	Callback string // path of the channel's callbacks
@@ -140,7 +140,7 @@ type LabDriver struct {
 
 func (d *LabDriver) Told(a channels.Attempt) LabAttempt {
 	la := LabAttempt{
-		Id: a.ID.String(), Ref: a.ID, Channel: d.Channel, Callback: d.callback, parts: max(1, len(a.Messages)),
+		ID: a.ID.String(), Ref: a.ID, Channel: d.Channel, Callback: d.callback, parts: max(1, len(a.Messages)),
 		To: a.To, survey: a.Survey, At: time.Now(),
 	}
 	if a.Call != nil {
@@ -182,27 +182,27 @@ func (l *Lab) accept(a LabAttempt) channels.SendResult {
 	for i := range a.parts {
 		f.open[strconv.Itoa(i)] = true
 	}
-	if _, twice := l.Open[a.Id]; twice {
-		l.breach("attempt %s was dispatched twice", a.Id)
+	if _, twice := l.Open[a.ID]; twice {
+		l.breach("attempt %s was dispatched twice", a.ID)
 	}
 	for _, open := range l.Open[l.latest[a.Ref.Ref]].open {
 		if open && !l.Repeats {
-			l.breach("contact %s was dispatched as %s while %s was in flight", a.Key, a.Id, l.latest[a.Ref.Ref])
+			l.breach("contact %s was dispatched as %s while %s was in flight", a.Key, a.ID, l.latest[a.Ref.Ref])
 			break
 		}
 	}
-	l.Open[a.Id], l.latest[a.Ref.Ref] = f, a.Id
+	l.Open[a.ID], l.latest[a.Ref.Ref] = f, a.ID
 	l.taken = append(l.taken, a.Key)
 	l.InFlight[a.Channel] += a.parts
-	for _, part := range l.early[a.Id] {
-		l.close(a.Id, part)
+	for _, part := range l.early[a.ID] {
+		l.close(a.ID, part)
 	}
-	delete(l.early, a.Id)
+	delete(l.early, a.ID)
 	if limit, known := l.Limit[a.Channel]; known && l.InFlight[a.Channel] > limit {
-		l.breach("%d in flight on %s, whose capacity is %d, when %s was taken: %v", l.InFlight[a.Channel], a.Channel, limit, a.Id, l.out(a.Channel))
+		l.breach("%d in flight on %s, whose capacity is %d, when %s was taken: %v", l.InFlight[a.Channel], a.Channel, limit, a.ID, l.out(a.Channel))
 	}
 	l.most[a.Channel] = max(l.most[a.Channel], l.InFlight[a.Channel])
-	return channels.SendResult{Status: channels.Accepted, ProviderRef: "ref-" + a.Id}
+	return channels.SendResult{Status: channels.Accepted, ProviderRef: "ref-" + a.ID}
 }
 
 // End records that a part of an attempt, or all of it, has ended at the provider.
@@ -215,10 +215,10 @@ func (l *Lab) End(a LabAttempt, part, outcome string) {
 	if outcome == "" {
 		return
 	}
-	if _, taken := l.Open[a.Id]; taken {
-		l.close(a.Id, part)
-	} else if slices.ContainsFunc(l.Sends, func(s LabAttempt) bool { return s.Id == a.Id }) {
-		l.early[a.Id] = append(l.early[a.Id], part)
+	if _, taken := l.Open[a.ID]; taken {
+		l.close(a.ID, part)
+	} else if slices.ContainsFunc(l.Sends, func(s LabAttempt) bool { return s.ID == a.ID }) {
+		l.early[a.ID] = append(l.early[a.ID], part)
 	}
 }
 
@@ -255,13 +255,13 @@ func (d *LabDriver) Query(ctx context.Context, a channels.Attempt) channels.Answ
 	d.Mu.Lock()
 	d.asked = append(d.asked, la.Key)
 	act := d.OnAsk
-	_, has := d.Open[la.Id]
+	_, has := d.Open[la.ID]
 	d.Mu.Unlock()
 	switch {
 	case act != nil:
 		return act(ctx, la)
 	case has:
-		return channels.Answer{Status: channels.Underway, ProviderRef: "ref-" + la.Id}
+		return channels.Answer{Status: channels.Underway, ProviderRef: "ref-" + la.ID}
 	default:
 		return channels.Answer{Status: channels.Absent}
 	}
@@ -281,7 +281,7 @@ func (d *LabDriver) Cancel(ctx context.Context, a channels.Attempt) channels.Can
 	return channels.Cancellation{Canceled: true}
 }
 
-// Read implements channels.Driver: report/{attempt}?part=&outcome=. With
+// ParseCallback implements channels.Driver: report/{attempt}?part=&outcome=. With
 // whichever=1 the report is about the current attempt, as Nuntium's acks are.
 func (d *LabDriver) ParseCallback(c channels.Callback) (channels.CallbackResult, error) {
 	kind, id, _ := strings.Cut(c.Path, "/")
@@ -416,7 +416,7 @@ func (l *Lab) OutKeys() []string {
 	defer l.Mu.Unlock()
 	var keys []string
 	for _, s := range l.Sends {
-		for _, open := range l.Open[s.Id].open {
+		for _, open := range l.Open[s.ID].open {
 			if open {
 				keys = append(keys, s.Key)
 				break

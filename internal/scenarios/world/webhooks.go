@@ -125,7 +125,7 @@ func (d *Deliverer) Do(ctx context.Context, _, url string, header http.Header, b
 	if err := json.Unmarshal(body, &event); err != nil {
 		d.w.Errorf("the body is %s", body)
 	}
-	c := HookCall{by: d, URL: url, Id: header.Get("Webhook-Id")}
+	c := HookCall{by: d, URL: url, ID: header.Get("Webhook-Id")}
 	c.Contact, c.Text = d.w.contactEvent(event)
 	status, answered := d.r.receive(c)
 	select {

@@ -32,7 +32,7 @@ type Receivers struct {
 // HookCall is a request that arrived at a receiver.
 type HookCall struct {
 	by            *Deliverer
-	URL, Id       string
+	URL, ID       string
 	Contact, Text string
 	Status        int
 }

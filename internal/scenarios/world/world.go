@@ -390,7 +390,7 @@ func (w *World) Report(key, part, outcome string) int {
 func (w *World) ReportAttempt(attempt LabAttempt, part, outcome string) int {
 	w.Helper()
 	w.Lab.End(attempt, part, outcome)
-	return w.Call("POST", attempt.Callback+"/report/"+attempt.Id+"?part="+part+"&outcome="+outcome, nil).Status
+	return w.Call("POST", attempt.Callback+"/report/"+attempt.ID+"?part="+part+"&outcome="+outcome, nil).Status
 }
 
 // Finish reports contacts as completed, all parts.
@@ -607,9 +607,7 @@ func (w *World) signs() (string, error) {
 	return out.String(), nil
 }
 
-// Steps shared by several scenarios.
-
-// capacity changes the capacity of a channel.
+// Capacity changes the capacity of a channel.
 func (w *World) Capacity(channel string, n int) {
 	w.Helper()
 	w.Patch(channel, Fields{"capacity": n})
