@@ -354,7 +354,7 @@ func (r *Rig) Call(method, path, body, contentType string) Got {
 
 func (r *Rig) From(address, token string) Got {
 	r.T.Helper()
-	req := httptest.NewRequest("GET", "/v1/channels", nil)
+	req := httptest.NewRequestWithContext(r.T.Context(), http.MethodGet, "/v1/channels", nil)
 	req.RemoteAddr = address
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
