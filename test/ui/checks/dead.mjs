@@ -1,7 +1,7 @@
 // Dead letters: counted before each action.
 import assert from "node:assert/strict";
 import { login } from "../browser.mjs";
-import { answer, fact, open, shows, squeeze } from "../steps.mjs";
+import { answer, fact, flash, open, shows, squeeze } from "../steps.mjs";
 
 const groups = async (weir) => (await weir.get("/v1/dead-letters/groups")).groups;
 const sum = (list) => list.reduce((n, g) => n + g.count, 0);
@@ -50,8 +50,9 @@ export async function dead({ report, browser, weir, operator }) {
     const id = await boxes.first().getAttribute("value");
     await boxes.first().check();
     await page.locator("#requeue-selected").click();
-    assert.equal(await fact(page, "Count"), "1");
-    assert.match(await answer(page), /1 dead letter is requeued/);
+    assert.equal(await fact(page, "Count", ".question"), "1");
+    await page.locator(".question button").first().click();
+    assert.match(await flash(page), /1 dead letter is requeued/);
     assert.equal(page.url(), list);
     assert.equal(await page.locator(`input[name=contact][value="${id}"]`).count(), 0, "it is none any more");
     await page.locator("#select-all").check();
