@@ -114,13 +114,15 @@ func startKannel(t *testing.T, scripted *smsc, incoming string) *kannel {
 	t.Helper()
 	k := &kannel{T: t, folder: t.TempDir()}
 	const tries = 5 // another program may take one of the ports first
-	for try := 1; !k.runBearerbox(scripted, incoming); try++ {
+	for try := 1; !k.runBearerbox(scripted, incoming) || !k.runSmsbox(); try++ {
 		if try == tries {
-			t.Fatal("bearerbox does not start")
+			t.Fatal("bearerbox or smsbox does not start")
 		}
 		k.bearerbox.kill()
+		if k.smsbox != nil {
+			k.smsbox.kill()
+		}
 	}
-	k.startSmsbox()
 	t.Cleanup(func() {
 		if t.Failed() {
 			for _, name := range []string{"bearerbox", "smsbox", "fakesmsc"} {
@@ -160,8 +162,16 @@ func (k *kannel) startBearerbox() {
 
 func (k *kannel) startSmsbox() {
 	k.Helper()
+	if !k.runSmsbox() {
+		k.Fatal("smsbox does not connect")
+	}
+}
+
+// runSmsbox runs smsbox, and reports whether it works.
+func (k *kannel) runSmsbox() bool {
+	k.Helper()
 	k.smsbox = k.run("smsbox", "/usr/sbin/smsbox", "-v", "1", k.path("kannel.conf"))
-	k.until("smsbox is connected", func() bool { return strings.Contains(k.status(), "on-line") && k.answers(k.sendsms) })
+	return polling.Until(10*time.Second, 50*time.Millisecond, func() bool { return strings.Contains(k.status(), "on-line") && k.answers(k.sendsms) })
 }
 
 // startPhone connects fakesmsc, which sends each message once, as a person would, and
