@@ -179,9 +179,13 @@ type attemptRow struct {
 	Course                template.HTML // where it is in the life of the contact
 }
 
+// courseStep is how often the course of an attempt that is under way grows: the page of its
+// contact changes no more often.
+const courseStep = 10 * time.Second
+
 // attemptCourses draws the attempts over the life of a contact, until now if it is not done.
 func attemptCourses(l *locale.Locale, c *api.ContactView, now time.Time) []attemptRow {
-	end := now
+	end := now.Truncate(courseStep)
 	if c.FinishedAt != nil {
 		end = *c.FinishedAt
 	}
