@@ -17,6 +17,11 @@ export async function answer(page) {
   return flash(page);
 }
 
+// unfold opens a folded part of a form.
+export async function unfold(page, part) {
+  if (!(await page.locator(`${part}[open]`).count())) await page.click(`${part} > summary`);
+}
+
 // flash returns the message of the last action.
 export async function flash(page) {
   const at = page.locator("#flash .flash");

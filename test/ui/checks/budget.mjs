@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { login } from "../browser.mjs";
 import { soon } from "../lab.mjs";
 import { phone } from "../state.mjs";
-import { flash, shows, tile } from "../steps.mjs";
+import { flash, shows, tile, unfold } from "../steps.mjs";
 import { look4 } from "./look.mjs";
 
 export async function budget({ report, browser, weir, at, secrets, operator }) {
@@ -24,7 +24,8 @@ export async function budget({ report, browser, weir, at, secrets, operator }) {
     await weir.api("POST", `/v1/surveys/${name}/respondents`, { respondents: Array.from({ length: 5 }, (_, i) => ({ phone: phone(7000 + i * 100 + (javaScriptEnabled ? 1 : 2)) })) });
     await report.check(`${how}: it is set in the form, with mistakes beside their fields`, page, async () => {
       await page.goto(`${weir.url}/surveys/${name}/edit`);
-      await page.fill("#budget_money", "1,0");
+      await unfold(page, "#part-target");
+    await page.fill("#budget_money", "1,0");
       await page.click("#save");
       await shows(page, "#budget_money-wrong", "amount");
       await shows(page, "#budget_currency-wrong", "three capital letters");

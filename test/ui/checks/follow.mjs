@@ -2,7 +2,7 @@
 // calendar; and the week that a survey's form paints.
 import assert from "node:assert/strict";
 import { login } from "../browser.mjs";
-import { flash, heading, shows } from "../steps.mjs";
+import { flash, heading, shows, unfold } from "../steps.mjs";
 import { look4 } from "./look.mjs";
 import { phone } from "../state.mjs";
 
@@ -83,7 +83,7 @@ async function painted(page, weir, scripts, look) {
     await page.uncheck("#week-wed-10");
     await shows(page, "#week-uneven", "different hours");
   } else for (const id of ["mon-09", "mon-10", "tue-09", "tue-10", "wed-09"]) await page.check(`#week-${id}`);
-  if (!(await page.locator("#mode-sms[open]").count())) await page.click("#mode-sms summary");
+  await unfold(page, "#mode-sms");
   await page.selectOption("#sms_channel", "texts");
   await page.fill("#sms_text_1", "Hello");
   await page.click("#save");

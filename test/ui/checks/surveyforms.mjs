@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { login } from "../browser.mjs";
-import { flash, heading, shows } from "../steps.mjs";
+import { flash, heading, shows, unfold } from "../steps.mjs";
 import { look4 } from "./look.mjs";
 
 // people returns a CSV file; the second half of its numbers is in no survey yet.
@@ -49,7 +49,7 @@ export async function surveyforms({ report, browser, weir, operator }) {
       for (const day of ["fri", "sat", "sun"]) await page.check(`#day-${day}`);
       await page.fill("#window_1_from", "00:00");
       await page.fill("#window_1_to", "00:00");
-      if (!(await page.locator("#mode-sms[open]").count())) await page.click("#mode-sms summary");
+      await unfold(page, "#mode-sms");
       await page.selectOption("#sms_channel", "texts");
       await page.fill("#sms_text_1", "Hello {{first_name}}, may we ask you something?");
       await page.click("#save");
@@ -70,7 +70,7 @@ export async function surveyforms({ report, browser, weir, operator }) {
       assert.match(await flash(page), /is changed/);
       await page.click("#edit");
       await shows(page, "main", /keeps as they are: labels/);
-      if (!(await page.locator("#part-target[open]").count())) await page.click("#part-target summary");
+      await unfold(page, "#part-target");
       await page.fill("#cutoff", "2000");
       await page.click("#save");
       const { labels, cutoff } = await weir.get(`/v1/surveys/${name}`);
