@@ -29,17 +29,17 @@ func TestAttemptCourses_AreDrawnOverTheLifeOfTheContact(t *testing.T) {
 		{"<title>Attempt 2: begins 1 min after the contact was accepted, lasts 10 s</title>", `<rect class="c5" x="900" y="0" width="100"`},
 	} {
 		for _, part := range want {
-			if !strings.Contains(string(rows[i].Course), part) {
-				t.Errorf("attempt %d lacks %s: %s", i+1, part, rows[i].Course)
+			if !strings.Contains(string(rows[i].Bar), part) {
+				t.Errorf("attempt %d lacks %s: %s", i+1, part, rows[i].Bar)
 			}
 		}
 	}
-	if rows[1].Sent+rows[1].Finished != "" || strings.Contains(string(rows[1].Course), "c1") || rows[2].Course != "" {
+	if rows[1].Sent+rows[1].Finished != "" || strings.Contains(string(rows[1].Bar), "c1") || rows[2].Bar != "" {
 		t.Errorf("%+v", rows[1:])
 	}
 	// One that is under way lasts until now, and is never too narrow to be seen.
 	c.FinishedAt, c.Attempts = nil, []api.AttemptView{{Number: 1, ClaimedAt: after(time.Hour - time.Millisecond)}}
-	if r := attemptCourses(l, c, *after(time.Hour))[0]; !strings.Contains(string(r.Course), `<rect class="c5" x="992" y="0" width="8"`) {
-		t.Errorf("%s", r.Course)
+	if r := attemptCourses(l, c, *after(time.Hour))[0]; !strings.Contains(string(r.Bar), `<rect class="c5" x="992" y="0" width="8"`) {
+		t.Errorf("%s", r.Bar)
 	}
 }

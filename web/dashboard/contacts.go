@@ -153,7 +153,7 @@ type contactData struct {
 	Dead       bool // it is currently a dead letter
 	DeadFilter deadFilter
 	Timeline   api.TimelineView
-	Rows       []attemptRow
+	Courses    []attemptCourse
 	WhyView    *whyView // nil: it does not wait
 }
 
@@ -172,11 +172,11 @@ func (d *contactData) After(i int, l *locale.Locale) string {
 	return "+" + l.Elapsed(gap)
 }
 
-// attemptRow is an attempt with its times from the claim on.
-type attemptRow struct {
+// attemptCourse is an attempt with its times from the claim on.
+type attemptCourse struct {
 	api.AttemptView
 	Sent, Heard, Finished string
-	Course                template.HTML // where it is in the life of the contact
+	Bar                   template.HTML // where it is in the life of the contact
 }
 
 // courseStep is how often the course of an attempt that is under way grows: the page of its
@@ -184,15 +184,15 @@ type attemptRow struct {
 const courseStep = 10 * time.Second
 
 // attemptCourses draws the attempts over the life of a contact, until now if it is not done.
-func attemptCourses(l *locale.Locale, c *api.ContactView, now time.Time) []attemptRow {
+func attemptCourses(l *locale.Locale, c *api.ContactView, now time.Time) []attemptCourse {
 	end := now.Truncate(courseStep)
 	if c.FinishedAt != nil {
 		end = *c.FinishedAt
 	}
 	place := func(at time.Time) float64 { return float64(at.Sub(c.QueuedAt).Microseconds()) }
-	rows := make([]attemptRow, len(c.Attempts))
+	rows := make([]attemptCourse, len(c.Attempts))
 	for i, a := range c.Attempts {
-		row := attemptRow{AttemptView: a}
+		row := attemptCourse{AttemptView: a}
 		if a.ClaimedAt == nil {
 			rows[i] = row
 			continue
@@ -211,7 +211,7 @@ func attemptCourses(l *locale.Locale, c *api.ContactView, now time.Time) []attem
 			parts = append(parts, display.Span{Class: "c1", From: place(sent), To: place(until)})
 		}
 		title := l.T("Attempt %[1]v: begins %[2]s after the contact was accepted, lasts %[3]s", a.Number, l.Elapsed(max(0, a.ClaimedAt.Sub(c.QueuedAt))), l.Elapsed(max(0, until.Sub(*a.ClaimedAt))))
-		row.Course = display.Spans(title, place(end), parts)
+		row.Bar = display.Spans(title, place(end), parts)
 		rows[i] = row
 	}
 	return rows
@@ -309,7 +309,7 @@ func loadContact(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &contactData{ContactView: c, WhyView: whyOf(c.WhyCode, c.Why, time.Time{}, v.Now()), Fields: contactFields(v.Locale, &c), Rows: attemptCourses(v.Locale, &c, v.Now()), Open: c.State != weir.Done.String(), DeadFilter: deadFilter{url.Values{"contact": {c.ID}}}}
+	d := &contactData{ContactView: c, WhyView: whyOf(c.WhyCode, c.Why, time.Time{}, v.Now()), Fields: contactFields(v.Locale, &c), Courses: attemptCourses(v.Locale, &c, v.Now()), Open: c.State != weir.Done.String(), DeadFilter: deadFilter{url.Values{"contact": {c.ID}}}}
 	if err := v.get(apiPath("v1", "contacts", c.ID, "timeline"), nil, &d.Timeline); err != nil {
 		return nil, err
 	}

@@ -123,10 +123,10 @@ func dayOf(l *locale.Locale, spec calendar.ScheduleSpec, date time.Time, today b
 		open = slices.SortedFunc(slices.Values(spec.Windows), func(a, b calendar.WindowSpec) int { return cmp.Compare(a.From, b.From) })
 	}
 	var texts []string
-	var parts []display.DaySpan
+	var parts []display.Span
 	for _, w := range open {
 		texts = append(texts, w.From+"–"+w.To)
-		parts = append(parts, display.DaySpan{From: minuteOf(w.From), To: minuteOf(w.To)})
+		parts = append(parts, display.Span{Class: "c3", From: minuteOf(w.From), To: minuteOf(w.To)})
 	}
 	if open != nil {
 		d.Text = strings.Join(texts, ", ")

@@ -1,5 +1,5 @@
-// Package webtest is what the tests of the server's rooms share: the whole server over a store in
-// memory, with a clock that stands still. A test asks it over HTTP, as a client does; each answer is
+// Package webtest runs the whole server over a store in memory, with a clock that stands still, for
+// the tests of web and of the packages below it. A test asks it over HTTP, as a client does; each answer is
 // checked against the published description, and no log line may hold a secret or a number.
 package webtest
 

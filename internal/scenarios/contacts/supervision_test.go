@@ -258,7 +258,7 @@ func TestSupervision_OneTimerAfterAThousandRestarts(t *testing.T) {
 	})
 }
 
-// onVirtualTimeHere is onVirtualTime without t.Parallel.
+// onVirtualTimeHere is [world.OnVirtualTime] without t.Parallel.
 func onVirtualTimeHere(t *testing.T, play func(*world.World)) {
 	t.Helper()
 	world.InBubble(t, play)

@@ -1,6 +1,5 @@
-// Package world is what scenarios are played with: a Weir with a scripted provider, on SQLite in a
-// bubble of virtual time, so that hours cost nothing and instants are exact, or on MariaDB. The rooms
-// beside it play the scenarios of docs/scenarios.md through Weir's public seams: the HTTP API, the
+// Package world runs Weir with a scripted provider, on SQLite in a bubble of virtual time, so that
+// hours cost nothing and instants are exact, or on MariaDB. The packages beside it play the scenarios of docs/scenarios.md through Weir's public seams: the HTTP API, the
 // callbacks and a provider.
 package world
 

@@ -88,19 +88,16 @@ func Spans(title string, whole float64, parts []Span) template.HTML {
 	return out.close()
 }
 
-// DaySpan is a part of a day, in minutes from midnight.
-type DaySpan struct{ From, To float64 }
-
 const dayMinutes = 24 * 60.0
 
-// Day draws parts of a day, with a line at every sixth hour and a mark at now, in
-// minutes; negative: none.
-func Day(title string, parts []DaySpan, now float64) template.HTML {
+// Day draws parts of a day, in minutes from midnight, with a line at every sixth hour and a
+// mark at now; negative: none.
+func Day(title string, parts []Span, now float64) template.HTML {
 	var out svg
 	out.open("bar", dayMinutes, barHeight, title, true)
 	out.rect("track", 0, dayMinutes)
 	for _, p := range parts {
-		out.rect("c3", p.From, max(0, p.To-p.From))
+		out.rect(p.Class, p.From, max(0, p.To-p.From))
 	}
 	for hour := 6.0; hour < 24; hour += 6 {
 		out.rect("hour", hour*60-1, 2)
