@@ -68,7 +68,7 @@ test-mysql: ## Run the tests that use a database server, on MySQL: the server pr
 
 # The scenarios are played on SQLite with the race detector, and on the server without it: there it would watch the same code,
 # but the driver of the server, which it watches in the suite of the store. That saves a third of their CPU. They
-# mostly wait for the server.
+# mostly wait for the server. One package of them runs at a time: more at once wait too long for it.
 SCENARIOS := ^weir/internal/scenarios/
 
 # The tests of make test, with a server running. Many wait, for a disk, a server or a lease, so that four of a package run at
@@ -80,8 +80,8 @@ test-on-server:
 	@failed=; all=$$($(GO) list $(PACKAGES)); unraced=$$(echo "$$all" | grep -xF $(UNRACED)); scenarios=$$(echo "$$all" | grep '$(SCENARIOS)'); \
 	CGO_ENABLED=1 GO='$(GO)' scripts/race-tests $(RACEFLAGS) $(TESTFLAGS) $$(echo "$$all" | grep -vxF $(UNRACED) | grep -v '$(SCENARIOS)') || failed=yes; \
 	if [ -n "$$scenarios" ]; then \
-		CGO_ENABLED=1 GO='$(GO)' scripts/race-tests $(RACEFLAGS) $(TESTFLAGS) -skip '/mariadb|//mariadb' $$scenarios || failed=yes; \
-		$(GO) test $(TESTFLAGS) -parallel=8 -skip '/sqlite|//sqlite' $$scenarios || failed=yes; \
+		CGO_ENABLED=1 GO='$(GO)' scripts/race-tests $(RACEFLAGS) $(TESTFLAGS) -p=1 -skip '/mariadb|//mariadb' $$scenarios || failed=yes; \
+		$(GO) test $(TESTFLAGS) -p=1 -parallel=8 -skip '/sqlite|//sqlite' $$scenarios || failed=yes; \
 	fi; \
 	if [ -n "$$unraced" ]; then $(GO) test $(TESTFLAGS) $$unraced || failed=yes; fi; \
 	GO='$(GO)' scripts/benchmarks-once || failed=yes; \
