@@ -149,7 +149,7 @@ func startMute(t *testing.T, s *claimStore, wrap ...actor.ReceiverMiddleware) (*
 func startWith(t *testing.T, s *claimStore, d channels.Driver, wrap ...actor.ReceiverMiddleware) (*actors.System, weir.Channel) {
 	types := []channels.Type{{Name: "mute", Content: channels.Text, New: func(channels.Config) (channels.Driver, error) { return d, nil }}}
 	tree := supervise.NewSystem(slog.New(slog.DiscardHandler))
-	t.Cleanup(tree.Shutdown)
+	t.Cleanup(func() { supervise.Shutdown(tree) })
 	system, err := actors.Start(actors.Options{
 		System: tree,
 		Store:  s, Queue: s, Directory: channels.NewDirectory(types, "http://weir.test", nil), Logger: slog.New(slog.DiscardHandler),

@@ -54,7 +54,7 @@ func TestManager_CrashLosesAndDoublesNothing(t *testing.T) {
 		var d slow
 		types := []channels.Type{{Name: "slow", Content: channels.Text, New: func(channels.Config) (channels.Driver, error) { return &d, nil }}}
 		tree := supervise.NewSystem(slog.New(slog.DiscardHandler))
-		t.Cleanup(tree.Shutdown)
+		t.Cleanup(func() { supervise.Shutdown(tree) })
 		s, err := Start(Options{
 			System: tree,
 			Store:  store, Queue: store, Directory: channels.NewDirectory(types, "http://weir.test", nil), Logger: slog.New(slog.DiscardHandler),

@@ -52,7 +52,7 @@ func start(t testing.TB, store router.Store, change func(*router.Options)) *rig 
 		change(&o)
 	}
 	o.System = supervise.NewSystem(o.Logger)
-	t.Cleanup(o.System.Shutdown)
+	t.Cleanup(func() { supervise.Shutdown(o.System) })
 	var err error
 	if r.Router, err = router.Start(o); err != nil {
 		t.Fatal(err)

@@ -17,13 +17,23 @@ import (
 	"weir/internal/backoff"
 )
 
-// NewSystem returns an actor system. It logs warnings and above.
+// throttleInterval is how long a goroutine of the library lives after a message to
+// an actor that has stopped. Such messages are harmless.
+const throttleInterval = time.Millisecond
+
+// NewSystem returns an actor system. It logs warnings and above. Shutdown ends it.
 func NewSystem(logger *slog.Logger) *actor.ActorSystem {
 	quiet := slog.New(levelFilter{logger.Handler(), slog.LevelWarn})
-	// Messages to a stopped actor are harmless. The short interval ends the
-	// library's throttle goroutine soon.
-	return actor.NewActorSystem(actor.WithDeadLetterThrottleInterval(time.Millisecond),
+	return actor.NewActorSystem(actor.WithDeadLetterThrottleInterval(throttleInterval),
 		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return quiet }))
+}
+
+// Shutdown ends the actors of a system and waits until the last of its goroutines
+// has had the time to end: the library's own method does not wait for the one that
+// throttles the log of messages to stopped actors.
+func Shutdown(system *actor.ActorSystem) {
+	system.Shutdown()
+	backoff.Wait(context.Background(), 2*throttleInterval)
 }
 
 type levelFilter struct {

@@ -2,9 +2,13 @@ package supervise
 
 import (
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
 )
 
 // The delay grows with each crash of the same actor; a quiet time resets it. Other
@@ -37,4 +41,19 @@ func TestPanics_AreLoggedWithoutTheirData(t *testing.T) {
 			t.Error(text)
 		}
 	}
+}
+
+// A message to an actor that has stopped starts a goroutine of the library. It has
+// ended when Shutdown returns: a bubble whose test ends before it panics.
+func TestShutdown_WaitsForTheLibrarysGoroutines(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(*testing.T) {
+		system := NewSystem(slog.New(slog.DiscardHandler))
+		stopped := system.Root.Spawn(actor.PropsFromFunc(func(actor.Context) {}))
+		if err := system.Root.StopFuture(stopped).Wait(); err != nil {
+			t.Error(err)
+		}
+		system.Root.Send(stopped, "late")
+		Shutdown(system)
+	})
 }

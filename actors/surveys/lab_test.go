@@ -69,7 +69,7 @@ func (l *lab) start() *surveybroker.System {
 	l.starts++
 	l.reg = prometheus.NewRegistry()
 	tree := supervise.NewSystem(slog.New(l.log))
-	l.t.Cleanup(tree.Shutdown)
+	l.t.Cleanup(func() { supervise.Shutdown(tree) })
 	sys, err := surveybroker.Start(surveybroker.Options{
 		System: tree,
 		Store: surveybroker.Store{

@@ -69,7 +69,7 @@ func (p *components) start(ctx context.Context, o Options, undo *cleanups) error
 	}
 	undo.add("event delivery", p.delivery.Close)
 	system := supervise.NewSystem(o.Logger) // one for all actors of the process
-	undo.add("actor system", func(context.Context) error { system.Shutdown(); return nil })
+	undo.add("actor system", func(context.Context) error { supervise.Shutdown(system); return nil })
 	hints := workers.NewHints(o.Logger)
 	if err := p.startRouter(o, calls, hints, system); err != nil {
 		return err
