@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"math"
 	"slices"
@@ -74,76 +72,6 @@ func (s *Reader) attempts(ctx context.Context, ref weir.Ref) ([]weir.Attempt, er
 		})
 	}
 	return list, nil
-}
-
-// cursor is where a list goes on: behind this row. State is 0 in a list in
-// the order of ids. A list from the newest on that spans channels has Channel 0.
-type cursor struct {
-	Channel int64 `json:"c"`
-	State   int8  `json:"s,omitempty"`
-	Lane    int64 `json:"l,omitempty"`
-	Pos     int64 `json:"p,omitempty"`
-	ID      int64 `json:"i"`
-	Newest  bool  `json:"n,omitempty"`
-	Ends    bool  `json:"e,omitempty"` // in the order of the ends, over channels
-}
-
-func (c cursor) String() string {
-	b, _ := json.Marshal(c) // integers always encode
-	return base64.RawURLEncoding.EncodeToString(b)
-}
-
-// parseCursor reads what String wrote, for a list by the same states.
-func parseCursor(text string, f *weir.ContactFilter) (cursor, error) {
-	var c cursor
-	b, err := base64.RawURLEncoding.DecodeString(text)
-	if err == nil {
-		err = json.Unmarshal(b, &c)
-	}
-	byState, spans := byState(f), (f.Newest || byEnds(f)) && f.Channel == 0
-	if err != nil || c.Channel < 0 || (c.Channel == 0) != spans || c.String() != text || f.Channel != 0 && c.Channel != int64(f.Channel) ||
-		c.Newest != f.Newest || c.Ends != byEnds(f) || byState != slices.Contains(f.States, weir.State(c.State)) {
-		return cursor{}, notOfThisList()
-	}
-	return c, nil
-}
-
-// byState reports whether a list goes through the queue index, state by state. One
-// that is bounded by acceptance goes through ids, which hold the instant; one that
-// is bounded by the end goes through the index, which has that.
-func byState(f *weir.ContactFilter) bool {
-	return len(f.States) > 0 && f.Key == "" && len(f.To) == 0 && (f.Since.IsZero() && f.Until.IsZero() || finished(f))
-}
-
-// finished reports whether a filter bounds when contacts finished.
-func finished(f *weir.ContactFilter) bool {
-	return !f.FinishedSince.IsZero() || !f.FinishedUntil.IsZero() || !f.FinishedAfter.IsZero()
-}
-
-// byEnds reports whether a list is in the order of the ends over all channels.
-func byEnds(f *weir.ContactFilter) bool {
-	return !f.FinishedAfter.IsZero() && !f.Newest && f.Key == "" && len(f.To) == 0
-}
-
-func notOfThisList() error {
-	return &weir.Error{
-		Code: weir.CodeInvalid, Message: "the cursor is not of this list",
-		Fields: []weir.FieldError{{Pointer: "/cursor", Code: "format", Detail: "must be the next_cursor of a list with the same filter"}},
-	}
-}
-
-// page collects one page of contacts.
-type page struct {
-	s        *Reader
-	f        weir.ContactFilter
-	found    []weir.Contact
-	budget   int // rows that may still be read
-	at       cursor
-	inFlight map[int64][]record // by channel; nil: not read yet
-	// The ids of the filter's time: the least, and the first behind. The same of
-	// the positions in the queue index.
-	low, high       int64
-	lowPos, highPos int64
 }
 
 // Contacts implements [weir.ContactReader].
@@ -277,29 +205,6 @@ func (p *page) state(ctx context.Context) (more bool, err error) {
 	}
 }
 
-const (
-	idsSQL    = " WHERE c.channel_id = ? AND c.id > ? AND c.id < ? ORDER BY c.id LIMIT ?"
-	newestSQL = " WHERE c.channel_id = ? AND c.id <= ? AND c.id >= ? ORDER BY c.id DESC LIMIT ?"
-	keySQL    = " WHERE c.channel_id = ? AND c.ckey = ?"
-)
-
-// read reads contacts with their states, and returns how many rows there were.
-func (p *page) read(ctx context.Context, where string, args ...any) ([]contactRow, int, error) {
-	var rows []contactRow
-	from := withState
-	if where == idsSQL || where == newestSQL {
-		from = p.s.inOrder()
-	}
-	err := p.s.Read.SelectContext(ctx, &rows, "SELECT "+contactColumns+from+where, args...)
-	if err == nil {
-		err = p.s.resolve(ctx, p.s.Read, rows)
-	}
-	for i := range rows {
-		rows[i].place = place{ID: rows[i].ID, Pos: rows[i].ID}
-	}
-	return rows, len(rows), err
-}
-
 func (p *page) byKey(ctx context.Context) (more bool, err error) {
 	if p.full() {
 		return true, nil
@@ -313,55 +218,4 @@ func (p *page) byKey(ctx context.Context) (more bool, err error) {
 		p.take(&rows[i])
 	}
 	return false, nil
-}
-
-// full reports whether the page has to end.
-func (p *page) full() bool { return p.budget <= 0 || len(p.found) >= p.f.Limit }
-
-// rows reads on from p.at until nothing is left or the page is full. read returns
-// rows and how many were asked about; fewer than its limit are the last.
-func (p *page) rows(read func(limit int) ([]contactRow, int, error)) (more bool, err error) {
-	for !p.full() {
-		// One more than is missing shows whether there is a next page.
-		n := min(p.budget, p.f.Limit-len(p.found)+1)
-		if p.f.Survey != "" || p.f.Outcome != "" || len(p.f.States) > 0 && p.at.State == 0 {
-			n = min(p.budget, columns.MaxPage)
-		}
-		rows, asked, err := read(n)
-		if err != nil {
-			return false, err
-		}
-		p.budget -= max(asked, columns.SeekCost)
-		for i := range rows {
-			if len(p.found) >= p.f.Limit {
-				return true, nil
-			}
-			p.take(&rows[i])
-			p.pass(&rows[i])
-		}
-		if asked < n {
-			return false, nil
-		}
-	}
-	return true, nil
-}
-
-// pass moves the cursor behind a row.
-func (p *page) pass(r *contactRow) {
-	p.at.ID = r.ID
-	if p.at.State != 0 {
-		p.at.Lane, p.at.Pos = r.place.Lane, r.place.Pos
-	}
-}
-
-// take adds a row to the page if it matches. A contact may have changed its state
-// since it was found by it.
-func (p *page) take(r *contactRow) {
-	c, _ := r.readable()
-	if r.ID < p.low || r.ID >= p.high || finished(&p.f) && (r.FinishedAt < p.lowPos || r.FinishedAt >= p.highPos) ||
-		p.f.Survey != "" && r.Survey != p.f.Survey || p.f.Outcome != "" && r.Outcome != string(p.f.Outcome) ||
-		len(p.f.States) > 0 && !slices.Contains(p.f.States, c.State) || p.at.State != 0 && int8(c.State) != p.at.State {
-		return
-	}
-	p.found = append(p.found, c)
 }

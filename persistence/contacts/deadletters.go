@@ -24,8 +24,8 @@ var _ operators.DeadLetterStore = (*DeadLetterStore)(nil)
 // DeadLetterStore lists dead letters, and makes new contacts of them.
 type DeadLetterStore struct {
 	*commit.DB
-	contacts *Reader
-	part     *part // of the batches, for the new contacts
+	contacts   *Reader
+	insertions *insertions
 }
 
 // deadRow is a row of dead_letters.

@@ -12,43 +12,46 @@ import (
 	eventstore "weir/persistence/events"
 )
 
-// emitClaimed writes the event of a contact that is claimed as it is accepted.
-func (p *part) emitClaimed(t *commit.Tx, c *weir.Contact) {
-	p.emit(t, c, events.ContactDispatched, c.ClaimedAt, contactData(c))
+// contactEvents writes the events of contacts, in the transaction of what they tell.
+type contactEvents struct{ log *eventstore.Log }
+
+// claimed writes the event of a contact that is claimed as it is accepted.
+func (e contactEvents) claimed(t *commit.Tx, c *weir.Contact) {
+	e.emit(t, c, events.ContactDispatched, c.ClaimedAt, contactData(c))
 }
 
-// emitChanged writes the events of steps, in the transaction of the changes.
-func (p *part) emitChanged(t *commit.Tx, steps []step) {
+// changed writes the events of steps.
+func (e contactEvents) changed(t *commit.Tx, steps []step) {
 	for i := range steps {
 		for _, tr := range steps[i].parts {
-			p.emitTransition(t, tr.Transition)
+			e.transition(t, tr.Transition)
 		}
 	}
 }
 
-// emitTransition writes what a transition means to whoever sent the contact: at most that
+// transition writes what a transition means to whoever sent the contact: at most that
 // the provider accepted it, and one more.
-func (p *part) emitTransition(t *commit.Tx, tr *weir.Transition) {
+func (e contactEvents) transition(t *commit.Tx, tr *weir.Transition) {
 	c := &tr.Contact
 	if (tr.Was == weir.Sending || tr.Was == weir.Unknown) && !c.SentAt.IsZero() && (c.State == weir.Active || c.State == weir.Done) {
 		d := contactData(c)
 		d.Outcome, d.Reason, d.FinishedAt = "", "", time.Time{}
-		p.emit(t, c, events.ContactAccepted, d.SentAt, d)
+		e.emit(t, c, events.ContactAccepted, d.SentAt, d)
 	}
 	switch {
 	case c.State == weir.Sending && tr.Was.Waiting():
-		p.emit(t, c, events.ContactDispatched, c.ClaimedAt, contactData(c))
+		e.emit(t, c, events.ContactDispatched, c.ClaimedAt, contactData(c))
 	case c.State.Waiting() && tr.Was.InFlight():
-		p.emitRequeued(t, tr)
+		e.requeued(t, tr)
 	case c.State == weir.Done && tr.Was != weir.Done:
-		p.emit(t, c, events.ContactDone, c.FinishedAt, contactData(c))
+		e.emit(t, c, events.ContactDone, c.FinishedAt, contactData(c))
 	case c.State == weir.Done && c.Outcome == weir.Completed: // a correction that changed the outcome
-		p.emit(t, c, events.ContactCorrected, t.Now, contactData(c))
+		e.emit(t, c, events.ContactCorrected, t.Now, contactData(c))
 	}
 }
 
-// emitRequeued writes the event of an attempt that ended without its contact.
-func (p *part) emitRequeued(t *commit.Tx, tr *weir.Transition) {
+// requeued writes the event of an attempt that ended without its contact.
+func (e contactEvents) requeued(t *commit.Tx, tr *weir.Transition) {
 	c := &tr.Contact
 	d, at := contactData(c), t.Now
 	d.DueAt = c.DueAt
@@ -57,12 +60,12 @@ func (p *part) emitRequeued(t *commit.Tx, tr *weir.Transition) {
 		d.Attempts, d.ProviderRef, at = a.Number, columns.Clip(a.ProviderRef), a.FinishedAt
 		d.ClaimedAt, d.SentAt = a.ClaimedAt, a.SentAt
 	}
-	p.emit(t, c, events.ContactRequeued, at, d)
+	e.emit(t, c, events.ContactRequeued, at, d)
 }
 
-func (p *part) emit(t *commit.Tx, c *weir.Contact, kind string, at time.Time, d events.ContactData) {
+func (e contactEvents) emit(t *commit.Tx, c *weir.Contact, kind string, at time.Time, d events.ContactData) {
 	d.Channel = t.Channel(c.Channel).Name
-	p.log.EmitContact(&eventstore.ContactEvent{Type: kind, At: at, Ref: c.Ref, Data: d})
+	e.log.EmitContact(&eventstore.ContactEvent{Type: kind, At: at, Ref: c.Ref, Data: d})
 }
 
 // contactData returns the data of a contact as it is stored.

@@ -1,14 +1,11 @@
 package contacts
 
 import (
-	"cmp"
 	"slices"
 	"sync"
 
 	"weir"
-	"weir/persistence/columns"
 	"weir/persistence/commit"
-	"weir/persistence/multirow"
 )
 
 // flights holds the contacts in flight: their latest committed progress, and the row of
@@ -208,58 +205,3 @@ func (f *flights) byChannel() map[weir.ChannelID]int {
 	}
 	return counts
 }
-
-// logFlights writes the progress of contacts in flight as one row of the log: of those
-// that steps change, that are claimed as they are accepted and that are carried forward. A contact has one
-// record in it.
-func (p *part) logFlights(t *commit.Tx, steps []step) error {
-	l := &p.flightChanges
-	changed := map[weir.Ref]bool{}
-	var list []record
-	for i := range steps {
-		s := &steps[i]
-		changed[s.ref()] = true
-		if s.last.Contact.State.InFlight() {
-			list = append(list, record{s.ref(), kept(s.last.Contact.Progress)})
-		} else if s.first.Was.InFlight() {
-			l.left = append(l.left, s.ref())
-		}
-	}
-	add := func(more []record) {
-		for _, r := range more {
-			if !changed[r.ref] {
-				changed[r.ref], list = true, append(list, r)
-			}
-		}
-	}
-	slices.SortFunc(l.records, func(a, b record) int { return cmp.Compare(b.progress.Rev, a.progress.Rev) })
-	add(l.records)
-	if l.records = list; len(list) == 0 {
-		return nil
-	}
-	add(p.contacts.flights.carried())
-	l.records = list
-	l.row = t.NextID()
-	data := append(make([]byte, 0, 1+80*len(l.records)), recordVersion)
-	for i := range l.records {
-		data = appendRecord(data, &l.records[i])
-	}
-	t.Add("INSERT INTO contacts_in_flight (id, data) VALUES (?, ?)", l.row, data)
-	return nil
-}
-
-// dropFlights deletes rows of the log that earlier batches have replaced,
-// several at once.
-func (p *part) dropFlights(t *commit.Tx) error {
-	unused := p.contacts.flights.unused
-	if len(unused) < minUnused {
-		return nil
-	}
-	unused = unused[:min(len(unused), maxUnused)]
-	size := multirow.PlacesFor(len(unused))
-	p.flightChanges.deleted = slices.Clone(unused)
-	t.Add(dropFlightsSQL+columns.Marks(size), multirow.Fill(columns.Arguments(unused), size-len(unused))...)
-	return nil
-}
-
-const dropFlightsSQL = "DELETE FROM contacts_in_flight WHERE id IN "

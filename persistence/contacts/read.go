@@ -91,7 +91,7 @@ func (s *Reader) resolve(ctx context.Context, q dialect.Reader, rows []contactRo
 		}
 		if try == tries { // it changes faster than it can be read
 			for _, r := range missing {
-				r.flight = weir.Progress{State: weir.Sending}
+				r.latest = weir.Progress{State: weir.Sending}
 			}
 			return nil
 		}
@@ -107,11 +107,11 @@ func (s *Reader) resolve(ctx context.Context, q dialect.Reader, rows []contactRo
 func (s *Reader) addProgress(rows []contactRow) (missing []*contactRow) {
 	for i := range rows {
 		r := &rows[i]
-		if r.State != 0 || r.flight.State != 0 {
+		if r.State != 0 || r.latest.State != 0 {
 			continue
 		}
 		var known bool
-		if r.flight, known = s.flights.progress(r.ref()); !known {
+		if r.latest, known = s.flights.progress(r.ref()); !known {
 			missing = append(missing, r)
 		}
 	}
@@ -170,6 +170,18 @@ func (s *Reader) waitingSince(ctx context.Context, doing, text string, channel w
 	list, err := contacts(rows)
 	list = slices.DeleteFunc(list, func(c weir.Contact) bool { return !state(c.State) })
 	return list, next, s.Failure(doing, err)
+}
+
+// placesOf returns the places of contacts in flight, by the instant of their claim.
+func placesOf(list []record, which func(weir.State) bool) []place {
+	var places []place
+	for _, r := range list {
+		if which(r.progress.State) {
+			places = append(places, place{ID: int64(r.ref.ID), Pos: columns.Micros(r.progress.ClaimedAt)})
+		}
+	}
+	slices.SortFunc(places, func(a, b place) int { return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.ID, b.ID)) })
+	return places
 }
 
 // InFlight implements [weir.QueueReader].

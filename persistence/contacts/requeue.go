@@ -59,7 +59,7 @@ func (w *requeueWork) Write(t *commit.Tx, r *commit.Request) error {
 	if len(list) == 0 {
 		return nil
 	}
-	if err := w.s.part.insertContacts(t, list); err != nil {
+	if err := w.s.insertions.add(t, list); err != nil {
 		return err
 	}
 	for i := range list {

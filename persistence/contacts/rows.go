@@ -1,6 +1,7 @@
 package contacts
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"weir"
+	"weir/internal/plainjson"
 	"weir/persistence/columns"
 )
 
@@ -33,6 +35,12 @@ const withState = " FROM contacts c" +
 	" LEFT JOIN contacts_queued q ON q.channel_id = c.channel_id AND q.lane = c.lane AND q.id = c.id" +
 	" LEFT JOIN contacts_delayed d ON d.channel_id = c.channel_id AND d.id = c.id" +
 	" LEFT JOIN contacts_done e ON e.channel_id = c.channel_id AND e.id = c.id"
+
+// byIDs selects contacts of a channel by their ids.
+func byIDs(n int) string { return " WHERE c.channel_id = ? AND c.id IN " + columns.Marks(n) }
+
+// noState leaves contacts that have no row in the table of a state.
+const noState = " AND q.id IS NULL AND d.id IS NULL AND e.id IS NULL"
 
 // contactRow is a contact as it is read.
 type contactRow struct {
@@ -59,8 +67,16 @@ type contactRow struct {
 	FinishedAt int64   `db:"finished_at"` // for filters, as Outcome: both are in Progress
 	Outcome    string  `db:"outcome"`
 
-	flight weir.Progress // of a contact in flight
+	latest weir.Progress // of a contact in flight
 	place  place         // in a list
+}
+
+// place is where a contact stands in a list: its lane and position there, which
+// is an id or an instant.
+type place struct {
+	ID   int64 `db:"id"`
+	Lane int64 `db:"lane"`
+	Pos  int64 `db:"pos"`
 }
 
 // headColumns are the columns of contacts in the queue.
@@ -79,6 +95,12 @@ func (r *contactRow) ref() weir.Ref {
 	return weir.Ref{Channel: weir.ChannelID(r.Channel), ID: weir.ContactID(r.ID)}
 }
 
+// compareRefs orders contacts. All who write do it in this order, so that two do not wait for
+// each other.
+func compareRefs(a, b weir.Ref) int {
+	return cmp.Or(cmp.Compare(a.Channel, b.Channel), cmp.Compare(a.ID, b.ID))
+}
+
 // content is the part of a contact that the store does not look into.
 type content struct {
 	Trace    string     `json:"trace,omitempty"`
@@ -86,6 +108,26 @@ type content struct {
 	Call     *weir.Call `json:"call,omitempty"`
 	Purpose  string     `json:"purpose,omitempty"`
 	TimeZone string     `json:"time_zone,omitempty"`
+}
+
+// encodeContent returns the part of a contact that the store does not look into.
+func encodeContent(s *weir.Spec) (string, error) {
+	if s.Call == nil && len(s.Messages) > 0 && s.Trace == "" && s.Purpose == "" && s.TimeZone == "" {
+		b := make([]byte, 0, 24+len(s.Messages)*4+len(s.Messages[0]))
+		b = append(b, `{"messages":[`...)
+		for i, m := range s.Messages {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = plainjson.AppendText(b, m)
+		}
+		return string(append(b, "]}"...)), nil
+	}
+	body, err := json.Marshal(content{s.Trace, s.Messages, s.Call, s.Purpose, s.TimeZone})
+	if err != nil {
+		return "", fmt.Errorf("encode the content: %w", err)
+	}
+	return string(body), nil
 }
 
 // NewContact makes the contact of a spec that is accepted now. Instants are cut
@@ -140,7 +182,7 @@ func decodeContent(text string) (content, error) {
 func (r *contactRow) progress() (weir.Progress, error) {
 	switch state := weir.State(r.State); {
 	case state == 0:
-		return r.flight, nil
+		return r.latest, nil
 	case r.Progress == nil:
 		return weir.Progress{State: state, DueAt: columns.Instant(r.DueAt)}, nil
 	default:

@@ -125,9 +125,9 @@ func (w *World) Begin() {
 	if err := w.Store.OpenPeople(w.Context(), nil); err != nil {
 		w.Fatal(err)
 	}
-	system := supervise.NewSystem(w.Logger())
-	w.actors = system
-	w.Cleanup(func() { supervise.Shutdown(system) })
+	tree := supervise.NewSystem(w.Logger())
+	w.actors = tree
+	w.Cleanup(func() { supervise.Shutdown(tree) })
 	types := []channels.Type{w.Lab.Type("lab", channels.Text), w.Lab.Type("labcall", channels.Voice), nuntium.Type(), verboice.Type()}
 	if w.more != nil {
 		types = append(types, w.more()...)
