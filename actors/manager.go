@@ -20,7 +20,9 @@ type mail struct {
 }
 
 // deliver passes a message to a channel's broker: directly if it runs, otherwise
-// through the manager, which starts it.
+// through the manager, which starts it. A message that is on its way while the broker ends,
+// because its channel was deleted, may be lost: whoever waits for an answer then hears
+// [weir.CodeUnavailable] once the time for it is over.
 func (m *mail) deliver(channel weir.ChannelID, msg any) {
 	if c, running := m.running.Load(channel); running {
 		m.root.Send(c.(*child).pid, msg)

@@ -118,10 +118,11 @@ func TestBroker_EndsWithItsChannel(t *testing.T) {
 		if done, err := r.system.Delete(t.Context(), r.channel.ID); !done || err != nil {
 			t.Fatalf("the deletion: %v, %v", done, err)
 		}
-		for range 2 {
+		for _, ended := range []bool{false, true} {
 			_, err := r.system.Cancel(t.Context(), weir.Ref{Channel: r.channel.ID, ID: 4711})
-			if weir.CodeOf(err) != weir.CodeNotFound {
-				t.Errorf("a cancel says %v, want not found", err)
+			// A cancel that is on its way while the broker ends may be lost.
+			if code := weir.CodeOf(err); code != weir.CodeNotFound && (ended || code != weir.CodeUnavailable) {
+				t.Errorf("a cancel says %v, want not found; the broker has ended: %v", err, ended)
 			}
 			time.Sleep(time.Second)
 		}
