@@ -15,9 +15,9 @@ import (
 // Observer records for another package what happens to contacts, in the transaction in
 // which it happens.
 type Observer interface {
-	// Changed is told the transitions of a batch, those of one contact in order.
+	// Changed receives the transitions of a batch, those of one contact in order.
 	Changed(t *commit.Tx, transitions iter.Seq[*weir.Transition]) error
-	// Received is told a message of a person; ReceivedCommitted, that it was committed.
+	// Received records a message of a person. ReceivedCommitted is called once that is committed.
 	Received(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, m *weir.Incoming) error
 	ReceivedCommitted()
 }
@@ -27,14 +27,14 @@ type Observer interface {
 type Gate interface {
 	// Judge decides about the claims of a batch; nil: nothing is against any.
 	Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, error)
-	// Claimed is told a claim that the batch commits.
+	// Claimed records a claim that the batch commits.
 	Claimed(t *commit.Tx, c *weir.Contact)
-	// Returned is told an attempt of which certainly nothing went out, in the batch that
+	// Returned records that certainly nothing of an attempt went out, in the batch that
 	// commits that. before is the progress that the attempt had.
 	Returned(t *commit.Tx, c *weir.Contact, attempt int, before *weir.Progress)
-	// Skipped is told a contact that a rule has ended before it was claimed, or has delayed.
+	// Skipped counts a contact that a rule has ended before it was claimed, or has delayed.
 	Skipped(c *weir.Contact, at time.Time)
-	// Ended is told the end of a contact that was in flight, and whether anything may have gone
-	// out. It returns the receipt to keep.
+	// Ended records the end of a contact that was in flight; out says whether anything may have
+	// gone out. It returns the receipt to keep.
 	Ended(t *commit.Tx, end *weir.Transition, out bool) weir.Receipt
 }
