@@ -57,11 +57,16 @@ type Server struct {
 // Start initializes a data directory below dir, which must be empty, and runs a
 // server on it. The path of dir must be short: it contains a socket.
 func Start(ctx context.Context, dir string, sizes Sizes) (*Server, error) {
+	return StartAt(ctx, dir, 0, sizes)
+}
+
+// StartAt is Start with a port that is taken if it is free; 0: any.
+func StartAt(ctx context.Context, dir string, port int, sizes Sizes) (*Server, error) {
 	path, err := program(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{dir: dir, sizes: sizes, program: path}
+	s := &Server{dir: dir, sizes: sizes, program: path, port: port}
 	if err := s.begin(ctx); err != nil {
 		return nil, err
 	}
@@ -74,9 +79,11 @@ func (s *Server) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for range startTries {
-		if s.port, err = freePort(ctx); err != nil {
-			return err
+	for try := range startTries {
+		if try > 0 || s.port == 0 || !free(ctx, s.port) {
+			if s.port, err = freePort(ctx); err != nil {
+				return err
+			}
 		}
 		if err = s.run(ctx); err == nil {
 			return nil
@@ -305,10 +312,14 @@ func cutLast(s, sep string) (before, after string, found bool) {
 func freePort(ctx context.Context) (int, error) {
 	for range 100 {
 		port := 20000 + rand.IntN(12000)
-		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:"+strconv.Itoa(port))
-		if err == nil {
-			return port, l.Close()
+		if free(ctx, port) {
+			return port, nil
 		}
 	}
 	return 0, errors.New("no free port between 20000 and 32000 on 127.0.0.1")
+}
+
+func free(ctx context.Context, port int) bool {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:"+strconv.Itoa(port))
+	return err == nil && l.Close() == nil
 }

@@ -12,11 +12,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/gofrs/flock"
 
 	"weir/internal/mariadb"
 	"weir/persistence/testmysql"
@@ -49,12 +53,20 @@ func main() {
 func run(ctx context.Context, command []string) error {
 	env := os.Environ()
 	if os.Getenv(testmysql.Variable) == "" {
-		dir, err := os.MkdirTemp("", "weir-my-")
+		dir, port, release, err := place()
 		if err != nil {
 			return err
 		}
-		defer func() { _ = os.RemoveAll(dir) }()
-		s, err := mariadb.Start(ctx, dir, mariadb.Small())
+		defer release()
+		data, files := filepath.Join(dir, "my"), filepath.Join(dir, "tmp")
+		if err := errors.Join(os.Mkdir(data, 0o700), os.Mkdir(files, 0o700)); err != nil {
+			return err
+		}
+		if os.Getenv("GOTMPDIR") == "" { // what the go command links may be larger than the memory
+			env = append(env, "GOTMPDIR="+os.TempDir())
+		}
+		env = append(env, "TMPDIR="+files)
+		s, err := mariadb.StartAt(ctx, data, port, mariadb.Small())
 		if err != nil {
 			return err
 		}
@@ -71,6 +83,36 @@ func run(ctx context.Context, command []string) error {
 	cmd.Env = env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	return cmd.Run()
+}
+
+// place returns an empty folder for the server and the files of tests, and a port. Both are the same in
+// each run in a working folder, so that go test finds the same environment and reuses results; a second
+// run beside the first gets others. The folder is in memory if there is room: creating and dropping the
+// tables of a test costs a disk ten times as much, and only a loss of power could tell the difference.
+func place() (dir string, port int, release func(), err error) {
+	base := os.TempDir()
+	if memory := "/dev/shm"; room(memory) {
+		base = memory
+	}
+	work, err := os.Getwd()
+	if err != nil {
+		return "", 0, nil, err
+	}
+	sum := fnv.New32a()
+	_, _ = fmt.Fprint(sum, os.Getuid(), work)
+	dir = filepath.Join(base, fmt.Sprintf("weir-my-%08x", sum.Sum32()))
+	lock := flock.New(dir + ".lock")
+	if got, err := lock.TryLock(); err != nil || !got {
+		dir, err = os.MkdirTemp(base, "weir-my-")
+		return dir, 0, func() { _ = os.RemoveAll(dir) }, err
+	}
+	release = func() { _ = os.RemoveAll(dir); _ = lock.Close() }
+	if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)); err != nil { // a killed run leaves its own
+		release()
+		return "", 0, nil, err
+	}
+	const first, ports = 32001, 700 // below the ports of outgoing connections, above those of other private servers
+	return dir, first + int(sum.Sum32()%ports), release, nil
 }
 
 // group runs a group of servers until ctx ends.
