@@ -93,6 +93,10 @@ test-on-server:
 	if [ -n "$$failed" ]; then echo "FAIL: at least one test failed; see above"; exit 1; fi; \
 	echo "PASS: every test, on SQLite and on MySQL or MariaDB"
 
+.PHONY: nightly
+nightly: ## Run every suite there is, in hours, and print one table of results: make nightly; NIGHTLY="race fuzz" chooses steps
+	@GO='$(GO)' scripts/nightly $(NIGHTLY)
+
 .PHONY: test-crash
 test-crash: ## Run the long crash tests: the program killed 20 times at every durable boundary and 820 times at random (queues, surveys, router), drains, MariaDB killed (about 8 minutes)
 	WEIR_TEST_CRASH=full $(GO) run ./persistence/testmysql/server run $(GO) test -count=1 -timeout 1h -v ./internal/crashtest
