@@ -33,6 +33,16 @@ func AtLeastOnce(s weir.Settings) bool {
 	return v
 }
 
+// Sender returns the address of a sender that a provider reports on a channel of this type, in
+// the form of a contact's: a phone number as E.164, read in the channel's region as an address
+// of a contact is. Anything else is as reported.
+func (t *Type) Sender(from, region string) string {
+	if number, ok := phonenumber.Reported(from, region); ok {
+		return number
+	}
+	return from
+}
+
 // ReplyReserve returns the common setting reply_reserve.
 func ReplyReserve(s weir.Settings) int {
 	v, _ := s["reply_reserve"].(float64)
@@ -234,23 +244,28 @@ const MaxAddress = 255
 
 var (
 	errPhoneNumber = errors.New("must be a phone number as in E.164: an optional + and 3 to 15 digits, such as +254722123456")
-	errNational    = errors.New("has no country code, because it begins with 0: write it as +254722123456, or set the channel's region")
+	errNational    = errors.New("has no country code, because it begins with 0: write it with + and the country code, or set the channel's region")
 )
 
 // PhoneNumber is the form of addresses unless a type has its own: an optional plus
 // and 3 to 15 digits, kept as given. With spaces, hyphens, dots or brackets, as people write it, it needs its country code, and
-// becomes one of E.164. One that begins with 0 is known in its own country only: refusals of the
-// person, who is known by the whole number, would not count for it.
+// becomes one of E.164, as one with 00 before its country code does. Any other that begins with 0 is known in its own country
+// only: refusals of the person, who is known by the whole number, would not count for it.
 func PhoneNumber(to string) (string, error) {
 	digits := strings.TrimPrefix(to, "+")
 	plain := strings.Trim(digits, "0123456789") == ""
 	switch {
-	case !plain && (WrittenNumber(to) || phonenumber.Rounded(to)):
+	case !plain && WrittenNumber(to):
 		return phonenumber.Normalize(to, "")
-	case !plain, len(digits) < 3, len(digits) > 15:
+	case !plain, len(digits) < 3, len(digits) > 17:
 		return "", errPhoneNumber
 	case digits[0] == '0':
+		if number, ok := phonenumber.International(to); ok {
+			return number, nil
+		}
 		return "", errNational
+	case len(digits) > 15:
+		return "", errPhoneNumber
 	}
 	return to, nil
 }
@@ -265,8 +280,12 @@ func WrittenNumber(text string) bool {
 
 // CanonicalAddress returns the canonical form of an address on channels of this type,
 // or an error that states what is allowed. In a region, phone numbers are converted to
-// E.164.
+// E.164. Signs that programs add to a number do not count: see [phonenumber.Clean].
 func (t *Type) CanonicalAddress(to, region string) (string, error) {
+	to, err := phonenumber.Clean(to)
+	if err != nil {
+		return "", err
+	}
 	if region != "" && strings.Trim(to, phoneSigns) == "" {
 		number, err := phonenumber.Normalize(to, region)
 		if err != nil {

@@ -958,7 +958,7 @@ type ContactBody struct {
 	// Examples: Africa/Nairobi
 	TimeZone string `json:"time_zone,omitempty,omitzero"`
 
-	// To the address, in the form of the channel's type: a number as in E.164 (an optional + and 3 to 15 digits, such as +254722123456) unless the type has its own; with spaces, hyphens, dots or brackets, or on a channel with a region also without a country code, it is stored as in E.164. One that begins with 0 needs the region; visible ASCII characters; a phone number may have spaces
+	// To the address, in the form of the channel's type: a number as in E.164 (an optional + and 3 to 15 digits, such as +254722123456) unless the type has its own; with spaces, hyphens, dots or brackets, with 00 before its country code, or on a channel with a region also without a country code, it is stored as in E.164. Any other that begins with 0 needs the region. Invisible characters, digits of other scripts and a fraction of zeros (254722123456.0) are read as the number that they are written around
 	//
 	// Examples: +15550001
 	To string `json:"to"`
@@ -2690,7 +2690,7 @@ type SearchBody struct {
 	// Since only contacts accepted at or after this instant
 	Since time.Time `json:"since,omitempty,omitzero"`
 
-	// To a phone number, with or without the plus (spaces, dots, dashes, slashes and brackets in it do not count), or an address in the form of a channel type; printable ASCII characters
+	// To a phone number, with or without the plus (spaces, dots, dashes, slashes and brackets in it do not count, and neither do invisible characters), or an address in the form of a channel type
 	//
 	// Examples: +1 555 0001
 	To string `json:"to"`

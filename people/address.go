@@ -1,97 +1,106 @@
 package people
 
 import (
+	"errors"
+	"fmt"
 	"strings"
+	"unicode"
 
 	"weir/internal/phonenumber"
 )
 
+// scheme begins the canonical address of a phone number.
+const scheme = "tel:"
+
 // Canonical returns the one form of an address under which a person is known, whatever
-// channel it comes from: a phone number as "tel:+E164", without a scheme before it and
-// with or without its plus; anything else as "other:" and the address in lower case.
-//
-// Two countries have changed how providers write their mobile numbers: Mexico's +521 and
-// Argentina's +549 are the numbers without that digit.
-func Canonical(address string) string {
-	text := strings.TrimSpace(address)
-	if scheme, rest, ok := strings.Cut(text, ":"); ok {
-		switch strings.ToLower(scheme) {
-		case "tel", "sms", "whatsapp":
-			text = strings.TrimPrefix(rest, "//")
-		}
+// channel, file or gateway it comes from: a phone number as "tel:+E164", in the form of
+// [phonenumber.Identity]; anything else as "other:" and the address in lower case. A number
+// without a plus begins with its country code.
+func Canonical(address string) string { return CanonicalIn(address, "") }
+
+// CanonicalIn is [Canonical] for an address that may be written as it is dialed in a region.
+func CanonicalIn(address, region string) string {
+	if phonenumber.IsE164(address) { // most are: they were normalized when the contact was accepted
+		return scheme + phonenumber.Identity(address)
 	}
-	if isE164(text) {
-		return "tel:" + today(text)
+	if number, ok := phonenumber.Reported(address, region); ok {
+		return scheme + phonenumber.Identity(number)
 	}
-	number, err := phonenumber.Normalize(today("+"+strings.TrimLeft(text, "+")), "")
-	if err != nil {
-		number, err = phonenumber.Normalize(text, "")
-	}
-	if err == nil {
-		return "tel:" + today(number)
-	}
-	// Not a number that its country could have; still, it is the same with and without signs.
-	if digits := "+" + withoutSigns(text); isE164(digits) {
-		return "tel:" + today(digits)
+	if clean, err := phonenumber.Clean(address); err == nil {
+		address = clean
 	}
 	return "other:" + strings.ToLower(strings.TrimSpace(address))
 }
 
-// National reports whether an address is a phone number as it is dialled within its country: it
-// begins with 0 instead of a country code. [Canonical] takes it for an address of its own, so
-// that what is recorded for it does not count for the person.
-func National(address string) bool {
-	digits := withoutSigns(strings.TrimSpace(address))
-	return len(digits) >= 7 && digits[0] == '0' && strings.Trim(digits, "0123456789") == ""
-}
+// IsNumber reports whether a canonical address is that of a phone number.
+func IsNumber(canonical string) bool { return strings.HasPrefix(canonical, scheme) }
 
-// withoutSigns removes what people write between the digits of a number.
-func withoutSigns(text string) string {
-	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune("+ ()-./", r) {
-			return -1
-		}
-		return r
-	}, text)
-}
-
-// today returns a number in the form that its country uses today.
-func today(number string) string {
-	switch {
-	case strings.HasPrefix(number, "+521") && len(number) == len("+5215512345678"):
-		return "+52" + number[len("+521"):]
-	case strings.HasPrefix(number, "+549") && len(number) == len("+5491123456789"):
-		return "+54" + number[len("+549"):]
-	}
-	return number
-}
-
-// isE164 reports whether a text has the form of E.164. Such a number needs no library: it
-// was normalized when the contact was accepted.
-func isE164(text string) bool {
-	if len(text) < len("+1234567") || len(text) > len("+123456789012345") || text[0] != '+' || text[1] == '0' {
-		return false
-	}
-	for i := 1; i < len(text); i++ {
-		if text[i] < '0' || text[i] > '9' {
-			return false
-		}
-	}
-	return true
-}
-
-// Numbers returns the forms in which channels may know the number of a canonical address, as
-// E.164; none: it is not a phone number.
+// Numbers returns the notations in which channels, surveys and former versions may know the
+// number of a canonical address, as E.164; none: it is not a phone number.
 func Numbers(canonical string) []string {
-	number, ok := strings.CutPrefix(canonical, "tel:")
+	number, ok := strings.CutPrefix(canonical, scheme)
 	if !ok {
 		return nil
 	}
-	list := []string{number}
-	for _, country := range []struct{ code, before string }{{"+52", "+521"}, {"+54", "+549"}} {
-		if rest, ok := strings.CutPrefix(number, country.code); ok && len(rest) == len("5512345678") {
-			list = append(list, country.before+rest)
+	return phonenumber.Notations(number)
+}
+
+// Aliases returns the canonical addresses under which what a person has said may be recorded:
+// the address itself, and for a number that its country has changed those of the old numbers,
+// which were other addresses before Weir knew of the change.
+func Aliases(canonical string) []string {
+	numbers := Numbers(canonical)
+	if len(numbers) < 2 {
+		return []string{canonical}
+	}
+	for i := range numbers {
+		numbers[i] = scheme + numbers[i]
+	}
+	return numbers
+}
+
+// National reports whether an address is a phone number as it is dialed within its country: it
+// begins with 0 instead of a country code. [Canonical] takes it for an address of its own, so
+// that what is recorded for it does not count for the person.
+func National(address string) bool { return errors.Is(CheckAddress(address), errNational) }
+
+var (
+	errNational = errors.New("has no country code, because it begins with 0: write it with + and the country code")
+	errNoNumber = errors.New("looks like a phone number and is none: write it with + and the country code")
+)
+
+// CheckAddress returns why what is said of an address would count for nobody: it looks like a
+// phone number, but no channel could know a person by it.
+func CheckAddress(address string) error {
+	canonical := Canonical(address)
+	if IsNumber(canonical) {
+		return nil
+	}
+	text, err := phonenumber.Clean(address)
+	if err != nil {
+		return err
+	}
+	digits, strange, other := 0, rune(0), false
+	for _, r := range text {
+		switch {
+		case r >= '0' && r <= '9':
+			digits++
+		case unicode.IsLetter(r) || r == '@' || r == '_':
+			other = true
+		case strange == 0 && !strings.ContainsRune("+ ().-/", r):
+			strange = r
 		}
 	}
-	return list
+	switch {
+	case other || digits < minDigits:
+		return nil
+	case strange != 0:
+		return fmt.Errorf("has a sign that no phone number has: %q (U+%04X)", strange, strange)
+	case strings.HasPrefix(strings.TrimLeft(text, "( "), "0"):
+		return errNational
+	}
+	return errNoNumber
 }
+
+// minDigits is how many digits a text has at least that looks like a phone number.
+const minDigits = 7

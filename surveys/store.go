@@ -7,6 +7,7 @@ import (
 
 	"weir"
 	"weir/events"
+	"weir/internal/phonenumber"
 )
 
 // Move is one step of one respondent: its new state, and the writes of the same
@@ -127,7 +128,7 @@ type Filter struct {
 	Statuses     []Status
 	Dispositions []Disposition
 	Since, Until time.Time // last changed at or after Since, before Until
-	Phone        string
+	Phone        string    // as E.164, in any notation of it
 	After        RespondentID
 	Limit        int
 }
@@ -141,7 +142,7 @@ func (f *Filter) Sparse() bool {
 func (f *Filter) Matches(r *Respondent) bool {
 	return (len(f.Statuses) == 0 || slices.Contains(f.Statuses, r.Status)) &&
 		(len(f.Dispositions) == 0 || slices.Contains(f.Dispositions, r.Disposition)) &&
-		(f.Phone == "" || f.Phone == r.Phone) &&
+		(f.Phone == "" || phonenumber.Identity(f.Phone) == phonenumber.Identity(r.Phone)) &&
 		(f.Since.IsZero() || !r.LastChange().Before(f.Since)) &&
 		(f.Until.IsZero() || r.LastChange().Before(f.Until))
 }
@@ -155,7 +156,8 @@ type RespondentReader interface {
 	// Respondents lists by id. It reads a bounded number of rows, so a page may be
 	// short; next is zero on the last page.
 	Respondents(ctx context.Context, f Filter) (_ []Respondent, next RespondentID, err error)
-	// ByPhone returns the respondents of all surveys with a number, newest first.
+	// ByPhone returns the respondents of all surveys with a number, in any
+	// notation of it, newest first.
 	ByPhone(ctx context.Context, phone string, limit int) ([]Respondent, error)
 	// Startable returns pending respondents that are not delayed, in order of
 	// acceptance; of delayed ones, the earliest due first. Full buckets are skipped.

@@ -125,7 +125,7 @@ func (c *Core) applyChannel(ch weir.Channel, now time.Time) {
 	c.pace.configure(rate, burst, now)
 	c.onlyTo = nil
 	for _, address := range channels.OnlyTo(ch.Settings) {
-		c.onlyTo = append(c.onlyTo, people.Canonical(address))
+		c.onlyTo = append(c.onlyTo, people.CanonicalIn(address, channels.Region(ch.Settings)))
 	}
 	c.window.limit = min(max(2*ch.Capacity, minWindow), maxWindow)
 	if grown && c.window.blocked() > 0 || ch.Deleting {

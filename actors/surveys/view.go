@@ -6,7 +6,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"weir"
@@ -143,11 +142,9 @@ func (v *view) hasMismatch(sv *surveyState, ch weir.Channel) bool {
 
 // findSender finds the respondent that sent a message.
 func (v *view) findSender(ctx context.Context, n *surveys.OutboxEntry) (_ surveys.Respondent, ok bool, _ error) {
-	number, err := phonenumber.Normalize(n.Message.From, "")
-	if err != nil {
-		if number, err = phonenumber.Normalize("+"+strings.TrimLeft(n.Message.From, "+"), ""); err != nil {
-			return surveys.Respondent{}, false, nil //nolint:nilerr // it is no number that a respondent has
-		}
+	number, ok := phonenumber.Reported(n.Message.From, "")
+	if !ok { // it is no number that a respondent has
+		return surveys.Respondent{}, false, nil
 	}
 	people, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
 		return v.io.Store.ByPhone(ctx, number, maxSamePhone)

@@ -18,6 +18,17 @@ func TestPhoneNumber_IsBroughtIntoOneForm(t *testing.T) {
 		{"+1 202/555-0123", "MX", "+12025550123"},
 		{"\u20072025550123", "US", "+12025550123"},
 		{"٠٢٠٢٥٥٥٠١٢٣", "EG", "+20202" + "5550123"},
+		{"254722123456.0", "KE", "+254722123456"},
+		{"7290.0", "TK", "+6907290"},
+		{"0722.123456", "KE", "+254722123456"},
+		{"555.010.0234", "US", "+15550100234"},
+		{"'0722123456", "KE", "+254722123456"},
+		{"\u202a+254\u00a0722\u2011123456\u202c", "", "+254722123456"},
+		{"00254722123456", "", "+254722123456"},
+		{"0015550100777", "MX", "+15550100777"},
+		{"+5215512345602", "", "+525512345602"},
+		{"11987654321", "BR", "+5511987654321"},
+		{"1187654321", "BR", "+5511987654321"},
 	} {
 		if got, err := phonenumber.Normalize(tt.raw, tt.region); got != tt.want || err != nil {
 			t.Errorf("%q in %q: %q %v, want %q", tt.raw, tt.region, got, err, tt.want)
@@ -32,6 +43,8 @@ func TestPhoneNumber_InvalidPhoneErrorsHideTheNumber(t *testing.T) {
 		{"  ", "MX", "the phone number is missing"},
 		{"5.2155E+11", "MX", "spreadsheets"},
 		{"5,2155e+11", "MX", "spreadsheets"},
+		{"254722123456.5", "KE", "fraction"},
+		{"3333-4444/45", "GT", "second one"},
 		{"1-800-FLOWERS", "US", "characters other"},
 		{"+52 55 1234 5678 ext. 5", "", "characters other"},
 		{"tel:+525512345678", "", "characters other"},

@@ -11,6 +11,7 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/internal/phonenumber"
 	"weir/people"
 )
 
@@ -19,6 +20,7 @@ func peopleTopics() []topic {
 		{"claims of contacts to people who refused", testRefusedClaims},
 		{"what follows a claim that was refused", testRefusedClaimBehindIt},
 		{"consents", testConsents},
+		{"numbers that their country has changed", testRenumbered},
 		{"keys of people", testPeopleKeys},
 		{"erasure of people", testErasure},
 		{"refusals beside claims", testRefusalsRace},
@@ -108,6 +110,48 @@ func testRefusedClaimBehindIt(t *testing.T, backend Backend) {
 	}
 	if c, _ := b.read(waiting.Ref); c.Outcome != weir.Suppressed {
 		t.Errorf("it is %+v", c.Progress)
+	}
+}
+
+// testRenumbered: what was recorded for a number before its country changed it, and before Weir
+// knew of the change, counts for the number of today.
+func testRenumbered(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	_, lease := b.owned("a")
+	var before []people.Consent
+	var contacts []weir.Spec
+	var numbers []string
+	for i, r := range phonenumber.Renumberings() {
+		old, today := r.Example()
+		numbers = append(numbers, today)
+		before = append(before, people.Consent{Address: "tel:" + old, Purpose: people.AllPurposes, Status: people.Refused, Source: people.FromAPI, At: now()})
+		for _, to := range []string{old, today} {
+			s := sms(fmt.Sprint(i, to))
+			s.To = to
+			contacts = append(contacts, s)
+		}
+	}
+	must[[]people.State](t)(b.RecordConsents(b.ctx, before))
+	for _, a := range must[[]weir.Accepted](t)(b.acceptClaimed(lease, len(contacts), contacts...)) {
+		if c := a.Contact; c.Outcome != weir.Suppressed {
+			t.Errorf("a contact to %s is %v %v although the person has refused", c.To, c.State, c.Outcome)
+		}
+	}
+	for i, number := range numbers {
+		b.says(number, people.Given)
+		states, list, err := b.Consents(b.ctx, people.Canonical(number), 10)
+		b.ok(err)
+		if refused, _ := people.Decide(states, people.AllPurposes); refused || len(list) != 2 {
+			t.Errorf("%s: %+v, %+v", number, states, list)
+		}
+		again := contacts[2*i]
+		again.Key += " again"
+		if got := must[[]weir.Accepted](t)(b.acceptClaimed(lease, 1, again)); got[0].Contact.Outcome == weir.Suppressed {
+			t.Errorf("a contact to %s is suppressed although the refusal was taken back", again.To)
+		}
+		if n := must[int](t)(b.Erase(b.ctx, people.Canonical(number))); n != 2 {
+			t.Errorf("%d consents of %s were erased", n, number)
+		}
 	}
 }
 

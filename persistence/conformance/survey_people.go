@@ -1,11 +1,13 @@
 package conformance
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 	"time"
 
 	"weir"
+	"weir/internal/phonenumber"
 	"weir/surveys"
 )
 
@@ -108,6 +110,45 @@ func testRespondents(t *testing.T, d *surveyBench) {
 	wantCode(t, err, weir.CodeInvalid)
 	d.sums(v.ID)
 	checkLists(t, d, other.ID)
+}
+
+// testNotations: a person whose number can be written in several ways is one respondent.
+func testNotations(t *testing.T, d *surveyBench) {
+	v, next := d.survey("a"), d.survey("b")
+	for _, r := range phonenumber.Renumberings() {
+		old, today := r.Example()
+		one, two, other := person(1, ""), person(1, ""), person(2, "")
+		one.Phone, two.Phone = old, today // an earlier version has kept the old one
+		first, err := d.Add(d.ctx, v.ID, 0, []surveys.Respondent{one})
+		d.ok(err)
+		again, err := d.Add(d.ctx, v.ID, 0, []surveys.Respondent{two, one, two})
+		d.ok(err)
+		for _, a := range again {
+			if !a.Duplicate || a.ID != first[0].ID {
+				t.Errorf("%s is another respondent than %s: %+v, %+v", today, old, a, first[0])
+			}
+		}
+		both, err := d.Add(d.ctx, next.ID, 0, []surveys.Respondent{two, one})
+		d.ok(err)
+		if both[0].Duplicate || !both[1].Duplicate || both[0].ID != both[1].ID {
+			t.Errorf("%s and %s in one list: %+v", today, old, both)
+		}
+		for _, phone := range []string{old, today} {
+			everywhere, err := d.ByPhone(d.ctx, phone, 10)
+			d.ok(err)
+			same(t, phone, respondentIDs(everywhere), []surveys.RespondentID{both[0].ID, first[0].ID})
+			found, _, err := d.Respondents(d.ctx, surveys.Filter{Survey: v.ID, Phone: phone})
+			d.ok(err)
+			same(t, "in one survey "+phone, respondentIDs(found), []surveys.RespondentID{first[0].ID})
+		}
+		other.Phone += fmt.Sprint(len(old), old[len(old)-4:], r.Code[1:])
+		added, err := d.Add(d.ctx, next.ID, 0, []surveys.Respondent{other})
+		d.ok(err)
+		corrected, err := d.Correct(d.ctx, next.ID, []surveys.Correction{{ID: added[0].ID, Phone: old}})
+		d.ok(err)
+		wantCode(t, corrected[0].Err, weir.CodeConflict)
+	}
+	d.sums(v.ID)
 }
 
 func checkLists(t *testing.T, d *surveyBench, survey int64) {

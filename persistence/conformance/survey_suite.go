@@ -15,6 +15,7 @@ func RunSurveys(t *testing.T, open func(t testing.TB) SurveyStores) {
 	}{
 		{"surveys", testSurveys},
 		{"respondents", testRespondents},
+		{"notations of a number", testNotations},
 		{"imports", testImports},
 		{"corrections", testCorrections},
 		{"removal of respondents", testRespondentRemoval},

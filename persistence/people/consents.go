@@ -82,12 +82,11 @@ func (w *record) Write(t *commit.Tx, r *commit.Request) error {
 // write records consents, which have their ids and instants.
 func (w *record) write(t *commit.Tx) error {
 	w.states = make([]people.State, len(w.list))
-	keys := len(w.s.keys)
-	hashes := make([]people.Hash, 0, len(w.list)*keys) // of each consent, under every key
+	hashes := make([][]people.Hash, len(w.list)) // of each consent
 	for i := range w.list {
-		hashes = append(hashes, w.s.hashes(w.list[i].Address)...)
+		hashes[i] = w.s.hashes(w.list[i].Address)
 	}
-	states, err := w.s.states(t, hashes)
+	states, err := w.s.states(t, slices.Concat(hashes...))
 	if err != nil {
 		return err
 	}
@@ -100,7 +99,7 @@ func (w *record) write(t *commit.Tx) error {
 	for i := range w.list {
 		c := w.list[i]
 		c.At = columns.Instant(columns.Micros(c.At)) // as it is stored
-		own := hashes[i*keys : (i+1)*keys]
+		own := hashes[i]
 		now, found := stateOf(states, own, c.Purpose)
 		if known.has(own, c.Key) {
 			w.states[i] = now
@@ -186,15 +185,17 @@ func (k recordKeys) has(hashes []people.Hash, key string) bool {
 
 // known returns which of the keys of the consents were recorded before. Whoever has no state
 // has no record, so that a new list of addresses costs no statement.
-func (w *record) known(t *commit.Tx, hashes []people.Hash, states map[stateKey]people.State) (recordKeys, error) {
+func (w *record) known(t *commit.Tx, hashes [][]people.Hash, states map[stateKey]people.State) (recordKeys, error) {
 	recorded := map[people.Hash]bool{}
 	for k := range states {
 		recorded[k.hash] = true
 	}
 	var args []any
-	for i, h := range hashes {
-		if key := w.list[i/len(w.s.keys)].Key; key != "" && recorded[h] {
-			args = append(args, h[:], key)
+	for i := range hashes {
+		for _, h := range hashes[i] {
+			if key := w.list[i].Key; key != "" && recorded[h] {
+				args = append(args, h[:], key)
+			}
 		}
 	}
 	known := recordKeys{}

@@ -90,11 +90,15 @@ func (k *keyring) opened() error {
 	return nil
 }
 
-// hashes returns the hashes of an address under every key.
+// hashes returns the hashes of an address under every key, and those of its aliases. The
+// first one is that of new states.
 func (k *keyring) hashes(address string) []people.Hash {
-	out := make([]people.Hash, len(k.keys))
-	for i, key := range k.keys {
-		out[i] = key.Hash(address)
+	aliases := people.Aliases(address)
+	out := make([]people.Hash, 0, len(aliases)*len(k.keys))
+	for _, alias := range aliases {
+		for _, key := range k.keys {
+			out = append(out, key.Hash(alias))
+		}
 	}
 	return out
 }

@@ -103,10 +103,12 @@ func (s *Importer) lockRespondents(ctx context.Context, tx *sqlx.Tx, survey int6
 	return found, nil
 }
 
-// changePhone changes a number, which is unique in the survey.
+// changePhone changes a number, which is unique in the survey, in every notation.
 func (s *Importer) changePhone(ctx context.Context, tx *sqlx.Tx, r *surveys.Respondent) error {
+	numbers := notations(r.Phone)
 	var others int
-	err := tx.GetContext(ctx, &others, "SELECT COUNT(*) FROM respondents WHERE survey_id = ? AND phone = ? AND id <> ?", r.Survey, r.Phone, int64(r.ID))
+	err := tx.GetContext(ctx, &others, "SELECT COUNT(*) FROM respondents WHERE survey_id = ? AND id <> ? AND phone IN "+columns.Marks(len(numbers)),
+		append([]any{r.Survey, int64(r.ID)}, numbers...)...)
 	if err == nil && others == 0 {
 		_, err = tx.ExecContext(ctx, "UPDATE respondents SET phone = ? WHERE id = ?", r.Phone, int64(r.ID))
 	}

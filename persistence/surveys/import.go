@@ -13,6 +13,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"weir"
+	"weir/internal/phonenumber"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
 	"weir/persistence/dialect"
@@ -62,7 +63,7 @@ func (s *Importer) Add(ctx context.Context, survey, imp int64, list []surveys.Re
 			bytes += len(k) + len(v) + 8
 		}
 	}
-	w := &addition{s: s, survey: survey, imp: imp, list: list}
+	w := &addition{s: s, survey: survey, imp: imp, list: slices.Clone(list)}
 	err := s.Await(ctx, &commit.Request{Work: w, Rows: len(list), Bytes: bytes})
 	if err != nil {
 		return nil, err
@@ -133,7 +134,44 @@ func (s *Importer) holdImport(ctx context.Context, tx dialect.Reader, survey, im
 	return state, err
 }
 
+// adoptNotations writes each number as the survey has it already, or as the first of the batch
+// has it: a number that can be written in several ways is one person, and the key of the table
+// knows one of them. All respondents are written by one goroutine, so that what is read here
+// stays so until the insertion.
+func (w *addition) adoptNotations(t *commit.Tx) error {
+	adopted := map[string]string{} // by identity
+	var asked []any
+	for i := range w.list {
+		identity := phonenumber.Identity(w.list[i].Phone)
+		all := notations(identity)
+		if _, known := adopted[identity]; known || len(all) == 1 {
+			continue
+		}
+		adopted[identity] = w.list[i].Phone
+		asked = append(asked, all...)
+	}
+	for some := range slices.Chunk(asked, columns.KeysPerList) {
+		var phones []string
+		err := t.SelectContext(t.Ctx, &phones, "SELECT phone FROM respondents WHERE survey_id = ? AND phone IN "+columns.Marks(len(some)), append([]any{w.survey}, some...)...)
+		if err != nil {
+			return err
+		}
+		for _, phone := range phones {
+			adopted[phonenumber.Identity(phone)] = phone
+		}
+	}
+	for i := range w.list {
+		if as, ok := adopted[phonenumber.Identity(w.list[i].Phone)]; ok {
+			w.list[i].Phone = as
+		}
+	}
+	return nil
+}
+
 func (w *addition) insert(t *commit.Tx, r *commit.Request, quotas surveys.Quotas) error {
+	if err := w.adoptNotations(t); err != nil {
+		return err
+	}
 	var args []any
 	full := make([]surveys.Respondent, len(w.list))
 	for i := range w.list {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/internal/phonenumber"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
 	"weir/persistence/database"
@@ -21,8 +22,6 @@ type Reader struct{ *commit.DB }
 const (
 	someSQL    = "SELECT " + respondentColumns + " FROM respondents WHERE status > 0 AND id IN "
 	listSQL    = "SELECT " + respondentColumns + " FROM respondents WHERE survey_id = ? AND id > ? ORDER BY id LIMIT ?"
-	phoneSQL   = "SELECT " + respondentColumns + " FROM respondents WHERE phone = ? AND survey_id = ? AND status > 0"
-	everySQL   = "SELECT " + respondentColumns + " FROM respondents WHERE phone = ? AND status > 0 ORDER BY id DESC LIMIT ?"
 	dueSQL     = "SELECT " + respondentColumns + " FROM respondents WHERE survey_id = ? AND status = ? AND lane = 0 AND next_at > 0 ORDER BY next_at, id LIMIT ?"
 	latestSQL  = "SELECT " + respondentColumns + " FROM respondents WHERE survey_id = ? AND status = ? AND lane = 0 AND next_at > 0 ORDER BY next_at DESC, id DESC LIMIT ?"
 	openSQL    = "SELECT " + respondentColumns + " FROM respondents WHERE survey_id = ? AND status = ? LIMIT ?"
@@ -80,7 +79,8 @@ func (s *Reader) RespondentsByID(ctx context.Context, ids []surveys.RespondentID
 func (s *Reader) Respondents(ctx context.Context, f surveys.Filter) ([]surveys.Respondent, surveys.RespondentID, error) {
 	f.Limit = min(cmp.Or(max(f.Limit, 0), columns.DefaultPage), columns.MaxPage)
 	if f.Phone != "" {
-		list, err := s.selectRespondents(ctx, phoneSQL, f.Phone, f.Survey)
+		numbers := notations(f.Phone)
+		list, err := s.selectRespondents(ctx, phoneSQL(len(numbers)), append(numbers, f.Survey)...)
 		return slices.DeleteFunc(list, func(r surveys.Respondent) bool { return r.ID <= f.After || !f.Matches(&r) }), 0, err
 	}
 	var found []surveys.Respondent
@@ -117,7 +117,28 @@ func (s *Reader) Respondents(ctx context.Context, f surveys.Filter) ([]surveys.R
 
 // ByPhone implements [surveys.RespondentReader].
 func (s *Reader) ByPhone(ctx context.Context, phone string, limit int) ([]surveys.Respondent, error) {
-	return s.selectRespondents(ctx, everySQL, phone, limit)
+	numbers := notations(phone)
+	return s.selectRespondents(ctx, everySQL(len(numbers)), append(numbers, limit)...)
+}
+
+// notations returns the notations of a number, for a statement.
+func notations(phone string) []any {
+	all := phonenumber.Notations(phonenumber.Identity(phone))
+	args := make([]any, len(all), len(all)+1)
+	for i := range all {
+		args[i] = all[i]
+	}
+	return args
+}
+
+// phoneSQL finds the respondents of a survey by n notations of a number.
+func phoneSQL(n int) string {
+	return "SELECT " + respondentColumns + " FROM respondents WHERE phone IN " + columns.Marks(n) + " AND survey_id = ? AND status > 0"
+}
+
+// everySQL finds the respondents of all surveys by n notations of a number.
+func everySQL(n int) string {
+	return "SELECT " + respondentColumns + " FROM respondents WHERE phone IN " + columns.Marks(n) + " AND status > 0 ORDER BY id DESC LIMIT ?"
 }
 
 // DueRespondents implements [surveys.RespondentReader].

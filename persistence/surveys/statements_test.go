@@ -27,8 +27,8 @@ func (s *Store) SurveyStatements(now time.Time, r surveys.Respondent, channel we
 	return []statement{
 		named("some", someSQL+columns.Marks(2), id, id+1),
 		named("list", listSQL, survey, id, 100),
-		named("one by number", phoneSQL, r.Phone, survey),
-		named("all by number", everySQL, r.Phone, 10),
+		named("one by number", phoneSQL(1), r.Phone, survey),
+		named("all by number", everySQL(1), r.Phone, 10),
 		named("pending buckets", pendingSQL, survey, pending),
 		named("startable of a bucket", unionOf(s.fresh(), 1), survey, pending, 1, int64(0), 100),
 		named("delayed of a bucket", unionOf(s.delayed(), 1), survey, pending, 1, columns.Micros(now), 100),

@@ -17,6 +17,7 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/internal/phonenumber"
 	"weir/internal/tracing"
 	"weir/internal/validation"
 	"weir/operators"
@@ -34,7 +35,7 @@ type ContactsBody struct {
 // ContactBody is one contact to queue.
 type ContactBody struct {
 	Key       string            `json:"key,omitempty" minLength:"1" maxLength:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\xa0\\xad\\x{1680}\\x{180E}\\x{2000}-\\x{200F}\\x{2028}-\\x{202F}\\x{205F}-\\x{206F}\\x{3000}\\x{E000}-\\x{F8FF}\\x{FEFF}\\x{FFF0}-\\x{FFFB}\\x{FFFE}\\x{FFFF}]*$" patternDescription:"printable" doc:"your own name for it, unique on the channel; a key that is known with the same content yields the contact that has it and queues nothing, so that a request can be repeated safely, and with other content is refused (409, key_reused); it must not begin with requeue: (422, reserved), as keys of contacts that Weir made of dead letters do"`
-	To        string            `json:"to" minLength:"1" maxLength:"255" pattern:"^([!-~]+|[+0-9(][-+0-9 ()./]*)$" patternDescription:"visible ASCII characters; a phone number may have spaces" doc:"the address, in the form of the channel's type: a number as in E.164 (an optional + and 3 to 15 digits, such as +254722123456) unless the type has its own; with spaces, hyphens, dots or brackets, or on a channel with a region also without a country code, it is stored as in E.164. One that begins with 0 needs the region" example:"+15550001"`
+	To        string            `json:"to" minLength:"1" maxLength:"255" doc:"the address, in the form of the channel's type: a number as in E.164 (an optional + and 3 to 15 digits, such as +254722123456) unless the type has its own; with spaces, hyphens, dots or brackets, with 00 before its country code, or on a channel with a region also without a country code, it is stored as in E.164. Any other that begins with 0 needs the region. Invisible characters, digits of other scripts and a fraction of zeros (254722123456.0) are read as the number that they are written around" example:"+15550001"`
 	Priority  string            `json:"priority,omitempty" enum:"normal,high,reply" default:"normal"`
 	NotBefore *time.Time        `json:"not_before,omitempty" doc:"it is delayed until then"`
 	NotAfter  *time.Time        `json:"not_after,omitempty" doc:"it ends as expired if it was not dispatched by then"`
@@ -237,11 +238,15 @@ func (b *batchReader) contact(o map[string]any, i int) weir.Spec {
 }
 
 // to brings the address into the canonical form of the channel's type. The schema
-// reports one that is missing, too long or not visible.
+// reports one that is missing or too long.
 func (b *batchReader) to(o map[string]any, s *weir.Spec, at string) {
 	given, _ := o["to"].(string)
+	if given == "" || len(given) > channels.MaxAddress {
+		return
+	}
 	hidden := func(r rune) bool { return r < '!' || r > '~' }
-	if given == "" || len(given) > channels.MaxAddress || strings.ContainsFunc(given, hidden) && !channels.WrittenNumber(given) {
+	if clean, err := phonenumber.Clean(given); err == nil && strings.ContainsFunc(clean, hidden) && !channels.WrittenNumber(clean) {
+		b.errors.Add(at+"/to", "format", "must be visible ASCII characters; a phone number may have spaces")
 		return
 	}
 	var err error

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/internal/phonenumber"
 	"weir/internal/segments"
 	"weir/operators"
 	"weir/people"
@@ -407,7 +407,7 @@ const orderNewest = "newest"
 
 // SearchBody is the body of a search for a phone number.
 type SearchBody struct {
-	To      string     `json:"to" minLength:"1" maxLength:"255" pattern:"^[ -~]+$" patternDescription:"printable ASCII characters" doc:"a phone number, with or without the plus (spaces, dots, dashes, slashes and brackets in it do not count), or an address in the form of a channel type" example:"+1 555 0001"`
+	To      string     `json:"to" minLength:"1" maxLength:"255" doc:"a phone number, with or without the plus (spaces, dots, dashes, slashes and brackets in it do not count, and neither do invisible characters), or an address in the form of a channel type" example:"+1 555 0001"`
 	Channel string     `json:"channel,omitempty" maxLength:"63" doc:"name of the channel; absent: all, one after the other"`
 	Since   *time.Time `json:"since,omitempty" doc:"only contacts accepted at or after this instant"`
 	Until   *time.Time `json:"until,omitempty" doc:"only contacts accepted before this instant"`
@@ -444,7 +444,7 @@ func (r *searchRoutes) search(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	addresses := addressesOf(r.directory.Types(), strings.TrimSpace(given), regions)
+	addresses := spellings(r.directory.Types(), given, regions)
 	if len(addresses) == 0 {
 		c.Errors.Add("/to", "format", "must be a phone number of 3 to 15 digits, or an address in the form of a channel type")
 	}
@@ -464,21 +464,35 @@ func (r *searchRoutes) search(c *route.Call) (route.Reply, error) {
 	return out, err
 }
 
-// phoneSigns matches a phone number as people write it.
-var phoneSigns = regexp.MustCompile(`^[+0-9 ().\-/]+$`)
-
-// addressesOf returns the canonical forms that an address may have, by channel type
-// and region.
-func addressesOf(types []channels.Type, given string, regions []string) []string {
+// spellings returns the forms in which contacts may have an address, by channel type and
+// region: the canonical ones, and every notation of a phone number.
+func spellings(types []channels.Type, given string, regions []string) []string {
 	var list []string
-	if digits := auth.Digits(given); phoneSigns.MatchString(given) && len(digits) >= 3 && len(digits) <= 15 {
-		list = append(list, digits, "+"+digits)
+	add := func(to string) {
+		if !slices.Contains(list, to) {
+			list = append(list, to)
+		}
 	}
-	for _, t := range types {
-		for _, region := range regions {
-			if to, err := t.CanonicalAddress(given, region); err == nil && !slices.Contains(list, to) {
-				list = append(list, to)
+	clean, err := phonenumber.Clean(given)
+	if digits := auth.Digits(clean); err == nil && phonenumber.Written(clean) && len(digits) >= 3 && len(digits) <= 15 {
+		add(digits)
+		add("+" + digits)
+	}
+	forms := []string{given}
+	for _, region := range regions {
+		forms = append(forms, people.Numbers(people.CanonicalIn(given, region))...)
+	}
+	for _, form := range forms {
+		for _, t := range types {
+			for _, region := range regions {
+				if to, err := t.CanonicalAddress(form, region); err == nil {
+					add(to)
+				}
 			}
+		}
+		if phonenumber.IsE164(form) {
+			add(form)
+			add(strings.TrimPrefix(form, "+"))
 		}
 	}
 	return list

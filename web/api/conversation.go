@@ -8,7 +8,6 @@ import (
 	"weir"
 	"weir/channels"
 	"weir/operators"
-	"weir/people"
 	"weir/web/httpjson"
 	"weir/web/route"
 )
@@ -54,14 +53,7 @@ func schemes() []string { return []string{"sms://", "tel:", "whatsapp:"} }
 
 // Spellings returns the forms in which channels may know an address.
 func (f *Finder) Spellings(given string) []string {
-	list := addressesOf(f.directory.Types(), given, []string{""})
-	for _, number := range people.Numbers(people.Canonical(given)) {
-		for _, to := range addressesOf(f.directory.Types(), number, []string{""}) {
-			if !slices.Contains(list, to) {
-				list = append(list, to)
-			}
-		}
-	}
+	list := spellings(f.directory.Types(), given, []string{""})
 	if !slices.Contains(list, given) {
 		list = append(list, given)
 	}

@@ -249,23 +249,15 @@ func (s *Handler) receive(ctx context.Context, ch weir.Channel, m weir.Incoming)
 	return string(weir.Applied), nil
 }
 
-// sender returns the number of a sender with the country code of the channel's region, if a
-// gateway reports it as it is dialled there: otherwise it would be another person's, and what
-// the person says would count for nobody.
+// sender returns the address of a sender in the form of a contact's, whatever its gateway
+// writes: otherwise it would be another person's, and what the person says would count for
+// nobody.
 func (s *Handler) sender(ch weir.Channel, from string) string {
-	number := from
-	if _, rest, ok := strings.Cut(from, "://"); ok {
-		number = rest
-	}
 	t, ok := s.Directory.Type(ch.Type)
-	region := channels.Region(ch.Settings)
-	if !ok || region == "" || !people.National(number) {
+	if !ok {
 		return from
 	}
-	if whole, err := t.CanonicalAddress(number, region); err == nil {
-		return whole
-	}
-	return from
+	return t.Sender(from, channels.Region(ch.Settings))
 }
 
 // hear records what a message says about being contacted before it is acknowledged: from a
@@ -281,6 +273,10 @@ func (s *Handler) hear(ctx context.Context, ch weir.Channel, m *weir.Incoming, h
 	}
 	if says == "" {
 		return nil
+	}
+	if says == people.SaidStop && s.nobody(ch, m.From) {
+		s.Metrics.nobody.WithLabelValues(ch.Name).Inc()
+		says, found = people.SaidMaybe, m.Body
 	}
 	said := people.Message{
 		From: people.Canonical(m.From), Text: m.Body, At: m.ReceivedAt, Channel: ch.ID, Name: ch.Name, Said: says, Found: found, Purpose: heard.Purpose, ReplyTo: s.replyTo(ch, m.From),
@@ -313,6 +309,14 @@ func (s *Handler) hear(ctx context.Context, ch weir.Channel, m *weir.Incoming, h
 	return nil
 }
 
+// nobody reports whether a sender on a channel of phone numbers has none that a contact could
+// be addressed to: a refusal recorded for it would count for nobody, so that a person decides
+// about the message.
+func (s *Handler) nobody(ch weir.Channel, from string) bool {
+	t, ok := s.Directory.Type(ch.Type)
+	return ok && t.Address == nil && !people.IsNumber(people.Canonical(from))
+}
+
 // replyTo returns the address of a sender as contacts over the channel have it; empty: the
 // channel carries no texts, or the sender is nobody who can be written to, such as a short code.
 func (s *Handler) replyTo(ch weir.Channel, from string) string {
@@ -320,9 +324,7 @@ func (s *Handler) replyTo(ch weir.Channel, from string) string {
 	if !ok || t.Content != channels.Text {
 		return ""
 	}
-	if number, ok := strings.CutPrefix(people.Canonical(from), "tel:"); ok {
-		from = number
-	} else if t.Address == nil { // a short code or a name, which may well be another program
+	if s.nobody(ch, from) { // a short code or a name, which may well be another program
 		return ""
 	}
 	to, err := t.CanonicalAddress(from, "")
@@ -421,6 +423,7 @@ func target(r *http.Request) string {
 type Metrics struct {
 	callbacks *prometheus.CounterVec
 	incoming  *prometheus.CounterVec
+	nobody    *prometheus.CounterVec
 }
 
 // NewMetrics registers the metrics.
@@ -434,6 +437,10 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		incoming: with.NewCounterVec(prometheus.CounterOpts{
 			Name: "weir_incoming_messages_total",
 			Help: "Incoming messages, without duplicates.",
+		}, []string{"channel"}),
+		nobody: with.NewCounterVec(prometheus.CounterOpts{
+			Name: "weir_opt_outs_without_number_total",
+			Help: "Stop words of senders that are no phone numbers, which wait for a decision.",
 		}, []string{"channel"}),
 	}
 }
@@ -454,7 +461,10 @@ func (m *Metrics) Prepare(types []channels.Type) {
 func (m *Metrics) count(typ, result string) { m.callbacks.WithLabelValues(typ, result).Inc() }
 
 // Forget deletes the series of a deleted channel.
-func (m *Metrics) Forget(channel string) { m.incoming.DeleteLabelValues(channel) }
+func (m *Metrics) Forget(channel string) {
+	m.incoming.DeleteLabelValues(channel)
+	m.nobody.DeleteLabelValues(channel)
+}
 
 // Results of a callback, besides the verdicts on its reports.
 const (

@@ -184,6 +184,8 @@ func wrongAddress(to string) locale.Message {
 		return "An address has at most 255 characters."
 	case people.National(to):
 		return nationalNumber
+	case people.CheckAddress(to) != nil:
+		return "This looks like a phone number and is none: write it with + and the country code."
 	}
 	return ""
 }
@@ -197,7 +199,7 @@ func findPerson(c *caller, q personQuery) (*personView, error) {
 		Masked: auth.MaskNumber(found.To), Refused: found.Refused, Clipped: found.MoreConsents, Verdicts: found.Verdicts, Respondents: found.Respondents, MoreRespondents: found.MoreRespondents,
 		UnsearchedSince: found.UnsearchedSince, UnsearchedUntil: found.UnsearchedUntil, To: found.To,
 	}
-	if strings.HasPrefix(people.Canonical(p.To), "tel:") && !strings.Contains(p.To, ":") {
+	if people.IsNumber(people.Canonical(p.To)) && !strings.Contains(p.To, ":") {
 		p.Number = p.To
 	}
 	p.states = counting(found.States)

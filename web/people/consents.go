@@ -166,8 +166,8 @@ func (r *consentRoutes) record(c *route.Call) (route.Reply, error) {
 			one.Purpose = purpose
 			c.Errors.Append(people.CheckPurpose("/consents/"+strconv.Itoa(i)+"/purpose", purpose, r.purposes.Purposes())...)
 		}
-		if people.National(text(body, "to")) {
-			c.Errors.Add("/consents/"+strconv.Itoa(i)+"/to", "format", "has no country code, because it begins with 0: write it as +254722123456")
+		if err := people.CheckAddress(text(body, "to")); err != nil {
+			c.Errors.Add("/consents/"+strconv.Itoa(i)+"/to", "format", "%v", err)
 		}
 		if one.At.After(r.now()) {
 			c.Errors.Add("/consents/"+strconv.Itoa(i)+"/at", "range", "must not be in the future")

@@ -103,9 +103,14 @@ func TestConsents_SendersAreKnownByTheRegionOfTheChannel(t *testing.T) {
 	for _, c := range r.Consents.List {
 		got = append(got, c.Address)
 	}
-	want := []string{"tel:+254722000101", "tel:+254722000102", "tel:+254722000103", "other:40404", "other:0722000104"}
+	want := []string{"tel:+254722000101", "tel:+254722000102", "tel:+254722000103"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
+	}
+	// Those that are nobody's are for a person to decide.
+	waiting, err := r.Consents.Undecided(t.Context(), 0, 10)
+	if err != nil || len(waiting) != 2 || waiting[0].Address != "other:40404" || waiting[1].Address != "other:0722000104" || waiting[1].Found != "STOP" {
+		t.Errorf("undecided: %+v, %v", waiting, err)
 	}
 	if from := r.Incoming[here.ID][0].From; from != "+254722000101" {
 		t.Errorf("the message is from %s", from)

@@ -79,6 +79,7 @@ func BadContacts() []Refused {
 		{Name: "address is a number", Body: Batch(`{"to":15550001,"messages":["hi"]}`), Mistakes: at("/to", "type")},
 		{Name: "address with letters", Body: Batch(`{"to":"+1555CALL","messages":["hi"]}`), Mistakes: at("/to", "format")},
 		{Name: "address with spaces", Body: Batch(`{"to":"+1 555 CALL","messages":["hi"]}`), Mistakes: at("/to", "format")},
+		{Name: "address empty", Body: Batch(`{"to":"","messages":["hi"]}`), Mistakes: at("/to", "length")},
 		{Name: "address too short", Body: Batch(`{"to":"11","messages":["hi"]}`), Mistakes: at("/to", "format")},
 		{Name: "address too long", Body: Batch(`{"to":"+1234567890123456","messages":["hi"]}`), Mistakes: at("/to", "format")},
 		{Name: "address null", Body: Batch(`{"to":null,"messages":["hi"]}`), Mistakes: at("/to", "type")},

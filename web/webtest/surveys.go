@@ -11,6 +11,7 @@ import (
 
 	"weir"
 	"weir/events"
+	"weir/internal/phonenumber"
 	"weir/operators"
 	"weir/surveys"
 )
@@ -110,7 +111,7 @@ func (p *People) SurveyByID(_ context.Context, id int64) (surveys.Survey, error)
 }
 
 func (p *People) ByPhone(_ context.Context, phone string, limit int) ([]surveys.Respondent, error) {
-	return p.some(limit, func(r *surveys.Respondent) bool { return r.Phone == phone })
+	return p.some(limit, func(r *surveys.Respondent) bool { return phonenumber.Identity(r.Phone) == phonenumber.Identity(phone) })
 }
 
 func (p *People) RespondentsByID(_ context.Context, ids []surveys.RespondentID) ([]surveys.Respondent, error) {

@@ -129,8 +129,8 @@ func (r *rows) wrongAddress(text string) string {
 		return "is missing"
 	case utf8.RuneCountInString(text) > maxAddress:
 		return fmt.Sprintf("has more than %d characters", maxAddress)
-	case people.National(text):
-		return "has no country code, because it begins with 0: write it as +254722123456"
+	case people.CheckAddress(text) != nil:
+		return people.CheckAddress(text).Error()
 	case r.scales.MatchString(text):
 		return "is a number that a spreadsheet has rounded; export the column as text"
 	case strings.ContainsFunc(text, unicode.IsControl) || !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }):
