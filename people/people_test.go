@@ -24,6 +24,12 @@ func TestCanonical_OneFormForEachNumber(t *testing.T) {
 		"5215512345678":         "tel:+525512345678",
 		"+5491123456789":        "tel:+541123456789", // as WhatsApp writes Argentina's
 		"+541123456789":         "tel:+541123456789",
+		"5511987654321":         "tel:+5511987654321",
+		"551187654321":          "tel:+5511987654321", // as WhatsApp writes Brazil's
+		"0015550100777":         "tel:+15550100777",
+		"254722123456.0":        "tel:+254722123456",
+		"\u202a+254 722 123456": "tel:+254722123456",
+		"+254722123456;ext=1":   "tel:+254722123456",
 		"Chat-12AB":             "other:chat-12ab",
 		"12":                    "other:12",
 		"":                      "other:",
@@ -237,6 +243,23 @@ func TestNational_NumbersBeginWithZero(t *testing.T) {
 	} {
 		if got := people.National(address); got != want {
 			t.Errorf("%q: %v", address, got)
+		}
+	}
+}
+
+func TestCheckAddress_RefusesWhatOnlyLooksLikeANumber(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"+254722000101": "", "254 722 000-101": "", "\u202a+254722000101": "", "00254722000101": "", "chat-12345678": "", "ana@example.org": "", "@channel_1234567": "", "40404": "", "": "",
+		"0722000101": "no country code", "\u200b0722000101": "no country code", "254722000101*": "U+002A", "+254722000101,+254722000102": "U+002C", "5.2155E+11": "scientific",
+		"254722000101.7": "fraction", "+1234567890123456789": "is none",
+	} {
+		err := people.CheckAddress(address)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", address, err, want)
+		}
+		if err != nil && !strings.HasPrefix(people.Canonical(address), "other:") {
+			t.Errorf("%q is refused although it is %s", address, people.Canonical(address))
 		}
 	}
 }

@@ -2,6 +2,7 @@ package phonenumber_test
 
 import (
 	"maps"
+	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -183,6 +184,26 @@ func TestReported_IsThePersonOfTheNumber(t *testing.T) {
 	} {
 		if got, ok := phonenumber.Reported(tt.text, tt.region); got != tt.want && ok || ok != (tt.want != "") {
 			t.Errorf("%q in %q is %q, %v; want %q", tt.text, tt.region, got, ok, tt.want)
+		}
+	}
+}
+
+// The manual has the table as it is.
+func TestRenumberings_AreInTheManual(t *testing.T) {
+	t.Parallel()
+	manual, err := os.ReadFile("../../docs/consent.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range phonenumber.Renumberings() {
+		old, now := r.Example()
+		since := r.Since
+		if since == "" {
+			since = "both are in use"
+		}
+		row := "| " + r.Region + " | `" + old + "` | `" + now + "` | " + since + " | " + r.Source + " |\n"
+		if !strings.Contains(string(manual), row) {
+			t.Errorf("docs/consent.md lacks\n%s", row)
 		}
 	}
 }
