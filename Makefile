@@ -7,23 +7,7 @@ LDFLAGS   := -s -w -X main.version=$(VERSION)
 TOOL      := $(GO) tool -modfile=tools/go.mod
 FUZZTIME  ?= 10s
 FUZZSECONDS ?=
-# Packages tested with the race detector: those whose own goroutines meet. Elsewhere it multiplies the time by four,
-# and bulk by fifty; make nightly runs it over all.
-RACED     := -e weir/actors -e weir/actors/router -e weir/actors/events -e weir/actors/supervise -e weir/actors/surveys \
-	-e weir/persistence/commit -e weir/persistence/contacts -e weir/persistence/database -e weir/web/auth -e weir/web/callbacks \
-	-e weir/web/forward -e weir/web/peers -e weir/internal/outbound -e weir/internal/tracing -e weir/channels/workers -e weir/client \
-	-e weir/cmd/weir/daemon
-# Packages whose tests run the lab's programs or measure: make nightly runs them.
-LAB       := -e weir/cmd/weirlab/demo -e weir/cmd/weirlab/bench -e weir/internal/scaletest
-# Scenarios of these names run with the race detector, on SQLite.
-RACEDSCENARIOS := Crash|Supervision|Stopping|Drain|Passivation|Cancel|Faults|Capacity
-# The race detector brings a check of each conversion of an unsafe pointer (checkptr), which takes a fifth of the time of all
-# tests. Weir has no such conversions, as internal/arch checks: it is switched off. So is the detector in SQLite and its C
-# library, both translated from C to Go, where it more than doubled the time of tests on SQLite: in Go's memory, which it
-# watches, they hold constant tables and settings only. It watches the driver and all of Weir's code.
-NORACE    := -race=false -d=checkptr=0
-RACEFLAGS := -gcflags='all=-d=checkptr=0' -gcflags='modernc.org/sqlite/lib=$(NORACE)' -gcflags='modernc.org/libc=$(NORACE)' -gcflags='modernc.org/memory=$(NORACE)'
-# The detector needs cgo. Everything else is built without it, like the released programs, so that there are two builds, not three.
+# The race detector needs cgo. Everything else is built without it, like the released programs, so that there are two builds, not three.
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
@@ -70,28 +54,9 @@ test-mysql: ## Run the tests that use a database server, on MySQL: the server pr
 	program=$$(scripts/mysql-server) && WEIR_TEST_MYSQLD=$$program $(GO) run ./persistence/testmysql/server run \
 		$(MAKE) --no-print-directory test-on-server PACKAGES="$$packages"
 
-# Many tests wait, for a disk, a server or a lease, so that four of a package run at once. Vet is part of make lint. Nothing
-# here prevents that go test reuses a result: tests run in their order, and programs and server have fixed places.
-SCENARIOS := ^weir/internal/scenarios/
-PACKAGES  := ./...
-TESTFLAGS := -timeout=6m -parallel=4 -vet=off -p=4
-# Tests collect garbage less often, which takes a quarter of their time; the compiler does as always.
-LESSGC    := GOGC=400
-TOOLS     := -toolexec='env -u GOGC'
 .PHONY: test-on-server
 test-on-server:
-	@GO='$(GO)' scripts/test-programs
-	@failed=; all=$$($(GO) list $(PACKAGES)); export $(LESSGC) WEIR_TEST_FAILPOINTS=$(CURDIR)/.build/tests/weir WEIR_TEST_OUTREACH=$(CURDIR)/.build/tests/outreach; \
-	raced=$$(echo "$$all" | grep -xF $(RACED)); scenarios=$$(echo "$$all" | grep '$(SCENARIOS)'); \
-	plain=$$(echo "$$all" | grep -vxF $(RACED) $(LAB)); \
-	{ [ -z "$$raced" ] || CGO_ENABLED=1 GO='$(GO)' scripts/race-tests $(TOOLS) $(RACEFLAGS) $(TESTFLAGS) $$raced; } & first=$$!; \
-	[ -z "$$plain" ] || $(GO) test $(TOOLS) $(TESTFLAGS) $$plain || failed=yes; \
-	wait $$first || failed=yes; \
-	if [ -n "$$scenarios" ]; then \
-		CGO_ENABLED=1 GO='$(GO)' scripts/race-tests $(TOOLS) $(RACEFLAGS) $(TESTFLAGS) -run '$(RACEDSCENARIOS)' -skip '/mariadb|//mariadb' $$scenarios || failed=yes; \
-	fi; \
-	if [ -n "$$failed" ]; then echo "FAIL: at least one test failed; see above"; exit 1; fi; \
-	echo "PASS: every test, on SQLite and on MySQL or MariaDB"
+	@GO='$(GO)' PACKAGES="$(PACKAGES)" scripts/test-on-server
 
 .PHONY: nightly
 nightly: ## Run every suite there is, in hours, and print one table of results: make nightly; NIGHTLY="race fuzz" chooses steps

@@ -31,7 +31,7 @@ func TestImports_NothingIsUnsafe(t *testing.T) {
 	t.Parallel()
 	for _, f := range load(t).files {
 		if slices.Contains(f.imports, "unsafe") {
-			t.Errorf("%s imports unsafe; see RACEFLAGS in the Makefile", f.path)
+			t.Errorf("%s imports unsafe; see scripts/race-tests", f.path)
 		}
 	}
 }
