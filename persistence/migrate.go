@@ -65,7 +65,8 @@ func (s *Store) MigrateDown(ctx context.Context, steps int) error {
 func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) error {
 	err := s.db.Own(ctx, false)
 	if errors.Is(err, dialect.ErrMember) {
-		return fmt.Errorf("migrate: %w; stop every Weir first (on MySQL, one that was killed counts for WEIR_LEASE_TTL); nothing was changed", err)
+		return fmt.Errorf("migrate: %w: a Weir that runs, which has to be stopped first, or another weir migrate, which has to end "+
+			"(on MySQL, one that was killed counts for WEIR_LEASE_TTL); nothing was changed", err)
 	}
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
@@ -96,6 +97,9 @@ func (s *Store) logSteps(what string, results []*goose.MigrationResult) {
 
 // Status lists the steps that this program knows, oldest first.
 func (s *Store) Status(ctx context.Context) ([]Step, error) {
+	if err := s.db.CheckForeign(ctx); err != nil { // before goose makes its table
+		return nil, fmt.Errorf("migration status: %w", err)
+	}
 	p, err := s.provider()
 	if err != nil {
 		return nil, err

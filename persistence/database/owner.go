@@ -92,6 +92,9 @@ func (m *Member) register(ctx context.Context) error {
 	if m.Start() != 0 {
 		return nil
 	}
+	if err := m.CheckForeign(ctx); err != nil {
+		return err
+	}
 	made, err := m.hasTable(ctx, "processes")
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 )
 
 // ErrMember reports that another process owns the database.
-var ErrMember = errors.New("a Weir process runs on this database")
+var ErrMember = errors.New("another process owns the database")
 
 // Kind is the reaction that a database error calls for.
 type Kind int
@@ -78,6 +78,8 @@ type Statements struct {
 	ForShare, ForUpdate string
 	// HasTable counts the tables with a name, its one argument.
 	HasTable string
+	// Tables lists the names of all tables and views of the database, but the server's own.
+	Tables string
 	// RowCount is an SQL expression: how many rows the statement before changed. It is
 	// empty where the result of a statement costs no round trip.
 	RowCount string

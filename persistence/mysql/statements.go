@@ -20,6 +20,7 @@ import (
 func (d *Database) Statements() dialect.Statements {
 	return dialect.Statements{
 		HasTable:          "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?",
+		Tables:            "SELECT LOWER(table_name) FROM information_schema.tables WHERE table_schema = DATABASE() ORDER BY 1",
 		UpdateRespondents: updateRespondents(),
 		KeepContact:       " ON DUPLICATE KEY UPDATE id = contacts.id",
 		KeepRespondent:    " ON DUPLICATE KEY UPDATE id = respondents.id",

@@ -13,6 +13,7 @@ import (
 func (d *Database) Statements() dialect.Statements {
 	return dialect.Statements{
 		HasTable:          "SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name = ?",
+		Tables:            `SELECT lower(name) FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY 1`,
 		InsertRows:        insertRows,
 		UpdateRespondents: updateRespondents(),
 		KeepContact:       " ON CONFLICT DO NOTHING",
