@@ -65,7 +65,7 @@ func (s *Store) MigrateDown(ctx context.Context, steps int) error {
 func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) error {
 	err := s.db.Own(ctx, false)
 	if errors.Is(err, dialect.ErrMember) {
-		return fmt.Errorf("migrate: %w: a Weir that runs, which has to be stopped first, or another weir migrate, which has to end "+
+		return fmt.Errorf("migrate: %w: a Weir that runs, which has to be stopped first, or another migration, which has to end "+
 			"(on MySQL, one that was killed counts for WEIR_LEASE_TTL); nothing was changed", err)
 	}
 	if err != nil {

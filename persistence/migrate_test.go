@@ -205,7 +205,7 @@ func TestOpen_RefusesABadURL(t *testing.T) {
 		"no scheme":       {"mysql:/u:secret@h/weir", "it has no scheme; want one of mysql://, sqlite://"},
 		"unknown scheme":  {"postgres://x", `scheme "postgres" is not known; want one of mysql://, sqlite://`},
 		"no path":         {"sqlite://", "the path is missing"},
-		"no folder":       {"sqlite://" + filepath.Join(t.TempDir(), "none", "weir.db"), "unable to open"},
+		"no folder":       {"sqlite://" + filepath.Join(t.TempDir(), "none", "weir.db"), "does not exist; make it"},
 		"no database":     {"mysql://u:secret@127.0.0.1:3306", "the name of the database is missing"},
 		"no host":         {"mysql://u:secret@/weir", "the host is missing"},
 		"bad escape":      {"mysql://u:secret%zz@h/weir", "%25"},

@@ -286,6 +286,14 @@ func (s *Store) Ready(ctx context.Context) error {
 	return s.db.Ready(ctx)
 }
 
+// CheckPresent returns an error once the file of the database is no longer where it was opened,
+// and then this process gives it up; see [Store.Lost].
+func (s *Store) CheckPresent() error { return s.db.CheckPresent() }
+
+// Room returns a [dialect.NoRoomError] if the disk of the database has too little room to start
+// on it.
+func (s *Store) Room() error { return s.db.Database.Room() }
+
 // Close flushes the writer's queue, as long as ctx allows, then releases and closes the
 // database.
 func (s *Store) Close(ctx context.Context) error { return s.db.Close(ctx) }

@@ -75,6 +75,9 @@ func (s *DB) Join(ctx context.Context, recovery func(context.Context) error) err
 // Ready returns an error unless the database takes writes and has not reported damage, and
 // the writer's last commit did not fail.
 func (s *DB) Ready(ctx context.Context) error {
+	if err := s.CheckPresent(); err != nil {
+		return err
+	}
 	if err := s.Database.Writable(ctx); err != nil {
 		return s.Failure("try to write", err)
 	}

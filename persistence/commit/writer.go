@@ -361,7 +361,7 @@ func (w *writer) transact(b *batch) error {
 	}
 	b.inDoubt = true
 	if err = tx.Commit(w.ctx, t.list); err == nil {
-		return nil
+		return w.s.CheckPresent()
 	}
 	// A deadlock is looked into as well: it may have been reported for a statement
 	// before COMMIT, and servers have executed COMMIT all the same.

@@ -116,7 +116,8 @@ func (c *Client) again(ctx context.Context, do func() error) error {
 	for try := 1; ; try++ {
 		err := do()
 		if err == nil {
-			return nil
+			err, _ = c.present()
+			return err
 		}
 		if e, ok := errors.AsType[*weir.Error](err); ok {
 			return e
@@ -126,6 +127,18 @@ func (c *Client) again(ctx context.Context, do func() error) error {
 		}
 		c.Metrics.Retries.Inc()
 	}
+}
+
+// present returns an error once the file of the database is no longer where it was opened: what
+// was just written may not be there after a restart.
+func (c *Client) present() (err, why error) {
+	if why = c.Database.Present(); why == nil {
+		return nil, nil
+	}
+	return &weir.Error{
+		Code: weir.CodeUnavailable, Message: "the file of the database was removed or replaced; this process ends, and stores nothing any more",
+		RetryAfter: retryAfter, Cause: errors.Join(why, ErrNotOwner, weir.ErrSuperseded),
+	}, why
 }
 
 func (c *Client) once(ctx context.Context, fn func(*sqlx.Tx) error) error {

@@ -61,7 +61,10 @@ func (m *Member) Own(ctx context.Context, wait bool) error {
 	if err != nil {
 		return fmt.Errorf("own the database: %w", err)
 	}
-	if err := m.own(ctx, held, wait); err != nil {
+	if err = m.Database.Present(); err == nil { // the lock may have been awaited
+		err = m.own(ctx, held, wait)
+	}
+	if err != nil {
 		release()
 		if errors.Is(err, dialect.ErrMember) {
 			return err
@@ -419,7 +422,10 @@ func (m *Member) Lose() error {
 }
 
 func (m *Member) lose(why string, fields ...any) error {
-	err := notOwner()
+	return m.loseWith(notOwner(), why, fields...)
+}
+
+func (m *Member) loseWith(err error, why string, fields ...any) error {
 	if m.lostWhy.CompareAndSwap(nil, &err) {
 		m.Logger.Error(why, fields...) //nolint:sloglint // one of two texts
 		close(m.lost)
@@ -432,6 +438,17 @@ func (m *Member) lose(why string, fields ...any) error {
 func (m *Member) LoseCommits(missing error) error {
 	m.missing.CompareAndSwap(nil, &missing)
 	return m.lose("the database lacks commits that it has confirmed; this process cannot go on with it", "error", missing, "server", m.Database.ServerAddress())
+}
+
+// CheckPresent returns an error once the file of the database is no longer where it was opened,
+// and then this process gives it up: what it writes could not be found by the next one.
+func (m *Member) CheckPresent() error {
+	err, missing := m.present()
+	if err == nil {
+		return nil
+	}
+	m.missing.CompareAndSwap(nil, &missing)
+	return m.loseWith(err, "the file of the database is not the one that was opened; this process cannot go on with it", "error", missing)
 }
 
 // Missing returns the error of [Member.LoseCommits]; nil: nothing is missing.

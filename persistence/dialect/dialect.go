@@ -8,6 +8,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 
 	"github.com/jmoiron/sqlx"
 	"github.com/pressly/goose/v3"
@@ -33,6 +34,16 @@ const Damaged = "damaged"
 // TooLong is the code of a [Fault] whose statement exceeds the server's
 // max_allowed_packet.
 const TooLong = "packet"
+
+// NoRoomError reports that the disk of a database has too little room.
+type NoRoomError struct {
+	Folder      string
+	Free, Needs uint64 // bytes
+}
+
+func (e *NoRoomError) Error() string {
+	return fmt.Sprintf("the disk of %s has %d bytes left, and %d are needed; make room there", e.Folder, e.Free, e.Needs)
+}
 
 // Pools holds the connection pools of one database. They may be the same pool.
 type Pools struct {
@@ -121,6 +132,12 @@ type Database interface {
 	// Verify returns an error if the server that a connection leads to can no longer be used,
 	// and then closes it. It costs nothing where there can be no other server.
 	Verify(ctx context.Context, c *sql.Conn) error
+	// Present returns an error if a database that is a file is no longer where it was opened. It
+	// costs little.
+	Present() error
+	// Room returns a [NoRoomError] if the disk of a database that is a file has too little room to
+	// start on it.
+	Room() error
 	// Disconnect closes all connections of the pools, whatever waits on them. Later ones may
 	// lead to another server.
 	Disconnect()

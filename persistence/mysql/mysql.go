@@ -106,6 +106,12 @@ func (d *Database) Verify(ctx context.Context, c *sql.Conn) error {
 	return err
 }
 
+// Present implements [dialect.Database]. A server that lacks something is found by [Database.Inspect].
+func (d *Database) Present() error { return nil }
+
+// Room implements [dialect.Database]. The server looks after its disk.
+func (d *Database) Room() error { return nil }
+
 // Renew implements [dialect.Database].
 func (d *Database) Renew(address func() (string, error)) { d.servers.renew.Store(&address) }
 

@@ -30,6 +30,7 @@ type Database struct {
 	path  string
 	log   *slog.Logger
 	pools dialect.Pools
+	file  *file // nil: it is in memory
 
 	prepared prepared
 }
@@ -46,8 +47,9 @@ func Open(ctx context.Context, address string, log *slog.Logger) (dialect.Databa
 	if address == memory {
 		open = d.openMemory
 	}
-	if err := open(); err != nil {
-		return nil, err
+	if err := open(ctx); err != nil {
+		_ = d.Close()
+		return nil, fmt.Errorf("sqlite: open %s: %w", address, err)
 	}
 	if err := d.pools.Batch.PingContext(ctx); err != nil {
 		_ = d.Close()
@@ -58,27 +60,32 @@ func Open(ctx context.Context, address string, log *slog.Logger) (dialect.Databa
 
 // openMemory uses one connection for everything, because a memory database belongs
 // to its connection.
-func (d *Database) openMemory() error {
+func (d *Database) openMemory(context.Context) error {
 	counter := new(dialect.Counter)
-	db, err := pool("file::memory:?_txlock=immediate", 1, counter)
+	db, err := pool("file::memory:?_txlock=immediate", 1, counter, nil)
 	d.pools = dialect.Pools{Batch: db, Write: db, Read: db, Lease: db, Statements: counter}
 	return err
 }
 
-func (d *Database) openFile() error {
+func (d *Database) openFile(ctx context.Context) error {
 	d.protect()
 	file := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: d.path}).EscapedPath()}).String()
 	common := "?_pragma=busy_timeout(10000)&_pragma=synchronous(FULL)&_pragma=temp_store(MEMORY)"
 	counter := new(dialect.Counter)
 	// Of 64 MB of WAL a checkpoint writes each page once, however many batches changed it: a
 	// tenth less is written for a contact than with SQLite's own 4 MB, a third less in an import.
-	write, err := pool(file+common+"&_pragma=cache_size(-16000)&_pragma=journal_mode(WAL)&_pragma=wal_autocheckpoint(16000)&_txlock=immediate", 1, counter)
+	writing := "&_pragma=journal_mode(WAL)&_pragma=wal_autocheckpoint(16000)&_txlock=immediate"
+	d.file = newFile(d.path)
+	if err := d.file.open(ctx, file+common+writing); err != nil {
+		return err
+	}
+	write, err := pool(file+common+"&_pragma=cache_size(-16000)"+writing, 1, counter, d.file)
 	if err != nil {
 		return err
 	}
 	// A reader drops its pages as soon as it sees another commit, so that more memory than for one
 	// statement gives it nothing.
-	read, err := pool(file+common+"&_pragma=cache_size(-4000)&_pragma=query_only(1)", 4, counter)
+	read, err := pool(file+common+"&_pragma=cache_size(-4000)&_pragma=query_only(1)", 4, counter, d.file)
 	d.pools = dialect.Pools{Batch: write, Write: write, Read: read, Lease: write, Statements: counter}
 	return err
 }
@@ -98,12 +105,12 @@ func (d *Database) protect() {
 	}
 }
 
-func pool(dsn string, most int, counter *dialect.Counter) (*sql.DB, error) {
+func pool(dsn string, most int, counter *dialect.Counter, f *file) (*sql.DB, error) {
 	c, err := sqlite.NewConnector(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
-	db := sql.OpenDB(counter.Counted(c))
+	db := sql.OpenDB(counter.Counted(guarded{c, f}))
 	db.SetMaxOpenConns(most)
 	db.SetMaxIdleConns(most)
 	return db, nil
@@ -121,6 +128,9 @@ func (d *Database) Close() error {
 	}
 	if d.pools.Batch != nil {
 		errs = append(errs, d.pools.Batch.Close())
+	}
+	if d.file != nil {
+		errs = append(errs, d.file.close(context.Background(), d.log.Warn))
 	}
 	return errors.Join(errs...)
 }
@@ -151,6 +161,9 @@ func (d *Database) Migrations() (string, goose.Dialect) { return "sqlite", goose
 func (d *Database) Classify(err error) (dialect.Kind, string) {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
+		if errors.Is(err, errNotThere) {
+			return dialect.Down, "file"
+		}
 		if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, sql.ErrTxDone) {
 			return dialect.Down, "connection"
 		}
@@ -172,6 +185,22 @@ func (d *Database) Classify(err error) (dialect.Kind, string) {
 	default: // a missing table, for example
 		return dialect.Down, "other"
 	}
+}
+
+// Present implements [dialect.Database].
+func (d *Database) Present() error {
+	if d.file == nil {
+		return nil
+	}
+	return d.file.present()
+}
+
+// Room implements [dialect.Database].
+func (d *Database) Room() error {
+	if d.file == nil {
+		return nil
+	}
+	return d.file.lacks(reserve)
 }
 
 // Duplicate implements [dialect.Database].

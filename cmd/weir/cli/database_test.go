@@ -40,7 +40,7 @@ func TestDatabase_NoMigrationIsRevertedBesideARunningWeir(t *testing.T) {
 			lines, stop := start(t, environ, "serve")
 			for lines.Scan() && !strings.Contains(lines.Text(), "listening") {
 			}
-			clitest.Check(t, run(t, environ, "migrate", "down", "--yes"), app.Failure, "^$", "another process owns the database: a Weir that runs, which has to be stopped first, or another weir migrate")
+			clitest.Check(t, run(t, environ, "migrate", "down", "--yes"), app.Failure, "^$", "another process owns the database: a Weir that runs, which has to be stopped first, or another migration")
 			clitest.Check(t, run(t, environ, "migrate", "up"), app.OK, "migrations applied: 0", "^$")
 			if code := stop(); code != app.OK {
 				t.Errorf("serve ended with %d", code)

@@ -81,6 +81,9 @@ func New(ctx context.Context, o Options) (_ *Daemon, err error) {
 	if err := d.openPeers(ctx); err != nil {
 		return nil, err
 	}
+	if err := awaitRoom(ctx, d.log, p.store.Room); err != nil {
+		return nil, err
+	}
 	owner, err := own(ctx, o, p.store)
 	if err == nil && owner {
 		err = d.settle(ctx)
@@ -163,11 +166,16 @@ func (d *Daemon) begin(ctx context.Context) (err error) {
 }
 
 func (d *Daemon) openStore(ctx context.Context, o Options) (*persistence.Store, error) {
-	store, err := persistence.Open(ctx, o.Config.DatabaseURL, persistence.Options{
-		DefaultCapacity: o.Config.DefaultChannelCapacity,
-		Logger:          o.Logger, Metrics: persistence.NewMetrics(o.Registry), LeaseTTL: o.Config.LeaseTTL.Duration(),
-		ContactEvents: events.When(o.Config.ContactEvents),
-		URL:           o.Config.CurrentDatabaseURL(),
+	metrics := persistence.NewMetrics(o.Registry)
+	var store *persistence.Store
+	err := awaitRoom(ctx, d.log, func() (err error) {
+		store, err = persistence.Open(ctx, o.Config.DatabaseURL, persistence.Options{
+			DefaultCapacity: o.Config.DefaultChannelCapacity,
+			Logger:          o.Logger, Metrics: metrics, LeaseTTL: o.Config.LeaseTTL.Duration(),
+			ContactEvents: events.When(o.Config.ContactEvents),
+			URL:           o.Config.CurrentDatabaseURL(),
+		})
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -189,6 +197,25 @@ func (d *Daemon) openStore(ctx context.Context, o Options) (*persistence.Store, 
 	)
 	d.takeOver = newTakeOver(o.Registry)
 	return store, nil
+}
+
+// awaitRoom repeats what fails for want of room on the disk of the database, until there is some:
+// a process that ended instead could not say what it needs for as long as it takes.
+func awaitRoom(ctx context.Context, log *slog.Logger, do func() error) error {
+	for told := (time.Time{}); ; {
+		err := do()
+		full, ok := errors.AsType[*dialect.NoRoomError](err)
+		if !ok {
+			return err
+		}
+		if time.Since(told) >= time.Minute {
+			told = time.Now()
+			log.Error("disk of the database full; waiting for room", "folder", full.Folder, "free", full.Free, "needed", full.Needs)
+		}
+		if !database.Pause(ctx, time.Second) {
+			return ctx.Err()
+		}
+	}
 }
 
 // own makes this process the owner of the database, if it can be: on SQLite it waits until it

@@ -40,6 +40,10 @@ type job struct {
 // for the metrics, because only the store has that number.
 func storeJobs(c config.Config, store *persistence.Store) []job {
 	return []job{
+		{name: "check file of the database", every: time.Second, step: func(context.Context) (bool, error) {
+			_ = store.CheckPresent() // logs it, and ends the process
+			return false, nil
+		}},
 		{name: "purge contacts", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
 			n, err := store.Purge(ctx, time.Now().Add(-c.Retention.Duration()), purgeBatch)
 			return n >= purgeBatch, err

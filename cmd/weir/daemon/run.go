@@ -72,7 +72,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		d.notify("READY=1")
 		err = d.wait(ctx, broken)
 	}
-	if errors.Is(err, errNotOwner) { // there is nothing to drain: whatever it writes is refused
+	if errors.Is(err, errLost) { // there is nothing to drain
 		return errors.Join(err, d.Close(context.WithoutCancel(ctx)))
 	}
 	return errors.Join(err, d.stop(context.WithoutCancel(ctx)))
@@ -130,8 +130,8 @@ func (d *Daemon) serve() error {
 	return d.server.Serve(d.listener)
 }
 
-// errNotOwner ends a daemon whose database another process has taken.
-var errNotOwner = errors.New("another process owns the database now; the supervisor has to restart this one")
+// errLost ends a daemon that has lost its database, so that whatever it writes is refused.
+var errLost = errors.New("the supervisor has to restart this process")
 
 // wait returns nil once ctx ends, or the error that keeps the daemon from serving.
 func (d *Daemon) wait(ctx context.Context, broken <-chan error) error {
@@ -142,9 +142,9 @@ func (d *Daemon) wait(ctx context.Context, broken <-chan error) error {
 		return fmt.Errorf("HTTP server: %w", err)
 	case <-d.parts.store.Lost():
 		if err := d.parts.store.Missing(); err != nil {
-			return fmt.Errorf("database: %w", err)
+			return fmt.Errorf("database: %w; %w", err, errLost)
 		}
-		return errNotOwner
+		return fmt.Errorf("another process owns the database now; %w", errLost)
 	}
 }
 

@@ -1,0 +1,4 @@
+package daemon
+
+// AwaitRoom is awaitRoom.
+var AwaitRoom = awaitRoom
