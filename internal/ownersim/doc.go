@@ -6,7 +6,7 @@
 // gives one run, and the same seed the same run.
 //
 // In the first part of a run processes join, get SIGTERM, are killed and stopped;
-// connections are cut, replies are lost, clocks step, and the database restarts or fails over.
+// connections are cut, replies are lost, clocks step, that of the database goes back, and the database restarts or fails over.
 // The second part is quiet, so that everything has to end. In every eighth run there are only
 // joins and SIGTERMs.
 //

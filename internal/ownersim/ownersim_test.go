@@ -63,6 +63,14 @@ func TestRun_FindsFaults(t *testing.T) {
 				return w.Decide(row, lease, self, successor)
 			}
 		},
+		"a void lease is taken at once": func(r *ownersim.Rules) {
+			r.Watch = func(w *ownership.Watch, row ownership.Row, lease time.Duration, self, successor int64) ownership.Step {
+				if row.Void(lease) && !row.Free() {
+					return ownership.Take
+				}
+				return w.Decide(row, lease, self, successor)
+			}
+		},
 		"a request is repeated after it was sent": func(r *ownersim.Rules) {
 			r.Forward = func(s forward.State, left time.Duration) forward.Step {
 				s.Repeatable = true

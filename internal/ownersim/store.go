@@ -42,7 +42,7 @@ func (s *store) row() ownership.Row {
 
 // take is the transaction by which a process becomes the owner; 0: another one is.
 func (s *store) take(p *process) int64 {
-	if r := s.row(); !r.Free() && !r.Expired() && r.Start != p.start {
+	if r := s.row(); !r.Free() && !r.Expired() && !r.Void(lease) && r.Start != p.start {
 		return 0
 	}
 	w := s.w

@@ -226,7 +226,7 @@ func (w *world) trouble() {
 	if p == nil {
 		return
 	}
-	what := w.chance.IntN(10)
+	what := w.chance.IntN(11)
 	if w.planned {
 		what %= 2
 	}
@@ -254,6 +254,9 @@ func (w *world) trouble() {
 		w.restartDatabase(w.between(100*time.Millisecond, 12*time.Second))
 	case 9:
 		p.jam(w.between(5*time.Second, 30*time.Second))
+	case 10:
+		w.store.skew -= w.between(ownership.MaxLease+lease, 2*time.Hour) // by less, a database without an owner waits that long
+		w.logf("the clock of the database goes back to %v behind", -w.store.skew)
 	}
 }
 
@@ -283,7 +286,8 @@ func (w *world) restartDatabase(d time.Duration) {
 	w.store.generation++
 	w.after(d, nil, func() {
 		w.logf("the database is up")
-		w.store.up, w.store.skew = true, w.between(-100*time.Millisecond, 100*time.Millisecond)
+		w.store.up = true
+		w.store.skew += w.between(-100*time.Millisecond, 100*time.Millisecond)
 	})
 }
 

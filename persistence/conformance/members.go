@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -120,6 +121,37 @@ func testFormerOwner(t *testing.T, backend Backend) {
 		t.Error("the owner was released by another")
 	}
 	b.commitAll(mine, claim(list[2], now()))
+}
+
+// testClockWentBack lets the server's clock go back by an hour: the lease of an owner that has
+// ended is void, and one that lives keeps the database.
+func testClockWentBack(t *testing.T, backend Backend) {
+	if !backend.Leased {
+		return
+	}
+	const lease = time.Second
+	url := backend.URL(t)
+	a := benchOn(t, url, persistence.Options{LeaseTTL: lease})
+	set := func(what string) {
+		if _, err := a.db.Pools().Write.ExecContext(a.ctx, "UPDATE owner SET "+what); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hour := strconv.FormatInt(time.Hour.Microseconds(), 10)
+	set("expires_at = expires_at + " + hour)
+	b := storetest.OpenOnly(t, url, persistence.Options{LeaseTTL: lease})
+	if err := b.TryOwn(a.ctx); !errors.Is(err, dialect.ErrMember) || !a.Valid() {
+		t.Errorf("beside an owner that lives: %v", err)
+	}
+	set("start_number = 12345, expires_at = expires_at + " + hour) // it has ended
+	begun := time.Now()
+	a.ok(b.TryOwn(a.ctx))
+	if took := time.Since(begun); took < lease || took > lease+30*time.Second {
+		t.Errorf("it was taken after %v", took)
+	}
+	if !b.Valid() || b.Epoch() != a.Epoch()+1 {
+		t.Errorf("epoch %d after %d", b.Epoch(), a.Epoch())
+	}
 }
 
 // testDeafOwner lets an owner not answer its own requests: it gives up the database.

@@ -31,6 +31,7 @@ func Run(t *testing.T, b Backend) {
 		{"an owner that cannot write", testStuckOwner},
 		{"a database that lacks commits", testMissingCommits},
 		{"an owner that does not answer", testDeafOwner},
+		{"a clock that went back", testClockWentBack},
 		{"the answer to taking it is lost", testLostAnswerToTaking},
 		{"a program that is too old", testProgramTooOld},
 		{"deleting channels", testDelete},

@@ -174,7 +174,7 @@ func (m *Member) await(ctx context.Context, wait bool) error {
 			switch {
 			case w.Decide(row, m.LeaseTTL, m.Start(), m.successor.Load()) == ownership.Take:
 				return m.take(ctx, conn, m.LeaseTTL, w.Vacant())
-			case !wait && !row.Expired():
+			case !wait && !row.Expired() && !row.Void(m.LeaseTTL):
 				return dialect.ErrMember
 			}
 			if !told {
@@ -241,7 +241,7 @@ func (m *Member) lookOn(ctx context.Context, conn *sqlx.Conn) (ownership.Row, er
 	ctx, cancel := context.WithTimeout(ctx, max(m.LeaseTTL/2, minLookTime))
 	defer cancel()
 	row, err := m.see(ctx, conn)
-	if err == nil && row.Expired() {
+	if err == nil && (row.Expired() || row.Void(m.LeaseTTL)) {
 		// A primary that was cut off from its group answers, while the owner cannot renew the
 		// lease there: what is read on it counts for nothing.
 		err = m.Database.Verify(ctx, conn.Conn)
@@ -315,8 +315,8 @@ func (m *Member) self() Process {
 
 func (m *Member) takeIn(ctx context.Context, tx *sqlx.Tx, schema bool, lease time.Duration) (epoch int64, err error) {
 	now := m.Database.Now()
-	result, err := tx.ExecContext(ctx, "UPDATE owner SET start_number = ?, epoch = epoch + 1, expires_at = "+now+" + ? WHERE id = 1 AND (? OR start_number IN (0, ?) OR expires_at <= "+now+")",
-		m.Start(), lease.Microseconds(), lease == forever, m.Start())
+	result, err := tx.ExecContext(ctx, "UPDATE owner SET start_number = ?, epoch = epoch + 1, expires_at = "+now+" + ? WHERE id = 1 AND (? OR start_number IN (0, ?) OR expires_at <= "+now+" OR expires_at > "+now+" + ?)",
+		m.Start(), lease.Microseconds(), lease == forever, m.Start(), ownership.Longest(lease).Microseconds())
 	if err != nil {
 		return 0, err
 	}

@@ -10,6 +10,10 @@
 //   - A lease that has expired is taken only by a process that has read the row without a gap
 //     for a whole lease, so that a database that restarts costs no owner its ownership
 //     (TestWatch_TakesAFreeOrExpiredDatabase).
+//   - An expiry further ahead than a lease can be is void, because the database's clock has gone
+//     back: an owner that lives corrects it with its next renewal. The database is taken if the
+//     row has not changed for a whole lease, by when whoever wrote it may not act any more
+//     (TestWatch_TakesADatabaseWhoseClockWentBack).
 package ownership
 
 import "time"
@@ -28,6 +32,18 @@ func (r Row) Free() bool { return r.Start == 0 }
 // Expired reports whether the lease has ended.
 func (r Row) Expired() bool { return r.Expires <= r.Now }
 
+// MaxLease is the longest lease that a process can have.
+const MaxLease = 5 * time.Minute
+
+// Longest is the longest lease of other processes, as far as one with a lease of its own knows.
+func Longest(lease time.Duration) time.Duration { return max(MaxLease, lease) }
+
+// Void reports whether the lease ends later than any lease could that was given by the clock as
+// it is now; lease is that of the process that looks.
+func (r Row) Void(lease time.Duration) bool {
+	return r.Expires > r.Now+Longest(lease).Microseconds()
+}
+
 // ValidUntil returns until when a process may act whose lease was asked for at an instant: a
 // fifth of the lease before its end.
 func ValidUntil(asked time.Time, lease time.Duration) time.Time { return asked.Add(lease - lease/5) }
@@ -41,6 +57,8 @@ type Watch struct {
 	since time.Time // when it began to read it without a gap, on one connection
 	last  time.Time
 	owned bool      // it has seen an owner
+	row   Row       // as it was read last
+	same  time.Time // since when it has been like that
 	freed time.Time // since when it has seen none
 	// vacant is the instant since when the database has had no owner: it was released, or its
 	// lease has expired.
@@ -53,6 +71,10 @@ func (w *Watch) Saw(asked time.Time, r Row, lease time.Duration) {
 		w.since = asked
 	}
 	w.last = asked
+	if r.Start != w.row.Start || r.Epoch != w.row.Epoch || r.Expires != w.row.Expires {
+		w.same = asked
+	}
+	w.row = r
 	switch {
 	case !r.Free() && !r.Expired():
 		w.vacant = time.Time{}
@@ -101,7 +123,11 @@ func (w *Watch) mayTake(r Row, lease time.Duration, successor bool) bool {
 	if r.Free() {
 		return successor || !w.owned || w.last.Sub(w.freed) >= YieldFor
 	}
-	return r.Expired() && w.last.Sub(w.since) >= lease
+	watched := w.last.Sub(w.since)
+	if r.Void(lease) {
+		return min(watched, w.last.Sub(w.same)) >= lease
+	}
+	return r.Expired() && watched >= lease
 }
 
 // Intervals of a lease.

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"weir/persistence/ownership"
 )
 
@@ -43,6 +45,52 @@ func TestWatch_TakesAFreeOrExpiredDatabase(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
+}
+
+// However far the database's clock goes back, a database whose owner has ended is taken after a
+// whole lease in which the row stayed as it is, and one whose owner lives never is: it corrects
+// the row five times a lease.
+func TestWatch_TakesADatabaseWhoseClockWentBack(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		lease := time.Duration(rapid.Int64Range(int64(3*time.Second), int64(ownership.MaxLease)).Draw(t, "lease"))
+		longest := ownership.Longest(lease)
+		back := time.Duration(rapid.Int64Range(int64(longest+3*lease), int64(100*24*time.Hour)).Draw(t, "back"))
+		renewed := time.Duration(rapid.Int64Range(0, int64(lease/5)).Draw(t, "renewed before the clock went back"))
+		lives := rapid.Bool().Draw(t, "lives")
+		begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		clock := func(at time.Duration) int64 { return begin.Add(at - back).UnixMicro() } // from instant 0 on
+		row := ownership.Row{Start: 1, Epoch: 1, Expires: begin.Add(lease - renewed).UnixMicro()}
+		acts := -renewed + lease - lease/5 // until when it may act, at least
+		next := lease/5 - renewed          // when it renews
+		var w ownership.Watch
+		// It has been watched for long, or from now on.
+		at := time.Duration(0)
+		if rapid.Bool().Draw(t, "watched before") {
+			for early := -2 * lease; early < 0; early += ownership.LookEvery(lease) {
+				before := row
+				before.Expires, before.Now = begin.Add(early+lease).UnixMicro(), begin.Add(early).UnixMicro()
+				w.Saw(begin.Add(early), before, lease)
+			}
+		}
+		for ; at < 3*lease; at += ownership.LookEvery(lease) {
+			for lives && next <= at {
+				row.Expires, acts, next = clock(next)+lease.Microseconds(), next+lease-lease/5, next+lease/5
+			}
+			row.Now = clock(at)
+			w.Saw(begin.Add(at), row, lease)
+			if w.Decide(row, lease, 2, 3) != ownership.Take {
+				continue
+			}
+			if lives || at < acts {
+				t.Fatalf("taken after %v, while its owner may act until %v", at, acts)
+			}
+			return
+		}
+		if !lives {
+			t.Fatalf("not taken in three leases of %v", lease)
+		}
+	})
 }
 
 // A database that was released is left to the named successor for a second, and nobody who
