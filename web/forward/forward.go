@@ -20,13 +20,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httputil"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"weir"
+	"weir/web/auth"
 	"weir/web/httpjson"
 	"weir/web/route"
 )
@@ -57,7 +57,8 @@ type Transports interface {
 type Limits struct {
 	Hold     time.Duration // how long a request waits for an owner: 10 s
 	Requests int64         // how many wait at a time: 10,000
-	Bytes    int64         // of all bodies in memory: 64 MiB
+	Bytes    int64         // of all bodies in memory, as far as they have arrived: 64 MiB
+	Share    int64         // of these, for the clients of one address: a quarter
 	Body     int64         // of one body in memory; a larger one is streamed: 1 MiB
 }
 
@@ -113,7 +114,7 @@ type Forwarder struct {
 	o     Options
 	proxy *httputil.ReverseProxy
 	held  atomic.Int64 // requests that wait for an owner
-	bytes *semaphore.Weighted
+	room  room
 	ended context.Context // streams of events end with it
 	end   context.CancelFunc
 }
@@ -132,13 +133,16 @@ func New(o Options) *Forwarder {
 	if o.Limits.Body == 0 {
 		o.Limits.Body = 1 << 20
 	}
+	if o.Limits.Share == 0 {
+		o.Limits.Share = max(o.Limits.Bytes/4, o.Limits.Body+1)
+	}
 	if o.Repeatable == nil {
 		o.Repeatable = func(*http.Request) bool { return false }
 	}
 	if o.Result == nil {
 		o.Result = func(string, time.Duration, time.Duration) {}
 	}
-	f := &Forwarder{o: o, bytes: semaphore.NewWeighted(o.Limits.Bytes)}
+	f := &Forwarder{o: o, room: room{all: o.Limits.Bytes, share: o.Limits.Share, used: map[netip.Addr]int64{}}}
 	f.ended, f.end = context.WithCancel(context.Background())
 	f.proxy = &httputil.ReverseProxy{
 		Rewrite: rewrite, Transport: roundTripper(f.roundTrip),
@@ -343,16 +347,13 @@ func (f *Forwarder) read(r *http.Request, limits *route.Deadlines) (*body, error
 		b.stream = &progress{r.Body, limits}
 		return b, nil
 	}
-	share := most + 1
-	if r.ContentLength >= 0 {
-		share = r.ContentLength
-	}
-	if !f.bytes.TryAcquire(share) {
-		return nil, unavailable("too many requests are being passed on; nothing was done, try again", nil)
-	}
-	b.free = func() { f.bytes.Release(share) }
-	held, err := io.ReadAll(io.LimitReader(r.Body, share))
+	in := &arriving{Reader: r.Body, room: &f.room, from: auth.ClientAddress(r)}
+	b.free = in.free
+	held, err := io.ReadAll(io.LimitReader(in, most+1))
 	switch {
+	case errors.Is(err, errFull):
+		b.free()
+		return nil, unavailable("too many requests are being passed on; nothing was done, try again", nil)
 	case err != nil:
 		b.free()
 		return nil, unavailable("the body did not arrive whole; nothing was done, try again", err)
@@ -364,6 +365,52 @@ func (f *Forwarder) read(r *http.Request, limits *route.Deadlines) (*body, error
 	}
 	return b, nil
 }
+
+// errFull reports that there is no room for more of a body.
+var errFull = errors.New("no room")
+
+// room bounds the bytes of bodies in memory, in all and for each address of clients.
+type room struct {
+	all, share int64
+
+	mu   sync.Mutex
+	sum  int64
+	used map[netip.Addr]int64
+}
+
+// take takes n bytes, or with a negative n gives them back. It reports false if there is no room.
+func (m *room) take(from netip.Addr, n int64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n > 0 && (m.sum+n > m.all || m.used[from]+n > m.share) {
+		return false
+	}
+	m.sum += n
+	if m.used[from] += n; m.used[from] == 0 {
+		delete(m.used, from)
+	}
+	return true
+}
+
+// arriving is a body that takes room for what has arrived of it, whatever its length is said to
+// be: a slow one keeps nobody else out.
+type arriving struct {
+	io.Reader
+	room  *room
+	from  netip.Addr
+	taken int64
+}
+
+func (a *arriving) Read(p []byte) (int, error) {
+	n, err := a.Reader.Read(p)
+	if !a.room.take(a.from, int64(n)) {
+		return 0, errFull
+	}
+	a.taken += int64(n)
+	return n, err
+}
+
+func (a *arriving) free() { a.room.take(a.from, -a.taken) }
 
 // open returns the body for one try.
 func (b *body) open() io.ReadCloser {

@@ -460,7 +460,7 @@ func TestForwarder_BoundsWhatItHolds(t *testing.T) {
 	})
 	t.Run("size", func(t *testing.T) {
 		t.Parallel()
-		r := newRig(t, forward.Limits{Bytes: 1000, Body: 800})
+		r := newRig(t, forward.Limits{Bytes: 1000, Share: 1000, Body: 800})
 		one := r.begin("POST", "/", strings.Repeat("x", 800))
 		r.held(1)
 		if g := r.do("POST", "/", strings.Repeat("x", 300)); g.Status != 503 || g.After == "" {
@@ -488,6 +488,91 @@ func TestForwarder_BoundsWhatItHolds(t *testing.T) {
 		_ = c.Close()
 		r.held(0)
 		r.outcomes(forward.ClientGone)
+	})
+}
+
+// What has arrived of bodies takes room, whatever their length is said to be, and no address takes
+// all of it: neither slow clients nor large ones keep the others out.
+func TestForwarder_BodiesTakeTheRoomOfWhatHasArrived(t *testing.T) {
+	t.Parallel()
+	for name, length := range map[string]string{"told": "Content-Length: 100", "not told": "Transfer-Encoding: chunked"} {
+		t.Run("slow, length "+name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, forward.Limits{Bytes: 400, Share: 400, Body: 100})
+			r.owned(1, answers(t, "owner"))
+			for range 64 {
+				c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", r.Listener.Addr().String())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = c.Close() }()
+				if _, err := io.WriteString(c, "POST / HTTP/1.1\r\nHost: a\r\n"+length+"\r\n\r\n1\r\n"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 10 {
+				if g := r.do("POST", "/", strings.Repeat("x", 100)); g.Body != "owner" {
+					t.Fatalf("%+v", g)
+				}
+			}
+		})
+	}
+	t.Run("small, length not told", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, forward.Limits{Bytes: 1000, Share: 1000, Body: 900})
+		var all []<-chan got
+		for range 100 {
+			done := make(chan got, 1)
+			go func() { done <- r.send("POST", "/", struct{ io.Reader }{strings.NewReader("0123456789")}) }()
+			all = append(all, done)
+		}
+		r.held(100)
+		if g := r.do("POST", "/", "x"); g.Status != 503 || !strings.Contains(g.Body, "nothing was done") {
+			t.Errorf("one more: %+v", g)
+		}
+		r.owned(1, answers(t, "owner"))
+		for _, one := range all {
+			if g := <-one; g.Body != "owner" {
+				t.Fatalf("%+v", g)
+			}
+		}
+	})
+	t.Run("one address", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, forward.Limits{Bytes: 1000, Share: 300, Body: 100})
+		from := func(address string) <-chan int {
+			status := make(chan int, 1)
+			go func() {
+				w := httptest.NewRecorder()
+				q := httptest.NewRequestWithContext(t.Context(), "POST", "/", strings.NewReader(strings.Repeat("x", 100)))
+				q.RemoteAddr = address
+				r.forwarder.ServeHTTP(w, q)
+				status <- w.Code
+			}()
+			return status
+		}
+		var waiting []<-chan int
+		for i, address := range []string{"192.0.2.1:1", "192.0.2.1:2", "192.0.2.1:3", "[2001:db8::1]:1", "[2001:db8::2]:1", "[2001:db8::3]:1"} {
+			waiting = append(waiting, from(address))
+			r.held(int64(i + 1))
+		}
+		for _, full := range []string{"192.0.2.1:9", "[2001:db8::4]:1"} { // of the same network
+			if status := <-from(full); status != http.StatusServiceUnavailable {
+				t.Errorf("%s: %d", full, status)
+			}
+		}
+		waiting = append(waiting, from("192.0.2.2:1"))
+		r.held(7)
+		r.owned(1, answers(t, "owner"))
+		waiting = append(waiting, from("192.0.2.2:1"))
+		for _, one := range waiting {
+			if status := <-one; status != http.StatusOK {
+				t.Errorf("%d", status)
+			}
+		}
+		if status := <-from("192.0.2.1:9"); status != http.StatusOK {
+			t.Errorf("its share was not given back: %d", status)
+		}
 	})
 }
 
