@@ -16,6 +16,12 @@ type Key struct {
 	secret []byte
 }
 
+// ConfiguredKey returns the key that a configured text of any length stands for.
+func ConfiguredKey(text []byte) Key {
+	digest := sha256.Sum256(text)
+	return NewKey(digest[:])
+}
+
 // NewKey returns the key of a secret.
 func NewKey(secret []byte) Key {
 	return Key{id: hex.EncodeToString(mac(secret, "id")[:8]), secret: secret}

@@ -3,7 +3,6 @@ package people
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"slices"
@@ -38,8 +37,7 @@ func (k *keyring) open(ctx context.Context, configured [][]byte) error {
 	}
 	keys := make([]people.Key, 0, len(configured)+len(rows))
 	for _, secret := range configured {
-		digest := sha256.Sum256(secret) // a text of any length
-		keys = append(keys, people.NewKey(digest[:]))
+		keys = append(keys, people.ConfiguredKey(secret))
 	}
 	for _, r := range rows {
 		if slices.ContainsFunc(keys, func(known people.Key) bool { return known.ID() == r.ID }) {

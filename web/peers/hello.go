@@ -40,6 +40,23 @@ func (p Process) Differing(digests map[string]string) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
+// KeysDigest is the setting whose digest is not one: the ids of the keys under which people are
+// found, with commas between them.
+const KeysDigest = "WEIR_PEOPLE_KEY"
+
+// lacksKey says why a process could not take the database from this one: it does not have a key
+// that this one has, so that it would end at once; empty: it has all. A program that is too old to
+// say which keys it has may have them.
+func (p Process) lacksKey(other Process) string {
+	theirs, said := other.Digests[KeysDigest]
+	for id := range strings.SplitSeq(p.Digests[KeysDigest], ",") {
+		if said && id != "" && !slices.Contains(strings.Split(theirs, ","), id) {
+			return KeysDigest + " lacks the key " + id + " of people, which the owner has; without it the process ends when it takes the database"
+		}
+	}
+	return ""
+}
+
 // reply is what the owner answers to a standby that says hello.
 type reply struct {
 	Epoch     int64             `json:"epoch"`
@@ -179,6 +196,7 @@ func (s *Server) note(from Process) (epoch int64, released <-chan struct{}) {
 		}
 	}
 	known.Process, known.Seen, known.Needs = from, now, 0
+	known.Hindered = cmp.Or(from.Hindered, s.o.Self.lacksKey(from))
 	if from.Schema < s.needs {
 		known.Needs = s.needs
 	}

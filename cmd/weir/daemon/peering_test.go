@@ -55,7 +55,7 @@ func TestPeering_DigestsCoverWhatOthersSee(t *testing.T) {
 		"PUBLIC_URL": func(o *Options) { o.Config.PublicURL = "https://weir.example" }, "WEIR_PATH_PREFIX": func(o *Options) { o.Config.PathPrefix = "/weir" },
 		"WEIR_RETENTION": func(o *Options) { o.Config.Retention++ }, "WEIR_EVENT_RETENTION": func(o *Options) { o.Config.EventRetention++ },
 		"WEIR_CONTACT_EVENTS": func(o *Options) { o.Config.ContactEvents = "on" }, "version": func(o *Options) { o.Version = "1.0.1" },
-		"words": func(o *Options) { o.Config.HelpWords = []string{"who"} }, "channel types": func(o *Options) { o.Types = all.Types(nil) },
+		peers.KeysDigest: func(o *Options) { o.Config.PeopleKeys = [][]byte{[]byte("another one")} }, "words": func(o *Options) { o.Config.HelpWords = []string{"who"} }, "channel types": func(o *Options) { o.Types = all.Types(nil) },
 		"": func(o *Options) { o.Config.ListenAddr, o.Config.LogLevel = "127.0.0.1:9", "debug" },
 	} {
 		other := o

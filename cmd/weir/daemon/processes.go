@@ -5,11 +5,14 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"weir/channels"
 	"weir/channels/all"
 	"weir/channels/httpgateway"
+	"weir/config"
+	"weir/people"
 	"weir/router"
 	"weir/web/api"
 	"weir/web/httpjson"
@@ -76,7 +79,18 @@ func digests(o Options) map[string]string {
 	} {
 		list[name] = short(fmt.Sprintf("%q", fmt.Sprint(value)))
 	}
+	list[peers.KeysDigest] = keyIDs(c.PeopleKeys)
 	return list
+}
+
+// keyIDs are the ids of keys of people, which tell nothing of the keys.
+func keyIDs(keys config.AccessKeys) string {
+	ids := make([]string, len(keys))
+	for i, secret := range keys {
+		ids[i] = people.ConfiguredKey(secret).ID()
+	}
+	slices.Sort(ids)
+	return strings.Join(ids, ",")
 }
 
 // channelTypes names the channel types of this program, and the templates of the type http.
