@@ -48,6 +48,7 @@ type Server struct {
 	dir     string
 	sizes   Sizes
 	program string
+	options []string
 	port    int
 	cmd     *exec.Cmd
 	exited  chan struct{}
@@ -56,17 +57,19 @@ type Server struct {
 
 // Start initializes a data directory below dir, which must be empty, and runs a
 // server on it. The path of dir must be short: it contains a socket.
-func Start(ctx context.Context, dir string, sizes Sizes) (*Server, error) {
-	return StartAt(ctx, dir, 0, sizes)
+//
+// Options, such as --innodb-page-size=4k, hold from the initialization on.
+func Start(ctx context.Context, dir string, sizes Sizes, options ...string) (*Server, error) {
+	return StartAt(ctx, dir, 0, sizes, options...)
 }
 
 // StartAt is Start with a port that is taken if it is free; 0: any.
-func StartAt(ctx context.Context, dir string, port int, sizes Sizes) (*Server, error) {
+func StartAt(ctx context.Context, dir string, port int, sizes Sizes, options ...string) (*Server, error) {
 	path, err := program(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{dir: dir, sizes: sizes, program: path, port: port}
+	s := &Server{dir: dir, sizes: sizes, program: path, port: port, options: options}
 	if err := s.begin(ctx); err != nil {
 		return nil, err
 	}
@@ -265,6 +268,7 @@ func (s *Server) common() []string {
 		fmt.Sprintf("--loose-innodb-log-file-size=%dM", s.sizes.RedoLog), fmt.Sprintf("--loose-innodb-redo-log-capacity=%dM", s.sizes.RedoLog),
 		"--loose-mysqlx=OFF",
 	}
+	args = append(args, s.options...)
 	if os.Geteuid() == 0 {
 		args = append(args, "--user=root") // the directory belongs to root only
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	mysql "github.com/go-sql-driver/mysql"
@@ -22,6 +23,7 @@ type facts struct {
 	uuid        string
 	members     []groupMember // of the group, as this server sees them
 	denied      string        // the account that may not read them; empty: it may
+	pageSize    string        // innodb_page_size
 }
 
 // groupMember is a row of performance_schema.replication_group_members.
@@ -59,6 +61,8 @@ func (f facts) unfit() *refusal {
 		return lasting("the server is a Galera node (wsrep_on = ON), where committed contacts can be lost and one process can take another's channels; " + wantOneWriter)
 	case f.multi:
 		return lasting("the server's group replication has several primaries (group_replication_single_primary_mode = OFF), where one process can take another's channels; " + wantOneWriter)
+	case slices.Contains([]string{"4096"}, f.pageSize):
+		return lasting("the server has innodb_page_size = %s, and the indexes of Weir need larger pages; that is set when a server is initialized", f.pageSize)
 	case f.group == "":
 		return nil
 	case f.denied != "":
@@ -185,7 +189,7 @@ func asks(ctx context.Context, c driver.QueryerContext, text string) (rows [][]s
 
 // readFacts asks a server for its role: one query, and another one of a member of a group.
 func readFacts(ctx context.Context, c driver.QueryerContext) (f facts, err error) {
-	rows, err := asks(ctx, c, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'read_only', 'super_read_only', 'innodb_read_only', 'wsrep_on', 'server_uuid', "+
+	rows, err := asks(ctx, c, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'read_only', 'super_read_only', 'innodb_read_only', 'innodb_page_size', 'wsrep_on', 'server_uuid', "+
 		"'group_replication_group_name', 'group_replication_single_primary_mode', 'group_replication_consistency')")
 	if err != nil {
 		return f, fmt.Errorf("mysql: read the server's variables: %w", err)
@@ -224,6 +228,7 @@ func factsOf(variables map[string]string) facts {
 	}
 	f := facts{
 		version: variables["version"], galera: is("wsrep_on"), uuid: variables["server_uuid"],
+		pageSize: variables["innodb_page_size"],
 		multi: strings.EqualFold(variables["group_replication_single_primary_mode"], "OFF"),
 		group: variables["group_replication_group_name"], consistency: variables["group_replication_consistency"],
 	}

@@ -210,6 +210,9 @@ func (d *Database) checkRole(ctx context.Context) error {
 		return r
 	}
 	if f.group == "" {
+		if f.readOnly != "" {
+			d.log.Warn("the database server is read-only; nothing can be stored", "variable", f.readOnly)
+		}
 		return nil
 	}
 	d.servers.belong(f.group)

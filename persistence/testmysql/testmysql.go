@@ -50,8 +50,8 @@ type Server struct {
 	server *mariadb.Server
 }
 
-// Start runs a server that ends with the test.
-func Start(t testing.TB) *Server {
+// Start runs a server with options of its own that ends with the test.
+func Start(t testing.TB, options ...string) *Server {
 	t.Helper()
 	// Not t.TempDir: its path can be too long for a socket.
 	dir, err := os.MkdirTemp("", "weir-my-")
@@ -59,7 +59,7 @@ func Start(t testing.TB) *Server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	s, err := mariadb.Start(context.Background(), dir, mariadb.Small())
+	s, err := mariadb.Start(context.Background(), dir, mariadb.Small(), options...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,10 @@ func TestDaemon_EndsWithoutItsFile(t *testing.T) {
 		"log removed":          {func(t *testing.T, path, _ string) { remove(t, path+"-wal") }, false},
 		"moved":                {func(t *testing.T, path, _ string) { rename(t, path, path+".old") }, false},
 		"replaced":             {func(t *testing.T, path, backup string) { rename(t, backup, path) }, true},
-		"removed and replaced": {func(t *testing.T, path, backup string) { remove(t, path, path+"-wal", path+"-shm"); rename(t, backup, path) }, true},
+		"removed and replaced": {func(t *testing.T, path, backup string) {
+			remove(t, path, path+"-wal", path+"-shm")
+			rename(t, backup, path)
+		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
