@@ -11,7 +11,7 @@
 //
 //	Accepted                     in flight until a report, an answer or a time limit ends it
 //	Refused                      done, with Outcome and Reason
-//	NotSent, ChannelFault        keeps its place; counts for the breaker; RetryAfter pauses the channel.
+//	NotSent, ChannelFault        keeps its place, but others are tried before; counts for the breaker; RetryAfter pauses the channel.
 //	                             Reason RateLimited also lowers the channel's rate limit for a while
 //	NotSent, Later               delayed for RetryAfter, as often as it takes; neither is at fault
 //	NotSent                      delayed; after the fifth failure a dead letter

@@ -133,9 +133,10 @@ func (c *Core) run(now time.Time) {
 // claimContacts claims contacts as far as capacity, breaker, concurrency and pace
 // allow.
 func (c *Core) claimContacts(now time.Time) {
+	c.probeWithAnother(now)
 	k := Commit{}
 	for room, _ := c.gate(now); room > 0; {
-		next := c.window.next(&c.ledger)
+		next := c.nextToClaim()
 		if next == nil {
 			break
 		}

@@ -203,6 +203,7 @@ type Core struct {
 	askQueue    []weir.ContactID
 	loads       int // reads of single contacts under way
 	breaker     breaker
+	yields      yields
 	retryBudget budget
 	pace        pace
 	brake       brake
@@ -266,6 +267,9 @@ func (c *Core) apply(f *flight, p weir.Progress) weir.Transition {
 	f.slots = slots
 	c.counts[t.Was]--
 	c.counts[p.State]++
+	if p.State != weir.Queued && p.State != weir.Delayed {
+		c.yields.remove(f.c.ID)
+	}
 	if !p.State.InFlight() {
 		delete(c.flights, f.c.ID)
 		c.revisions.record(&f.c)
@@ -295,6 +299,7 @@ func (c *Core) finishWaiting(contact *weir.Contact, now time.Time, o weir.Outcom
 		c.window.unblock(contact)
 	}
 	c.queued--
+	c.yields.remove(contact.ID)
 	t.Contact = *contact
 	t.Contact.Progress = p
 	c.revisions.record(&t.Contact)

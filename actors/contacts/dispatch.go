@@ -108,7 +108,7 @@ func (c *Core) replaced(contact *weir.Contact) {
 func (c *Core) SendDone(ref weir.AttemptRef, s channels.SendResult, now time.Time) {
 	delete(c.sends, ref)
 	c.out.Forget = append(c.out.Forget, ref)
-	c.recordResult(s, now)
+	c.recordResult(ref.ID, s, now)
 	c.recordPace(s, now)
 	if f := c.flights[ref.ID]; f != nil && f.c.Attempt == ref.Number {
 		c.applyResult(f, s, now)
@@ -117,11 +117,12 @@ func (c *Core) SendDone(ref weir.AttemptRef, s channels.SendResult, now time.Tim
 }
 
 // recordResult passes on to the breaker what the result implies about the provider.
-func (c *Core) recordResult(s channels.SendResult, now time.Time) {
+func (c *Core) recordResult(id weir.ContactID, s channels.SendResult, now time.Time) {
 	switch {
 	case s.Status == channels.Unclear && !s.ChannelFault:
 		c.breaker.probeAborted() // the driver failed on this contact; that implies nothing about the provider
 	case s.Status == channels.Unclear || s.Status == channels.NotSent && s.ChannelFault && !s.Later:
+		c.yields.failed(id, c.breaker.streak == 0)
 		c.breaker.failure(now, s.RetryAfter, s.Reason, c.cfg.Chance())
 		if !c.breaker.closed() {
 			c.statusAt = c.breaker.until
@@ -131,6 +132,7 @@ func (c *Core) recordResult(s channels.SendResult, now time.Time) {
 			c.statusAt = now // the known status is out of date
 		}
 		c.breaker.success(now)
+		c.yields.succeeded()
 	}
 }
 
@@ -196,7 +198,8 @@ func (c *Core) applyResult(f *flight, s channels.SendResult, now time.Time) {
 }
 
 // notSent decides about a contact that the provider certainly does not have. A
-// channel fault is bounded by the breaker: the contact keeps its place. A
+// channel fault is bounded by the breaker: the contact keeps its place, but others are the
+// next probes, and it lets them pass if the provider works for them. A
 // failure caused by the contact itself delays it and is counted. One that is
 // not taken now only delays it.
 func (c *Core) notSent(f *flight, s channels.SendResult, now time.Time) weir.Transition {
@@ -209,7 +212,7 @@ func (c *Core) notSent(f *flight, s channels.SendResult, now time.Time) weir.Tra
 		wait := max(min(s.RetryAfter, maxRetryAfter), c.backoff(f.c.Attempt))
 		return c.requeue(f, now, latest(now.Add(wait), c.behindProbe(f)), s.Reason)
 	case s.ChannelFault:
-		return c.requeue(f, now, c.retryBudget.reserve(now), s.Reason)
+		return c.requeue(f, now, latest(c.retryBudget.reserve(now), c.behindOthers(f, now)), s.Reason)
 	}
 	f.c.Failures++
 	return c.retry(f, now, now.Add(min(s.RetryAfter, maxRetryAfter)), s.Reason)

@@ -30,9 +30,13 @@ func TestProvider_FailingProviderIsNotHammered(t *testing.T) {
 	}
 	r.manner = func(channels.Attempt) manner { return accepts }
 	r.pass(time.Minute)
-	wantState(t, r, 1, weir.Active) // its old place
-	wantState(t, r, 10, weir.Active)
-	wantState(t, r, 11, weir.Queued)
+	for id := weir.ContactID(1); id < 10; id++ { // their old places; a later one was the probe
+		wantState(t, r, id, weir.Active)
+	}
+	wantState(t, r, 10, weir.Queued)
+	if n := r.prov.inUse(); n != 10 {
+		t.Fatalf("%d slots are in use, want 10", n)
+	}
 	if f := r.core.Figures(); f.Health != weir.Up {
 		t.Fatalf("health is %v", f.Health)
 	}
