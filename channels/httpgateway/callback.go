@@ -54,7 +54,7 @@ func readIncoming(root object) *incoming {
 	}
 	o.need("from", "pointer to the sender's address")
 	o.need("text", "pointer to the text")
-	return &incoming{each: o.pointer("each"), from: o.pointer("from"), to: o.pointer("to"), body: o.pointer("text"), reference: o.pointer("id"), match: readConditions(o)}
+	return &incoming{each: o.pointer("each"), from: o.pointer("from"), to: o.pointer("to"), body: o.pointer("text"), reference: o.pointer("id"), match: readConditions(o, "match")}
 }
 
 // fieldsOf returns what a callback says as a document: its body if that is JSON,

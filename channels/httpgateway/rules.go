@@ -56,10 +56,12 @@ func (o object) reference(key string) reference {
 	return reference{of.pointer("at"), of.texts("begins")}
 }
 
-// condition holds if a value of the body is one of some texts.
+// condition holds if a value of the body is one of some texts, or none of them.
 type condition struct {
 	at pointer
 	in []string
+	// none: the value is none of them. A document without the value says nothing.
+	none bool
 }
 
 // reasons are the shared reasons that rules and states name.
@@ -85,7 +87,7 @@ func (o object) reason(key string) string {
 // readRules reads the rules of an answer.
 func readRules(o object, key string, read func(o object, u *rule), keys ...string) []rule {
 	var out []rule
-	keys = append([]string{"status", "match", "begins", "empty", "ref"}, keys...)
+	keys = append([]string{"status", "match", "none", "begins", "empty", "ref"}, keys...)
 	for i, v := range o.list(key) {
 		at := readObject(o.wrong, v, o.under(key)+"/"+strconv.Itoa(i), keys...)
 		at.need("status", "a status such as 200, or 2xx for all of a hundred")
@@ -93,23 +95,23 @@ func readRules(o object, key string, read func(o object, u *rule), keys ...strin
 		if len(u.status) != 3 || u.status[0] < '1' || u.status[0] > '5' || u.status[1:] != "xx" && strings.Trim(u.status, "0123456789") != "" {
 			o.wrong.fail(at.under("status"), "format", "must be a status such as 200, or 2xx for all of a hundred")
 		}
-		u.match, u.begins = readConditions(at), at.texts("begins")
+		u.match, u.begins = append(readConditions(at, "match"), readConditions(at, "none")...), at.texts("begins")
 		read(at, &u)
 		out = append(out, u)
 	}
 	return out
 }
 
-// readConditions reads the object match.
-func readConditions(o object) []condition {
-	match, _ := o.object("match")
+// readConditions reads the object match or none.
+func readConditions(o object, field string) []condition {
+	match, _ := o.object(field)
 	var out []condition
 	for _, key := range match.keys() {
 		p, ok := parsePointer(key)
 		if !ok {
 			o.wrong.fail(match.under(key), "format", "must be a JSON pointer (RFC 6901) that begins with /")
 		}
-		out = append(out, condition{at: p, in: match.texts(key)})
+		out = append(out, condition{at: p, in: match.texts(key), none: field == "none"})
 	}
 	return out
 }
@@ -223,7 +225,7 @@ func (u *rule) fits(status int, raw []byte, body any) bool {
 	}
 	for _, c := range u.match {
 		found, ok := c.at.find(body)
-		if !ok || !slices.Contains(c.in, scalar(found)) {
+		if value := scalar(found); !ok || value == "" && c.none || slices.Contains(c.in, value) == c.none {
 			return false
 		}
 	}

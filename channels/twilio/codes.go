@@ -57,6 +57,9 @@ func refusal(r provider.Result) channels.SendResult {
 	if r.Status == http.StatusTooManyRequests {
 		return s
 	}
+	if reason := notPermitted(code); reason != "" {
+		return channels.SendResult{Status: channels.NotSent, Reason: reason, RetryAfter: r.RetryAfter}
+	}
 	if reason, pause := ours(code); reason != "" {
 		return channels.SendResult{
 			Status: channels.NotSent, ChannelFault: true, Reason: reason, RetryAfter: max(pause, r.RetryAfter),
@@ -76,10 +79,23 @@ func unusable(code int) string {
 	switch code {
 	case 21610:
 		return channels.OptedOut
-	case 21211, 21214, 21217, 21614, 21635, 13224, 21612, 63003:
+	case 21211, 21214, 21217, 21614, 21635, 13224, 13225, 21612, 21201, 21202, 21216, 21265, 21266, 63003, 63024, 63031:
 		return channels.NumberNotUsable
-	case 21617, 21602, 21604, 21619, 21654, 63027, 63028:
+	case 21617, 21602, 21604, 21619, 21654, 21656, 63027, 63028:
 		return channels.MessageNotAcceptable
+	}
+	return ""
+}
+
+// notPermitted returns the reason of a code that says that the account may not contact this
+// person, although it may contact others. Such a contact is retried and finally a dead letter,
+// which can be requeued when the account may.
+func notPermitted(code int) string {
+	switch code {
+	case 21408, 21215, 13227, 21657:
+		return "region not permitted"
+	case 21608, 21219, 63015:
+		return "recipient not verified"
 	}
 	return ""
 }
@@ -100,12 +116,8 @@ func ours(code int) (reason string, pause time.Duration) {
 		return "daily limit of the account", queueFull
 	case 20005, 10001:
 		return "account not active", queueFull
-	case 21606, 21659, 21212, 21210, 63001, 63007, 63020:
+	case 21606, 21659, 21660, 21661, 21212, 21213, 21210, 21267, 21601, 21603, 21701, 21703, 21704, 63001, 63007, 63020:
 		return "sender not usable", 0
-	case 21408, 21215:
-		return "region not permitted", 0
-	case 21608, 21219:
-		return "trial account", 0
 	case 21205, 21609:
 		return "Twilio does not accept the address of callbacks", 0
 	}

@@ -157,23 +157,26 @@ func TestSend_UnderstandsEachFailure(t *testing.T) {
 		{503, 21610, 0}: unclear("provider unavailable", true), {504, 0, 0}: unclear("gateway error", false),
 		{307, 0, 0}: fault("provider redirects", 0), {200, 0, 0}: unclear("answer not understood", true),
 	}
-	for _, code := range []int{21211, 21214, 21217, 21614, 21635, 13224, 21612, 63003} {
+	for _, code := range []int{21211, 21214, 21217, 21614, 21635, 13224, 13225, 21612, 21201, 21202, 21216, 21265, 21266, 63003, 63024, 63031} {
 		tests[answer{400, code, 0}] = refused(channels.NumberNotUsable)
 	}
-	for _, code := range []int{21617, 21602, 21604, 21619, 63028, 63027} {
+	for _, code := range []int{21617, 21602, 21604, 21619, 21656, 63028, 63027} {
 		tests[answer{400, code, 0}] = refused(channels.MessageNotAcceptable)
 	}
-	for _, code := range []int{21606, 21659, 21212, 21210, 63001, 63007, 63020} {
+	for _, code := range []int{21606, 21659, 21660, 21661, 21212, 21213, 21210, 21267, 21601, 21603, 21701, 21703, 21704, 63001, 63007, 63020} {
 		tests[answer{400, code, 0}] = fault("sender not usable", 0)
 	}
 	for _, code := range []int{21611, 22005, 10004} {
 		tests[answer{400, code, 0}] = fault(channels.RateLimited, time.Minute)
 	}
-	for _, code := range []int{21408, 21215} {
-		tests[answer{400, code, 0}] = fault("region not permitted", 0)
-	}
-	for _, code := range []int{21608, 21219} {
-		tests[answer{400, code, 0}] = fault("trial account", 0)
+	// About the person: https://www.twilio.com/docs/api/errors
+	for _, status := range []int{400, 403} {
+		for _, code := range []int{21408, 21215, 13227, 21657} {
+			tests[answer{status, code, 0}] = channels.SendResult{Status: channels.NotSent, Reason: "region not permitted"}
+		}
+		for _, code := range []int{21608, 21219, 63015} {
+			tests[answer{status, code, 0}] = channels.SendResult{Status: channels.NotSent, Reason: "recipient not verified"}
+		}
 	}
 	for in, want := range tests {
 		head := fmt.Sprintf("HTTP/1.1 %d X\r\n", in.status)

@@ -55,7 +55,7 @@ func HTTPVonage() drivertest.Provider {
 // ships. It can be asked by the id that Weir gave a message.
 func HTTPInfobip() drivertest.Provider {
 	p := gateway("infobip", "https://ACCOUNT.api.infobip.com", "api_key", map[string]any{"from": "4000"})
-	p.Refusal = drivertest.Raw{Status: 200, Body: `{"messages": [{"status": {"groupId": 5}, "to": "15550001234"}]}`}
+	p.Refusal = drivertest.Raw{Status: 200, Body: `{"messages": [{"status": {"groupId": 5, "id": 52}, "to": "15550001234"}]}`}
 	p.Asks, p.Nothing = drivertest.ByContact, `{"results":[]}`
 	return p
 }
