@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -99,7 +101,9 @@ func (c *Claim) confirm(looked Facts, by State, now time.Time) Verdict {
 // wait applies the rules for which a contact waits.
 func (c *Claim) wait(looked Facts, now time.Time) Verdict {
 	p := c.Purpose
+	var counted map[Over][]time.Time
 	if len(p.Caps) > 0 {
+		counted = c.counted()
 		looked.Rules = append(looked.Rules, RuleCap)
 	}
 	if p.QuietHours != nil {
@@ -115,7 +119,7 @@ func (c *Claim) wait(looked Facts, now time.Time) Verdict {
 	for before := (time.Time{}); !at.Equal(before) && at.Sub(now) < maxWait; {
 		before = at
 		for i := range p.Caps {
-			left, free := p.Caps[i].look(c, at)
+			left, free := p.Caps[i].look(counted[p.Caps[i].Over], c.Zones, at)
 			if rule == "" {
 				looked.Left = append(looked.Left, Left{p.Caps[i].Text(), max(0, left-1)})
 			}
@@ -145,34 +149,32 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
-// look returns how many contacts the cap leaves at an instant, the one in question among
-// them, and if none, when it leaves one.
-func (k *Cap) look(c *Claim, at time.Time) (left int, free time.Time) {
-	left = k.Max
-	var counted []time.Time // when each leaves the count
+// counted returns when the contacts were that caps count, the oldest first.
+func (c *Claim) counted() map[Over][]time.Time {
+	of := map[Over][]time.Time{}
 	for _, e := range c.Before {
-		if k.Over != OverAll && e.Purpose != c.Name {
-			continue
-		}
-		if leaves := k.leaves(e.At, c.Zones); leaves.After(at) {
-			left--
-			counted = append(counted, leaves)
+		of[OverAll] = append(of[OverAll], e.At)
+		if e.Purpose == c.Name {
+			of[OverPurpose] = append(of[OverPurpose], e.At)
 		}
 	}
-	if left > 0 {
+	for _, list := range of {
+		slices.SortFunc(list, time.Time.Compare)
+	}
+	return of
+}
+
+// look returns how many contacts the cap leaves at an instant, the one in question among
+// them, and if none, when it leaves one. Contacts leave the count in their order. So the newest
+// Max alone matter, also of a cap that was lowered below what was done: it leaves one when the
+// oldest of them is no longer counted.
+func (k *Cap) look(counted []time.Time, zones []*time.Location, at time.Time) (left int, free time.Time) {
+	counted = counted[max(0, len(counted)-k.Max):]
+	gone := sort.Search(len(counted), func(i int) bool { return k.leaves(counted[i], zones).After(at) })
+	if left = k.Max - (len(counted) - gone); left > 0 {
 		return left, time.Time{}
 	}
-	for need := 1 - left; need > 0; need-- { // the cap may have been lowered below what was done
-		first := 0
-		for i := range counted {
-			if counted[i].Before(counted[first]) {
-				first = i
-			}
-		}
-		free = counted[first]
-		counted = append(counted[:first], counted[first+1:]...)
-	}
-	return left, free
+	return 0, k.leaves(counted[0], zones)
 }
 
 // leaves returns when an entry is no longer counted. Over calendar days the person's latest

@@ -254,6 +254,26 @@ func (p *Purpose) Ruled() bool {
 // NeedsHistory reports whether earlier contacts of a person matter.
 func (p *Purpose) NeedsHistory() bool { return len(p.Caps) > 0 || p.repeat > 0 }
 
+// Needs are the newest of a person's earlier contacts that decide about a claim; the others
+// change nothing, because a cap leaves one when the oldest of its newest Max leaves.
+type Needs struct {
+	All, Purpose int  // how many, of all purposes and of the claim's own
+	Text         bool // the newest of another contact with the same text
+}
+
+// Needs returns what claims for the purpose need.
+func (p *Purpose) Needs() Needs {
+	n := Needs{Text: p.repeat > 0}
+	for i := range p.Caps {
+		if k := &p.Caps[i]; k.Over == OverAll {
+			n.All = max(n.All, k.Max)
+		} else {
+			n.Purpose = max(n.Purpose, k.Max)
+		}
+	}
+	return n
+}
+
 // Window returns how far back earlier contacts matter.
 func (p *Purpose) Window() time.Duration {
 	longest := p.repeat
