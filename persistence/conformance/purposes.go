@@ -17,6 +17,7 @@ func purposeTopics() []topic {
 		{"purposes", testPurposes},
 		{"claims that a cap delays", testCappedClaims},
 		{"claims of the same text", testRepeatedText},
+		{"claims of a person with a long history", testLongHistory},
 		{"claims without a recorded consent", testRecordedConsent},
 		{"receipts", testReceipts},
 		{"claims that the database was late for", testLateClaims},
@@ -185,6 +186,58 @@ func testRepeatedText(t *testing.T, backend Backend) {
 	}
 	if first = b.claimed(lease, first); first.State != weir.Sending || first.Attempt != 2 {
 		t.Errorf("the contact itself, again: %+v", first.Progress)
+	}
+}
+
+// testLongHistory: of a long history the store reads what decides. Verdicts are those of the whole
+// history, also in a batch with other people, and for the first claim after a start.
+func testLongHistory(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	b.purpose("p", people.Purpose{Caps: []people.Cap{{Max: 500, Within: "7d", Over: people.OverAll}}})
+	_, lease := b.owned("a")
+	var specs []weir.Spec
+	for i := range 200 {
+		s := smsFor([]string{"often", "often", "often", "rare"}[i%4], fmt.Sprint("long ", i))
+		s.Messages = []string{fmt.Sprint("text ", min(i, 20))}
+		if i%50 == 0 {
+			s.Priority = weir.Reply
+		}
+		specs = append(specs, s)
+	}
+	var whole []people.Entry
+	for _, a := range must[[]weir.Accepted](t)(b.acceptClaimed(lease, len(specs), specs...)) {
+		if c := a.Contact; c.Spec.Priority != weir.Reply {
+			whole = append(whole, people.Entry{At: c.ClaimedAt, Purpose: c.Purpose, Contact: c.Ref, Text: people.TextOf(c.Messages)})
+		}
+	}
+	days := func(most int, of people.Over) people.Cap { return people.Cap{Max: most, Within: "3d", Over: of} }
+	for i, p := range []people.Purpose{
+		{Caps: []people.Cap{days(3, people.OverAll)}}, {Caps: []people.Cap{days(3, "")}}, {Caps: []people.Cap{days(40, "")}}, {Caps: []people.Cap{days(50, ""), days(60, people.OverAll)}},
+		{Caps: []people.Cap{days(196, people.OverAll)}}, {Caps: []people.Cap{days(197, people.OverAll)}}, {Caps: []people.Cap{{Max: 2, Within: "2d", Kind: people.Calendar}}},
+		{RepeatGuard: "1d"}, {RepeatGuard: "1d", Caps: []people.Cap{days(5, people.OverAll)}},
+		{Caps: []people.Cap{days(60, ""), days(230, people.OverAll)}}, // an entry that is read for both counts once
+	} {
+		b.ok(b.OpenPeople(b.ctx, nil))
+		for _, text := range []string{"text 3", "text 20", "new"} {
+			b.purpose("rare", p)
+			c := smsFor("rare", fmt.Sprint(i, text))
+			c.Messages, c.TimeZone = []string{text}, "UTC"
+			other := smsFor("rare", fmt.Sprint("other ", i, text))
+			other.To, other.Messages = fmt.Sprintf("+155512%05d", 100*i+len(text)), c.Messages
+			got := must[[]weir.Accepted](t)(b.acceptClaimed(lease, 2, c, other))
+			compiled, _ := p.Compile()
+			claim := &people.Claim{Name: "rare", Purpose: compiled, Zones: []*time.Location{time.UTC}, Before: whole, Text: people.TextOf(c.Messages), Contact: got[0].Contact.Ref}
+			want, is := people.Judge(claim, now()), got[0].Contact
+			if is.Receipt.Rule != want.Rule || !want.Due.IsZero() && !is.DueAt.Equal(want.Due) {
+				t.Errorf("purpose %d, %s: %+v, want %+v", i, text, is.Progress, want)
+			}
+			if got[1].Contact.State != weir.Sending {
+				t.Errorf("purpose %d, %s: another person's contact is %+v", i, text, got[1].Contact.Progress)
+			}
+			if is.State == weir.Sending {
+				b.commitAll(lease, requeue(is, now(), now().Add(24*time.Hour)))
+			}
+		}
 	}
 }
 

@@ -25,6 +25,7 @@ type Gate struct {
 	skips    *skipStore
 	budgets  *budgetStore
 	zones    people.Zones
+	before   histories
 	batch
 }
 
@@ -72,7 +73,7 @@ func (g *Gate) Committed() {
 
 // Judge implements contacts.Gate. A claim is judged by the instant of its batch, not by its own:
 // after an outage of the database that may be hours later, and at night. Without a rule and a refusal it costs nothing; otherwise
-// one statement for consents, and one for earlier contacts if they matter.
+// one statement for consents, and one for earlier contacts if they matter; more only for people with many.
 func (g *Gate) Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, error) {
 	if err := g.consents.look(t); err != nil {
 		return nil, err
@@ -146,25 +147,25 @@ func (g *Gate) consentsOf(t *commit.Tx, now *purposes, claims []*weir.Contact) (
 	return addresses, states, nil
 }
 
-// earlier returns when the people of claims were contacted, by address; nil if that matters
-// for none.
+// earlier returns when the people of claims were contacted, as far as it decides, by address;
+// nil if that matters for none.
 func (g *Gate) earlier(t *commit.Tx, now *purposes, claims []*weir.Contact, addresses []string) (map[string][]people.Entry, error) {
-	owner := map[people.Hash]string{}
-	var hashes []any
+	owner, want := map[people.Hash]string{}, wanted{}
 	for i, c := range claims {
-		if _, purpose := now.of(c); !purpose.NeedsHistory() || c.Spec.Priority == weir.Reply {
+		name, purpose := now.of(c)
+		if !purpose.NeedsHistory() || c.Spec.Priority == weir.Reply {
 			continue
 		}
 		for _, k := range g.keys {
 			h := k.History(addresses[i])
 			owner[h] = addresses[i]
-			hashes = append(hashes, h[:])
+			want.add(h, name, purpose.Needs(), people.TextOf(c.Messages), c.Ref)
 		}
 	}
-	if len(hashes) == 0 {
+	if len(owner) == 0 {
 		return nil, nil
 	}
-	return readEntries(t.Ctx, t, hashes, t.Now.Add(-now.window), owner)
+	return g.before.read(t.Ctx, t, want, t.Now.Add(-now.window), owner)
 }
 
 // Claimed implements contacts.Gate.
@@ -181,10 +182,11 @@ func (g *Gate) Claimed(t *commit.Tx, c *weir.Contact) {
 	if g.claimed == nil {
 		g.claimed = map[weir.AttemptRef]entry{}
 	}
+	text := people.TextOf(c.Messages)
 	if c.Spec.Priority == weir.Reply {
-		name = "" // no cap counts it
+		name, text = "", 0 // no rule counts it
 	}
-	g.claimed[c.AttemptRef()] = entry{g.keys[0].History(people.Canonical(c.To)), columns.Micros(c.ClaimedAt), name, people.TextOf(c.Messages)}
+	g.claimed[c.AttemptRef()] = entry{g.keys[0].History(people.Canonical(c.To)), columns.Micros(c.ClaimedAt), name, text}
 }
 
 // Returned implements contacts.Gate.

@@ -14,10 +14,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // statements lists the statements of claims and messages.
 func statements() []plantest.Statement {
 	some := []any{[]byte("0000000000000007"), []byte("0000000000020000"), []byte("none of them has")}
+	all, purpose, text := people.NewestSQL()
+	long := []any{[]byte("0000000000000007"), int64(1)}
 	return []plantest.Statement{
+		{Name: "newest contacts of a long history", Text: all, Args: append(long[:2:2], 3)},
+		{Name: "the same for a purpose", Text: purpose, Args: append(long[:2:2], "rare", 3)},
+		{Name: "the same for another purpose", Text: purpose, Args: append(long[:2:2], "often", 3)},
+		{Name: "the same with a text", Text: text, Args: append(long[:2:2], int64(5), int64(1), int64(7), 1)},
+		{Name: "the same with a text that was never sent", Text: text, Args: append(long[:2:2], int64(6), int64(1), int64(7), 1)},
 		{Name: "states", Text: people.StatesSQL(3), Args: some},
 		{Name: "keys of consents", Text: people.KnownSQL(2), Args: []any{some[0], "7", some[1], "20000"}},
-		{Name: "earlier contacts", Text: people.EarlierSQL(3), Args: append(some[:3:3], int64(100))},
+		{Name: "earlier contacts", Text: people.EarlierSQL(3), Args: append(some[:3:3], int64(100), 100)},
 		{Name: "new people", Text: people.NewPeopleSQL(2), Args: []any{int64(plantest.People - 50), int64(1), int64(2)}},
 		{Name: "undecided messages", Text: people.UndecidedSQL, Args: []any{int64(plantest.People - 100), 10}},
 		{Name: "count of undecided messages", Text: people.CountUndecidedSQL, Args: []any{10}},
