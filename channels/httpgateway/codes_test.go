@@ -65,7 +65,7 @@ func TestVendors_EveryDocumentedCodeHasAFate(t *testing.T) {
 		return says{status, code[4:]}
 	}
 	codes := cases{
-		"100": completed, "101": completed, "102": completed, "401": channel, "402": channel, "403": unusable, "404": unusable, "405": channel,
+		"100": completed, "101": completed, "102": completed, "401": unclear, "402": channel, "403": unusable, "404": unusable, "405": channel,
 		"406": optOut, "407": unusable, "409": contact, "500": channel, "501": channel, "502": failed,
 	}
 	for name, v := range map[string]struct {
@@ -76,7 +76,7 @@ func TestVendors_EveryDocumentedCodeHasAFate(t *testing.T) {
 		// https://developers.africastalking.com/docs/sms/sending/bulk
 		"Africa's Talking by code": {"africastalking", verdict(`{"SMSMessageData": {"Recipients": [{"statusCode": %s, "messageId": "ATXid_1"}]}}`), codes},
 		"Africa's Talking by word": {"africastalking", verdict(`{"SMSMessageData": {"Recipients": [{"status": %q}]}}`), cases{
-			"RiskHold": channel, "InvalidSenderId": channel, "InvalidPhoneNumber": unusable, "UnsupportedNumberType": unusable, "InsufficientBalance": channel,
+			"RiskHold": unclear, "InvalidSenderId": channel, "InvalidPhoneNumber": unusable, "UnsupportedNumberType": unusable, "InsufficientBalance": channel,
 			"UserInBlacklist": optOut, "CouldNotRoute": unusable, "DoNotDisturbRejection": contact, "InternalServerError": channel, "GatewayError": channel,
 			"RejectedByGateway": failed, "Success": unclear,
 		}},
