@@ -59,6 +59,28 @@ type Consent struct {
 	At      time.Time // when it was said
 	Words   string    // what was said; may be empty
 	By      string    // who recorded it: the id of a token, or the name of a channel
+
+	// Late is of what the person said before it is recorded, in a message that comes again or is decided about: its At
+	// counts. What the person says otherwise is said now, whatever At is. Not stored.
+	Late  bool
+	Heard int64 // of a late one: an id that was given as it was said; 0: unknown. Not stored
+}
+
+// Follow moves the instant of a consent behind the states of its person that were made before it was said, of all
+// purposes: a clock that was ahead, here or in another process, must not make what is said now older than what is known.
+// Lists with instants are not moved. Of what is late the order is that of the instants; only a refusal is moved, behind
+// a state that is from the future, or older than the message by its id.
+func (c *Consent) Follow(states []State, now time.Time) {
+	live := c.At.IsZero() || c.Source.ByPerson() && !c.Late
+	if c.At.IsZero() {
+		c.At = now
+	}
+	for _, s := range states {
+		before := live || c.Late && c.Status == Refused && (s.At.After(now) || s.Version < c.Heard)
+		if before && !c.At.After(s.At) {
+			c.At = s.At.Add(time.Microsecond)
+		}
+	}
 }
 
 // State is what counts of an address for one purpose.

@@ -13,6 +13,7 @@ type Message struct {
 	From    string // canonical
 	Text    string
 	At      time.Time      // when it was received first
+	Again   bool           // it was received before
 	Channel weir.ChannelID // over which it came
 	Name    string         // of the channel
 	Said    Said
@@ -62,7 +63,7 @@ func AnswerTo(m *Message, known map[string]*Purpose) (kind Answer, purpose, text
 
 // Consent returns the consent that a message is; false: it is none.
 func (m *Message) Consent() (Consent, bool) {
-	c := Consent{Key: m.Key, Address: m.From, Purpose: AllPurposes, Source: FromWord, At: m.At, Words: m.Text, By: m.Name}
+	c := Consent{Key: m.Key, Address: m.From, Purpose: AllPurposes, Source: FromWord, At: m.At, Words: m.Text, By: m.Name, Late: m.Again}
 	switch m.Said {
 	case SaidStop:
 		c.Status = Refused

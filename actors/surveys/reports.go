@@ -65,7 +65,7 @@ func (s *reports) recordRefusal(ctx context.Context, survey string, r *surveys.R
 	}
 	_, err := s.io.People.RecordConsents(ctx, []people.Consent{{
 		Key: "report:" + survey + ":" + r.ID.String(), Address: people.Canonical(r.Phone), Purpose: people.AllPurposes, Status: people.Refused,
-		Source: people.FromApplication, At: time.Now(), By: survey,
+		Source: people.FromApplication, By: survey,
 	}})
 	return err
 }

@@ -23,6 +23,7 @@ func peopleTopics() []topic {
 		{"numbers that their country has changed", testRenumbered},
 		{"keys of people", testPeopleKeys},
 		{"erasure of people", testErasure},
+		{"what a person says whatever clocks do", testAnyClock},
 		{"refusals beside claims", testRefusalsRace},
 		{"opt-outs that a provider reports", testProviderOptOuts},
 	}
@@ -202,6 +203,54 @@ func testConsents(t *testing.T, backend Backend) {
 	if _, list, err := b.Consents(b.ctx, "tel:+17770000499", 10); err != nil || len(list) != 2 {
 		t.Errorf("of a thousand: %+v (%v)", list, err)
 	}
+}
+
+// testAnyClock: what is said now counts, whatever clocks did before: a refusal stops every claim, and only
+// what the person says lets it pass again.
+func testAnyClock(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	id, lease := b.owned("a")
+	b.purpose("research", people.Purpose{})
+	rounds := 0
+	clock := rapid.SampledFrom([]time.Duration{-365 * 24 * time.Hour, -time.Second, 0, time.Second, 365 * 24 * time.Hour})
+	rapid.Check(t, func(rt *rapid.T) {
+		rounds++
+		number := fmt.Sprintf("+1777%07d", rounds)
+		draw := func(live bool) people.Consent {
+			c := people.Consent{
+				Address: people.Canonical(number), Purpose: people.AllPurposes, Status: rapid.SampledFrom(people.Statuses()).Draw(rt, "status"),
+				Source: rapid.SampledFrom(people.Sources()).Draw(rt, "source"), At: now().Add(clock.Draw(rt, "clock")),
+			}
+			if c.Source.ByPerson() && c.Source != people.FromWord {
+				c.Status = people.Refused // only a message takes a refusal back
+			}
+			if !live && (c.Source == people.FromProvider || !c.Source.ByPerson()) {
+				c.Purpose = rapid.SampledFrom([]string{people.AllPurposes, "research", people.OverChannel("a")}).Draw(rt, "purpose")
+			}
+			if live && !c.Source.ByPerson() {
+				c.Status, c.At = people.Refused, time.Time{} // what a client says without an instant is said now
+			}
+			return c
+		}
+		for range rapid.IntRange(0, 4).Draw(rt, "before") {
+			must[[]people.State](t)(b.RecordConsents(b.ctx, []people.Consent{draw(false)}))
+		}
+		last := draw(true)
+		if last.Source == people.FromWord {
+			said := heard(id, fmt.Sprint("clock", rounds), map[people.Status]people.Said{people.Refused: people.SaidStop, people.Given: people.SaidStart}[last.Status], "STOP or START")
+			said.From, said.ReplyTo, said.At = last.Address, "", last.At
+			b.hear(said)
+		} else {
+			must[[]people.State](t)(b.RecordConsents(b.ctx, []people.Consent{last}))
+		}
+		for _, purpose := range []string{"", "research"} {
+			spec := smsFor(purpose, number+purpose)
+			spec.To = number
+			if c := b.claimed(lease, b.accept(id, spec)[0]); (c.Outcome == weir.Suppressed) != (last.Status == people.Refused) {
+				rt.Errorf("after %s by %s a claim of purpose %q is %v, %q", last.Status, last.Source, purpose, c.Outcome, c.Reason)
+			}
+		}
+	})
 }
 
 // testPeopleKeys: a key that hashed something is never missing, and may be replaced.

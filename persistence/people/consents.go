@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"weir/internal/failpoint"
 	"weir/people"
@@ -72,15 +73,13 @@ type stateKey struct {
 func (w *record) Write(t *commit.Tx, r *commit.Request) error {
 	t.GiveIDs(r, len(w.list))
 	for i := range w.list {
-		if w.list[i].ID = r.IDs[i]; w.list[i].At.IsZero() {
-			w.list[i].At = r.At
-		}
+		w.list[i].ID = r.IDs[i]
 	}
-	return w.write(t)
+	return w.write(t, r.At)
 }
 
-// write records consents, which have their ids and instants.
-func (w *record) write(t *commit.Tx) error {
+// write records consents, which have their ids, at an instant.
+func (w *record) write(t *commit.Tx, at time.Time) error {
 	w.states = make([]people.State, len(w.list))
 	hashes := make([][]people.Hash, len(w.list)) // of each consent
 	for i := range w.list {
@@ -95,28 +94,32 @@ func (w *record) write(t *commit.Tx) error {
 		return err
 	}
 	var rows, changed []any
-	fresh := map[stateKey]bool{}
+	fresh := map[stateKey]people.State{}
 	for i := range w.list {
 		c := w.list[i]
-		c.At = columns.Instant(columns.Micros(c.At)) // as it is stored
 		own := hashes[i]
 		now, found := stateOf(states, own, c.Purpose)
 		if known.has(own, c.Key) {
 			w.states[i] = now
 			continue
 		}
+		var theirs []people.State
+		for _, h := range own {
+			theirs = append(theirs, states[h]...)
+		}
+		c.Follow(theirs, at)
+		c.At = columns.Instant(columns.Micros(c.At)) // as it is stored
 		hash := own[0]
 		known[recordKey{hash, c.Key}] = true
 		rows = append(rows, c.ID, hash[:], w.s.keys[0].ID(), columns.TextOrNull(c.Key), columns.ClipTo(c.Address, maxAddress), c.Purpose, string(c.Status), string(c.Source),
 			columns.Micros(c.At), columns.ClipTo(c.Words, maxWords), columns.ClipTo(c.By, maxActor))
 		next := people.Next(now, found, &c)
 		w.states[i] = next
-		states[stateKey{hash, c.Purpose}] = next
-		fresh[stateKey{hash, c.Purpose}] = true
+		states.put(hash, next)
+		fresh[stateKey{hash, c.Purpose}] = next
 		w.s.refused = w.s.refused || next.Status == people.Refused
 	}
-	for k := range fresh {
-		n := states[k]
+	for k, n := range fresh {
 		changed = append(changed, k.hash[:], k.purpose, string(n.Status), string(n.Source), columns.Micros(n.At), n.Version)
 	}
 	if w.s.refused {
@@ -159,12 +162,28 @@ func (s *consentStore) mergeStates() string {
 	return s.Dialect.Merge("hash", "purpose") + strings.Join(set, ", ")
 }
 
+// statesOf are states, by the hash of the address.
+type statesOf map[people.Hash][]people.State
+
+// put replaces the state of an address for a purpose.
+func (s statesOf) put(h people.Hash, next people.State) {
+	for i := range s[h] {
+		if s[h][i].Purpose == next.Purpose {
+			s[h][i] = next
+			return
+		}
+	}
+	s[h] = append(s[h], next)
+}
+
 // stateOf returns the present state of a person, who has these hashes, for a purpose: the
 // latest under any key of addresses.
-func stateOf(states map[stateKey]people.State, hashes []people.Hash, purpose string) (now people.State, found bool) {
+func stateOf(states statesOf, hashes []people.Hash, purpose string) (now people.State, found bool) {
 	for _, h := range hashes {
-		if is, ok := states[stateKey{h, purpose}]; ok && (!found || is.At.After(now.At)) {
-			now, found = is, true
+		for _, is := range states[h] {
+			if is.Purpose == purpose && (!found || is.At.After(now.At)) {
+				now, found = is, true
+			}
 		}
 	}
 	return now, found
@@ -185,15 +204,11 @@ func (k recordKeys) has(hashes []people.Hash, key string) bool {
 
 // known returns which of the keys of the consents were recorded before. Whoever has no state
 // has no record, so that a new list of addresses costs no statement.
-func (w *record) known(t *commit.Tx, hashes [][]people.Hash, states map[stateKey]people.State) (recordKeys, error) {
-	recorded := map[people.Hash]bool{}
-	for k := range states {
-		recorded[k.hash] = true
-	}
+func (w *record) known(t *commit.Tx, hashes [][]people.Hash, states statesOf) (recordKeys, error) {
 	var args []any
 	for i := range hashes {
 		for _, h := range hashes[i] {
-			if key := w.list[i].Key; key != "" && recorded[h] {
+			if key := w.list[i].Key; key != "" && len(states[h]) > 0 {
 				args = append(args, h[:], key)
 			}
 		}
@@ -259,11 +274,11 @@ func readStates(ctx context.Context, from selecter, hashes []people.Hash) ([]sta
 }
 
 // states reads the states of addresses, inside a batch.
-func (s *consentStore) states(t *commit.Tx, hashes []people.Hash) (map[stateKey]people.State, error) {
+func (s *consentStore) states(t *commit.Tx, hashes []people.Hash) (statesOf, error) {
 	rows, err := readStates(t.Ctx, t, hashes)
-	out := make(map[stateKey]people.State, len(rows))
+	out := make(statesOf, len(rows))
 	for i := range rows {
-		out[stateKey{people.Hash(rows[i].Hash), rows[i].Purpose}] = rows[i].state()
+		out.put(people.Hash(rows[i].Hash), rows[i].state())
 	}
 	return out, err
 }

@@ -237,7 +237,7 @@ func (g *Gate) Skipped(c *weir.Contact, at time.Time) { g.skips.count(c, at) }
 func (g *Gate) Flush(t *commit.Tx) error {
 	if len(g.optedOut) > 0 && len(g.keys) > 0 {
 		w := &record{s: g.consents, list: g.optedOut}
-		if err := w.write(t); err != nil {
+		if err := w.write(t, t.Now); err != nil {
 			return err
 		}
 	}

@@ -72,7 +72,7 @@ func (w *hearing) Write(t *commit.Tx, r *commit.Request) error {
 	if c, ok := w.m.Consent(); ok {
 		c.ID = r.IDs[0]
 		recording := &record{s: w.s.consents, list: []people.Consent{c}}
-		if err := recording.write(t); err != nil {
+		if err := recording.write(t, r.At); err != nil {
 			return err
 		}
 		// A repetition, and a message that something later overrules, are not confirmed.
@@ -226,9 +226,9 @@ func (w *decision) Write(t *commit.Tx, r *commit.Request) error {
 	if w.decision == people.DecidedRefused {
 		recording := &record{s: w.s.consents, list: []people.Consent{{
 			ID: r.IDs[0], Key: "message-decided:" + strconv.FormatInt(w.id, 10), Address: w.message.Address, Purpose: people.AllPurposes, Status: people.Refused,
-			Source: people.FromOperator, At: w.message.At, Words: w.message.Text, By: w.by,
+			Source: people.FromOperator, At: w.message.At, Words: w.message.Text, By: w.by, Late: true, Heard: w.id,
 		}}}
-		if err := recording.write(t); err != nil {
+		if err := recording.write(t, r.At); err != nil {
 			return err
 		}
 		w.state = recording.states[0]

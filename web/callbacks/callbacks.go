@@ -287,7 +287,7 @@ func (s *Handler) hear(ctx context.Context, ch weir.Channel, m *weir.Incoming, h
 	if len(said.Key) > people.MaxKey {
 		said.Key = ""
 	}
-	if duplicate { // the first delivery was not acknowledged, and its instant counts
+	if said.Again = duplicate; duplicate { // the first delivery was not acknowledged, and its instant counts
 		var err error
 		if said.At, err = s.Store.ReceivedAt(ctx, ch.ID, m.GUID); err != nil {
 			return err
