@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -32,15 +33,39 @@ func TwilioSigned(c *channels.Callback, token string) bool {
 			return false
 		}
 	}
-	h := hmac.New(sha1.New, []byte(token))
-	write := func(s string) { _, _ = h.Write([]byte(s)) }
-	write(c.URL())
+	var fields strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(form)) {
 		// Sorted copies, because the caller reads the form afterwards in the order that it came in.
 		for _, v := range slices.Compact(slices.Sorted(slices.Values(form[name]))) {
-			write(name + v)
+			fields.WriteString(name + v)
 		}
 	}
 	got, err := base64.StdEncoding.Strict().DecodeString(c.Header.Get("X-Twilio-Signature"))
-	return err == nil && hmac.Equal(got, h.Sum(nil))
+	if err != nil {
+		return false
+	}
+	signed := false
+	for _, base := range twilioBases(c.PublicURL) {
+		h := hmac.New(sha1.New, []byte(token))
+		_, _ = h.Write([]byte(base + c.Target + fields.String()))
+		signed = hmac.Equal(got, h.Sum(nil)) || signed
+	}
+	return signed
+}
+
+// twilioBases returns a public URL as given, without its port, and with the port of its scheme:
+// Twilio signs addresses of https without the port that they have, and Twilio's own libraries
+// compare with the standard port, too.
+func twilioBases(public string) []string {
+	u, err := url.Parse(public)
+	if err != nil {
+		return []string{public}
+	}
+	bases := []string{public}
+	host := strings.TrimSuffix(u.Host, ":"+u.Port())
+	for _, port := range []string{"", map[string]string{"https": ":443", "http": ":80"}[u.Scheme]} {
+		u.Host = host + port
+		bases = append(bases, u.String())
+	}
+	return bases
 }
