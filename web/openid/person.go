@@ -68,18 +68,27 @@ func nameIn(claims map[string]any, claim string) string {
 	if name == "" || len(name) > maxName || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) || auth.MaskValue(name) != name {
 		return ""
 	}
-	if claim == "email" && claims["email_verified"] == false {
+	if claim == "email" && unproven(claims) {
 		return ""
 	}
 	return name
 }
+
+// proven reports whether the provider says that the address is the person's own. Some say it with
+// a text, as in AWS Cognito.
+func proven(claims map[string]any) bool {
+	return claims["email_verified"] == true || claims["email_verified"] == "true"
+}
+
+// unproven reports whether the provider says anything but that: silence is not counted against a name.
+func unproven(claims map[string]any) bool { return claims["email_verified"] != nil && !proven(claims) }
 
 // groups returns the groups of a person.
 func (p *Provider) groups(claims map[string]any) ([]string, error) {
 	switch list := claims[p.o.GroupsClaim].(type) {
 	case string:
 		// An address counts as a group only if it is the person's own.
-		if p.o.GroupsClaim == "email" && claims["email_verified"] != true {
+		if p.o.GroupsClaim == "email" && !proven(claims) {
 			return nil, refuse(ReasonToken, errors.New("the groups are in the claim email, and the provider has not verified the address (email_verified)"))
 		}
 		return []string{list}, nil
