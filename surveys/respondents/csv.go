@@ -113,13 +113,22 @@ func readQuoted(s string) (field, rest string, err error) {
 }
 
 // separator guesses the field separator of a file from its header: a comma, or
-// a semicolon or tab, which spreadsheets of many countries write.
+// a semicolon or tab, which spreadsheets of many countries write. Those inside quotes
+// separate nothing.
 func separator(header string) string {
-	best := ","
-	for _, s := range []string{";", "\t"} {
-		if strings.Count(header, s) > strings.Count(header, best) {
-			best = s
+	counts, quoted := map[rune]int{}, false
+	for _, c := range header {
+		if c == '"' {
+			quoted = !quoted
+		} else if !quoted {
+			counts[c]++
 		}
 	}
-	return best
+	best := ','
+	for _, c := range ";\t" {
+		if counts[c] > counts[best] {
+			best = c
+		}
+	}
+	return string(best)
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
@@ -95,21 +96,27 @@ var (
 )
 
 // Encodings returns the supported encodings of respondent files. Without an explicit
-// encoding a file is UTF-8, unless it begins with a UTF-16 byte order mark.
+// encoding a file is UTF-8, unless it begins with a UTF-16 byte order mark, or is CSV whose
+// letters beyond ASCII are windows-1252.
 func Encodings() []string { return []string{"utf-8", "utf-16le", "utf-16be", "windows-1252"} }
 
 // decode returns a reader of the file as UTF-8, without its byte order mark. In a file that
 // was decoded, U+FFFD stands for bytes that encode no character.
-func decode(r io.Reader, name string) (text io.Reader, decoded bool, err error) {
-	in := bufio.NewReaderSize(r, 16<<10)
-	mark, err := in.Peek(3)
+// guess: a file that states no encoding, and is not UTF-8, is taken for windows-1252.
+func decode(r io.Reader, name string, guess bool) (text io.Reader, decoded func() bool, err error) {
+	in := bufio.NewReaderSize(r, guessBytes)
+	mark, err := in.Peek(4)
 	if len(mark) == 0 && err != nil {
 		if errors.Is(err, io.EOF) {
-			return nil, false, errEmpty()
+			return nil, nil, errEmpty()
 		}
-		return nil, false, err
+		return nil, nil, err
+	}
+	if strings.HasPrefix(string(mark), "PK\x03\x04") || strings.HasPrefix(string(mark), "\xD0\xCF\x11\xE0") {
+		return nil, nil, weir.Errorf(weir.CodeInvalid, "this is an Excel workbook, or another packed file; save it as CSV UTF-8 and send that file")
 	}
 	name = strings.ToLower(name)
+	isDecoded := func(yes bool) func() bool { return func() bool { return yes } }
 	for _, m := range []struct{ name, mark string }{{"utf-8", "\xEF\xBB\xBF"}, {"utf-16le", "\xFF\xFE"}, {"utf-16be", "\xFE\xFF"}} {
 		if strings.HasPrefix(string(mark), m.mark) && (name == "" || name == m.name) {
 			name = m.name
@@ -117,17 +124,65 @@ func decode(r io.Reader, name string) (text io.Reader, decoded bool, err error) 
 			break
 		}
 	}
-	switch name {
-	case "", "utf-8":
-		return in, false, nil
-	case "utf-16le":
-		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM).NewDecoder().Reader(in), true, nil
-	case "utf-16be":
-		return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM).NewDecoder().Reader(in), true, nil
-	case "windows-1252", "iso-8859-1": // as used in practice, ISO 8859-1 is a subset
-		return charmap.Windows1252.NewDecoder().Reader(in), true, nil
+	switch {
+	case name == "" && guess:
+		g := &guessed{in: in}
+		return g, func() bool { return g.decoded }, nil
+	case name == "", name == "utf-8":
+		return in, isDecoded(false), nil
+	case name == "utf-16le":
+		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM).NewDecoder().Reader(in), isDecoded(true), nil
+	case name == "utf-16be":
+		return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM).NewDecoder().Reader(in), isDecoded(true), nil
+	case name == "windows-1252", name == "iso-8859-1": // as used in practice, ISO 8859-1 is a subset
+		return charmap.Windows1252.NewDecoder().Reader(in), isDecoded(true), nil
 	}
-	return nil, false, weir.Errorf(weir.CodeInvalid, "encoding %q is not one of %s", validation.Clip(name), strings.Join(Encodings(), ", "))
+	return nil, nil, weir.Errorf(weir.CodeInvalid, "encoding %q is not one of %s", validation.Clip(name), strings.Join(Encodings(), ", "))
+}
+
+// guessBytes is how much of a file decides about its encoding, from its first byte on that is not ASCII.
+const guessBytes = 16 << 10
+
+// guessed reads a file that states no encoding: UTF-8, or windows-1252, in which spreadsheets of
+// Windows write "CSV". Its first part that is not ASCII decides.
+type guessed struct {
+	in      *bufio.Reader
+	text    io.Reader // nil: not decided yet
+	decoded bool
+}
+
+// Read implements io.Reader.
+func (g *guessed) Read(p []byte) (int, error) {
+	if g.text != nil {
+		return g.text.Read(p)
+	}
+	if _, err := g.in.Peek(1); err != nil {
+		return 0, err
+	}
+	part, _ := g.in.Peek(min(len(p), g.in.Buffered()))
+	ascii := bytes.IndexFunc(part, func(r rune) bool { return r >= utf8.RuneSelf })
+	if ascii < 0 {
+		ascii = len(part)
+	}
+	if ascii > 0 || len(p) == 0 {
+		return g.in.Read(p[:ascii])
+	}
+	part, _ = g.in.Peek(guessBytes)
+	if g.text = g.in; isWindows1252(part) {
+		g.text, g.decoded = charmap.Windows1252.NewDecoder().Reader(g.in), true
+	}
+	return g.text.Read(p)
+}
+
+// isWindows1252 reports whether a text that is not ASCII has characters of windows-1252, and none of
+// UTF-8 beyond ASCII. A byte 0xFF is rather one of a broken file than the letter of a few names.
+func isWindows1252(text []byte) bool {
+	for i, b := range text {
+		if r, size := utf8.DecodeRune(text[i:]); b == 0 || b == 0xFF || size > 1 || r == utf8.RuneError && charmap.Windows1252.DecodeByte(b) == utf8.RuneError {
+			return false
+		}
+	}
+	return true
 }
 
 // lineEnds converts lines that end in CR, LF or both to lines that end in LF.

@@ -55,12 +55,12 @@ func (b *RowError) Error() string {
 // concurrent use.
 type Reader struct {
 	lines   lineReader
-	decoded bool // from another encoding than UTF-8
+	decoded func() bool // from another encoding than UTF-8
 	format  Format
 	region  string
 	comma   string
 	names   []string // of the columns of CSV, as in the file
-	columns []string // the same, as attributes
+	columns []string // the same, as attributes; empty: it is ignored
 }
 
 // NewReader starts to read a file. region applies to numbers without a country
@@ -95,7 +95,7 @@ func NewTable(r io.Reader, encoding string) (*Reader, error) {
 }
 
 func newReader(r io.Reader, format Format, encoding string) (*Reader, error) {
-	in, decoded, err := decode(r, encoding)
+	in, decoded, err := decode(r, encoding, format == CSV)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (r *Reader) Next() (Row, error) {
 		for _, c := range cells {
 			value := strings.TrimSpace(c.value)
 			switch {
-			case IsRemark(c.name):
+			case c.name == "" || IsRemark(c.name):
 			case c.name == FieldPhone:
 				phone = value
 			case utf8.RuneCountInString(value) > MaxAttribute:
@@ -138,8 +138,8 @@ func (r *Reader) Next() (Row, error) {
 // separator.
 func (r *Reader) Header() (names []string, separator string) { return r.names, r.comma }
 
-// Decoded reports whether the file has another encoding than UTF-8.
-func (r *Reader) Decoded() bool { return r.decoded }
+// Decoded reports whether the file has another encoding than UTF-8, as far as it was read.
+func (r *Reader) Decoded() bool { return r.decoded() }
 
 // Record returns the fields of the next record as they are in the file, and the number
 // of its first line, as in [Row] and [RowError]. A malformed record, and one of NDJSON,
@@ -238,7 +238,7 @@ func (r *Reader) check(fields ...string) error {
 
 // valid reports whether every byte of a text was valid in the file's encoding.
 func (r *Reader) valid(text string) bool {
-	return utf8.ValidString(text) && !(r.decoded && strings.ContainsRune(text, utf8.RuneError))
+	return utf8.ValidString(text) && !(r.decoded() && strings.ContainsRune(text, utf8.RuneError))
 }
 
 // readNames reads the first line, which names the columns.
@@ -259,6 +259,9 @@ func (r *Reader) readNames() error {
 	if err != nil {
 		return weir.Errorf(weir.CodeInvalid, "the first line, which names the columns, cannot be read: %v", err)
 	}
+	for len(fields) > 1 && strings.TrimSpace(fields[len(fields)-1]) == "" {
+		fields = fields[:len(fields)-1] // spreadsheets pad the header as they pad rows
+	}
 	r.names = fields
 	return nil
 }
@@ -269,9 +272,9 @@ func (r *Reader) header() error {
 		return err
 	}
 	fields := r.names
-	limit := MaxAttributes + 1
-	for _, f := range fields {
-		if IsRemark(normalizeName(f)) {
+	limit, ignored := MaxAttributes+1, Ignored(fields)
+	for i, f := range fields {
+		if ignored[i] || IsRemark(normalizeName(f)) {
 			limit++
 		}
 	}
@@ -280,6 +283,10 @@ func (r *Reader) header() error {
 	}
 	for i, f := range fields {
 		name := normalizeName(f)
+		if ignored[i] {
+			r.columns = append(r.columns, "")
+			continue
+		}
 		if err := r.checkColumn(name); err != nil {
 			return weir.Errorf(weir.CodeInvalid, "column %d: %v", i+1, err)
 		}
@@ -306,7 +313,8 @@ func (r *Reader) checkColumn(name string) error {
 // normalizeName converts a name to that of an attribute: "First Name" becomes
 // first_name.
 func normalizeName(s string) string {
-	return strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(s)))
+	s = strings.TrimPrefix(strings.ToLower(strings.TrimSpace(s)), ResultPrefix)
+	return strings.NewReplacer(" ", "_", "-", "_").Replace(s)
 }
 
 // nextObject reads a row of NDJSON.

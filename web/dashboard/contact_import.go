@@ -2,8 +2,6 @@ package dashboard
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/base32"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -12,6 +10,7 @@ import (
 	"strings"
 
 	"weir/operators"
+	"weir/surveys/respondents"
 	"weir/web/api"
 	"weir/web/dashboard/locale"
 )
@@ -56,22 +55,22 @@ func (f *contactFile) about() *fileWords {
 }
 
 func (f *contactFile) columns() *columnRules {
-	return &columnRules{
+	rules := &columnRules{
 		max: 100,
 		fields: []columnField{
-			{option: option{"to", f.T("phone number or address")}, headers: "to phone phonenumber number msisdn mobile mobilenumber telephone tel recipient address", required: true},
-			{option: option{"message", f.T("text")}, headers: "message text sms body", many: true},
-			{option: option{"key", f.T("key")}, headers: "key idempotencykey externalid"},
-			{option: option{"priority", f.T("priority")}, headers: "priority"},
-			{option: option{"not_before", f.T("not before")}, headers: "notbefore"},
-			{option: option{"not_after", f.T("not after")}, headers: "notafter"},
-			{option: option{"survey", f.T("survey")}, headers: "survey"},
-			{option: option{"purpose", f.T("purpose")}, headers: "purpose"},
-			{option: option{"time_zone", f.T("time zone")}, headers: "timezone zone"},
+			{option: option{"to", f.T("phone number or address")}, required: true},
+			{option: option{"message", f.T("text")}, many: true},
+			{option: option{"key", f.T("key")}},
+			{option: option{"priority", f.T("priority")}},
+			{option: option{"not_before", f.T("not before")}},
+			{option: option{"not_after", f.T("not after")}},
+			{option: option{"survey", f.T("survey")}},
+			{option: option{"purpose", f.T("purpose")}},
+			{option: option{"time_zone", f.T("time zone")}},
 			{option: option{fieldLabel, f.T("label")}, prefix: "label.", many: true, named: true},
-			{option: option{"callback_url", f.T("call: document URL")}, headers: "callbackurl"},
-			{option: option{"call_flow_id", f.T("call: flow")}, headers: "callflowid callflow"},
-			{option: option{"twiml", f.T("call: document")}, headers: "twiml"},
+			{option: option{"callback_url", f.T("call: document URL")}},
+			{option: option{"call_flow_id", f.T("call: flow")}},
+			{option: option{"twiml", f.T("call: document")}},
 		},
 		nameOf: func(header string) string {
 			name := strings.TrimSpace(header)
@@ -87,6 +86,11 @@ func (f *contactFile) columns() *columnRules {
 			return ""
 		},
 	}
+	headers := respondents.ContactHeaders()
+	for i := range rules.fields {
+		rules.fields[i].headers = headers[rules.fields[i].Value]
+	}
+	return rules
 }
 
 func (f *contactFile) fields(c *caller) (first, more []fileField, err error) {
@@ -137,7 +141,7 @@ func (f *contactFile) row(columns []column, r *fileRow) map[string]any {
 	}
 	raw, _ := json.Marshal(body) // texts and numbers cannot fail
 	if r.key, _ = body["key"].(string); r.key == "" {
-		r.key = rowKey(f.run, raw)
+		r.key, _ = respondents.ContactKey(f.channel, f.run, body) // nor can its key
 		raw = append(raw[:len(raw)-1], `,"key":"`+r.key+`"}`...)
 	}
 	r.raw = raw
@@ -184,14 +188,6 @@ func (f *contactFile) fill(body map[string]any, columns []column, cells []string
 		body["labels"] = labels
 	}
 	return ""
-}
-
-// rowKey returns the idempotency key of a row that has none: a hash of the run and of what is sent,
-// with the address. A file sent again has the same keys, also when rows were added, removed or
-// mended meanwhile, so that nobody is contacted twice. A hash of the file and the line would not.
-func rowKey(run string, body []byte) string {
-	sum := sha256.Sum256(append([]byte(run+"\n"), body...))
-	return "file-" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:20]))
 }
 
 // headerOf returns the header of the column that is a field of a contact, or else the field.

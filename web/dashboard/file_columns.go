@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"unicode"
 
 	"weir/surveys/respondents"
 	"weir/web/dashboard/locale"
@@ -23,11 +22,11 @@ type column struct {
 // columnField is what a column can be.
 type columnField struct {
 	option
-	headers  string // of columns that usually are it, in lower case, only letters and digits
-	prefix   string // of such a header, instead
-	required bool   // a column must be it
-	many     bool   // several columns can be it
-	named    bool   // each column that is it has a name
+	headers  []string // of columns that usually are it, as [respondents.PlainHeader] returns them
+	prefix   string   // of such a header, instead
+	required bool     // a column must be it
+	many     bool     // several columns can be it
+	named    bool     // each column that is it has a name
 }
 
 // columnRules are what the columns of a file can be.
@@ -59,16 +58,11 @@ func (r *columnRules) field(value string) (columnField, bool) {
 
 // suggested returns the field that a header suggests.
 func (r *columnRules) suggested(header string) (columnField, bool) {
-	plain := strings.Map(func(c rune) rune {
-		if unicode.IsLetter(c) || unicode.IsDigit(c) {
-			return unicode.ToLower(c)
-		}
-		return -1
-	}, header)
+	plain := respondents.PlainHeader(header)
 	start := strings.ToLower(strings.TrimSpace(header))
 	for _, f := range r.fields {
 		rest, ok := strings.CutPrefix(start, f.prefix)
-		if f.prefix != "" && ok && rest != "" || plain != "" && slices.Contains(strings.Fields(f.headers), plain) {
+		if f.prefix != "" && ok && rest != "" || slices.Contains(f.headers, plain) {
 			return f, true
 		}
 	}
@@ -79,12 +73,12 @@ func (r *columnRules) suggested(header string) (columnField, bool) {
 // column can be, it is the first.
 func (r *columnRules) guess(headers []string) []column {
 	list := make([]column, len(headers))
-	taken := map[string]bool{}
+	taken, ignored := map[string]bool{}, respondents.Ignored(headers)
 	for i, header := range headers {
 		c := column{Header: header, Name: r.nameOf(header)}
 		f, ok := r.suggested(header)
 		switch {
-		case isRemark(header):
+		case isRemark(header) || r.other != "" && ignored[i]:
 		case ok && (f.many || !taken[f.Value]):
 			c.Field, taken[f.Value] = f.Value, true
 		case r.nameRule(c.Name) == "":

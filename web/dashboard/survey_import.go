@@ -69,7 +69,7 @@ func (f *respondentFile) columns() *columnRules {
 	return &columnRules{
 		max: respondents.MaxAttributes + 4, // the phone number and the remarks
 		fields: []columnField{
-			{option: option{respondents.FieldPhone, f.T("phone number")}, headers: "phone phonenumber telephone mobile msisdn number tel telefono celular", required: true},
+			{option: option{respondents.FieldPhone, f.T("phone number")}, headers: strings.Fields("phone phonenumber telephone mobile msisdn number tel telefono celular"), required: true},
 			{option: option{fieldAttribute, f.T("attribute")}, many: true, named: true},
 		},
 		other:  fieldAttribute,

@@ -20,11 +20,8 @@ import (
 // of attributes follow, in order, and last otherColumn with all other
 // attributes.
 func resultColumns() []string {
-	return []string{
-		"id", "phone", "status", "disposition", "arm", "questionnaire", "mode", "attempts_ivr", "attempts_sms", "attempts_mobileweb", "attempts_cati",
-		"bucket", "counted", "opted_out", "added_at", "started_at", "finished_at", "updated_at",
-		"messages_sent", "messages_received", "call_seconds",
-	}
+	own, _ := respondents.ResultColumns()
+	return own
 }
 
 func logColumns() []string {

@@ -196,13 +196,13 @@ func TestContacts_FileIsSentAndRejectedRowsAreKept(t *testing.T) {
 	b.channel("sms")
 	bad, all := "\xef\xbb\xbf"+people(3)+"unknown,x,y\n+15550009,x\n+15550000000,\"Hello, 0\",n0\n,x,y\n", file(t, "refused.csv", "")
 	clitest.Check(t, at(t, b.url, bad, "contact", "send", "sms", "--file", "-", "--format", "csv", "--errors", all), app.Rejected, `^sms: 3 contacts queued, 1 already known, 3 rows rejected
-  line 6: has 2 fields; want 3
+  line 6: has 2 fields; the header has 3
   line 8, to: is missing
   line 5, to: must .*
   3 rejected rows are in .*/refused.csv
 $`, "^weir: 3 rows were rejected\n$")
 	rejected := read(t, all)
-	if want := regexp.MustCompile(`^weir_line,weir_column,weir_reason,phone,message,label\.name\n6,,has 2 fields; want 3,\+15550009,x\n8,to,is missing,,x,y\n5,to,.+,unknown,x,y\n$`); !want.MatchString(rejected) {
+	if want := regexp.MustCompile(`^weir_line,weir_column,weir_reason,phone,message,label\.name\n6,,has 2 fields; the header has 3,\+15550009,x\n8,to,is missing,,x,y\n5,to,.+,unknown,x,y\n$`); !want.MatchString(rejected) {
 		t.Error(rejected)
 	}
 	// Corrected rows are sent from the file of the rejected ones. It has the order in which they were rejected.

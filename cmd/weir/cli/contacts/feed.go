@@ -10,6 +10,7 @@ import (
 	"weir/client"
 	"weir/cmd/internal/terminal"
 	"weir/cmd/weir/cli/app"
+	"weir/surveys/respondents"
 )
 
 // maxBatchBytes keeps a request below the API's limit for a body.
@@ -35,11 +36,12 @@ type feed struct {
 func (f *feed) run(ctx context.Context, kind string, from io.Reader) error {
 	var source rows = newJSONRows(from, f.s.defaults)
 	if kind == "text/csv" {
-		r, err := newCSVRows(from, f.s.defaults)
+		r, err := newCSVRows(from, f.s.encoding.Value, f.s.defaults)
 		if err != nil {
 			return err
 		}
-		f.rejected.SetHeader(r.names, ',', false)
+		names, separator := r.from.Header()
+		f.rejected.SetHeader(names, rune(separator[0]), r.from.Decoded())
 		source = r
 	}
 	for {
@@ -69,7 +71,7 @@ func (f *feed) add(ctx context.Context, r row) error {
 	}
 	if r.contact.Key == "" {
 		var err error
-		if r.contact.Key, err = keyOf(f.s.run, &r.contact); err != nil {
+		if r.contact.Key, err = respondents.ContactKey(f.channel, f.s.run, &r.contact); err != nil {
 			return err
 		}
 	}

@@ -24,7 +24,7 @@ type sendFlags struct {
 	labels              []string
 	twiml               string
 	file                string
-	format              command.Choice
+	format, encoding    command.Choice
 	run, errors         string
 	batch, show, from   int
 	tries               int

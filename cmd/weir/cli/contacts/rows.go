@@ -3,17 +3,14 @@ package contacts
 import (
 	"bufio"
 	"bytes"
-	"crypto/sha256"
-	"encoding/base32"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"weir"
 	"weir/client"
 	"weir/cmd/internal/command"
 	"weir/cmd/internal/terminal"
@@ -30,41 +27,28 @@ type rows interface{ next() (row, error) }
 // csvRows reads CSV. The first line names the columns; message may occur
 // several times.
 type csvRows struct {
-	from     *csv.Reader
-	names    []string // of the columns, as in the file
-	columns  []string
+	from     *respondents.Reader
+	columns  []string           // empty: a remark
 	defaults client.ContactBody // defaults for what a row leaves out
 }
 
-// newCSVRows reads the line with the column names. A byte order mark is skipped.
-func newCSVRows(from io.Reader, defaults client.ContactBody) (*csvRows, error) {
-	buffered := bufio.NewReaderSize(from, 64<<10)
-	if mark, err := buffered.Peek(3); err == nil && bytes.Equal(mark, []byte("\xef\xbb\xbf")) {
-		_, _ = buffered.Discard(3)
-	}
-	r := &csvRows{from: csv.NewReader(buffered), defaults: defaults}
-	r.from.FieldsPerRecord, r.from.ReuseRecord = -1, true
-	head, err := r.from.Read()
-	if errors.Is(err, io.EOF) {
-		return nil, command.Exit(app.Rejected, "the file is empty; its first line must name the columns, including to")
+// newCSVRows reads the line with the column names.
+func newCSVRows(from io.Reader, encoding string, defaults client.ContactBody) (*csvRows, error) {
+	table, err := respondents.NewTable(from, encoding)
+	if known, ok := errors.AsType[*weir.Error](err); ok {
+		return nil, command.Exit(app.Rejected, known.Message+"; the first line must name the columns, including to")
 	}
 	if err != nil {
 		return nil, err
 	}
-	r.names = slices.Clone(head)
-	for _, name := range head {
-		name = strings.ToLower(strings.TrimSpace(name))
-		label, isLabel := strings.CutPrefix(name, "label.")
-		switch {
-		case name == "phone":
-			name = "to"
-		case respondents.IsRemark(name):
-		case isLabel && label != "":
-			name = "label." + strings.TrimSpace(name)[len("label."):]
-		case !slices.Contains(contactColumns(), name):
-			return nil, command.Exit(app.Rejected, fmt.Sprintf("unknown column %q; allowed: %s and label.NAME", name, strings.Join(contactColumns(), ", ")))
+	r := &csvRows{from: table, defaults: defaults}
+	names, _ := table.Header()
+	for _, header := range names {
+		name, known := columnOf(header)
+		if !known {
+			return nil, command.Exit(app.Rejected, fmt.Sprintf("unknown column %q; allowed: %s and label.NAME", header, strings.Join(contactColumns(), ", ")))
 		}
-		if name != "message" && slices.Contains(r.columns, name) {
+		if name != "" && name != "message" && slices.Contains(r.columns, name) {
 			return nil, command.Exit(app.Rejected, fmt.Sprintf("duplicate column %q", name))
 		}
 		r.columns = append(r.columns, name)
@@ -75,30 +59,39 @@ func newCSVRows(from io.Reader, defaults client.ContactBody) (*csvRows, error) {
 	return r, nil
 }
 
+// columnOf returns the field of a contact that a header is; empty: a remark.
+func columnOf(header string) (name string, known bool) {
+	header = strings.TrimSpace(header)
+	if respondents.IsRemark(strings.ToLower(header)) {
+		return "", true
+	}
+	if prefix := len("label."); len(header) > prefix && strings.EqualFold(header[:prefix], "label.") {
+		return "label." + header[prefix:], true
+	}
+	for field, headers := range respondents.ContactHeaders() {
+		if slices.Contains(headers, respondents.PlainHeader(header)) {
+			return field, true
+		}
+	}
+	return "", false
+}
+
 // next reads a row. A row with another number of fields is rejected, and the next one
-// is read; after a syntax error nothing more can be read.
+// is read.
 func (r *csvRows) next() (row, error) {
-	fields, err := r.from.Read()
-	if parse, ok := errors.AsType[*csv.ParseError](err); ok {
-		// After a syntax error the start of the next row is unknown.
-		return row{}, fmt.Errorf("line %d: %w", parse.Line, parse.Err)
+	fields, line, err := r.from.Fields()
+	out := newRow(line, &r.defaults)
+	out.fields = slices.Clone(fields)
+	if bad, ok := errors.AsType[*respondents.RowError](err); ok {
+		return out.bad(bad.Column, bad.Reason), nil
 	}
 	if err != nil {
 		return row{}, err
 	}
-	line, _ := r.from.FieldPos(0)
-	out := newRow(line, &r.defaults)
-	out.fields = slices.Clone(fields)
-	if len(fields) != len(r.columns) {
-		return out.bad("", fmt.Sprintf("has %d fields; want %d", len(fields), len(r.columns))), nil
-	}
 	var messages []string
 	for i, value := range fields {
-		if value = strings.TrimSpace(value); value == "" || respondents.IsRemark(r.columns[i]) {
+		if value = strings.TrimSpace(value); value == "" || r.columns[i] == "" {
 			continue
-		}
-		if !utf8.ValidString(value) {
-			return out.bad(r.columns[i], "is not UTF-8"), nil
 		}
 		if r.columns[i] == "message" {
 			messages = append(messages, value)
@@ -166,16 +159,4 @@ func (r *jsonRows) next() (row, error) {
 		return row{}, err
 	}
 	return row{}, io.EOF
-}
-
-// keyOf returns the idempotency key of a contact that has none: a hash of the run
-// and the contact's content, recipient included. The same file sent again has the
-// same keys, so no recipient is contacted twice.
-func keyOf(run string, c *client.ContactBody) (string, error) {
-	text, err := json.Marshal(c)
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(append([]byte(run+"\n"), text...))
-	return "cli-" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:15])), nil
 }

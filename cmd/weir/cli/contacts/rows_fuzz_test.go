@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"weir/client"
+	"weir/surveys/respondents"
 )
 
 // FuzzRows checks that a file of contacts is read to its end, or rejected with a reason; rows are in order, each with its line.
@@ -35,7 +36,7 @@ func FuzzRows(f *testing.F) {
 func readRows(csv bool, from io.Reader) (lines []int, err error) {
 	var source rows = newJSONRows(from, client.ContactBody{})
 	if csv {
-		if source, err = newCSVRows(from, client.ContactBody{}); err != nil {
+		if source, err = newCSVRows(from, "", client.ContactBody{}); err != nil {
 			return nil, err
 		}
 	}
@@ -45,7 +46,7 @@ func readRows(csv bool, from io.Reader) (lines []int, err error) {
 			return lines, err
 		}
 		if r.wrong == nil {
-			if _, err := keyOf("run", &r.contact); err != nil {
+			if _, err := respondents.ContactKey("sms", "run", &r.contact); err != nil {
 				return lines, err
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"weir/cmd/internal/command"
 	"weir/cmd/internal/terminal"
 	"weir/cmd/weir/cli/app"
+	"weir/surveys/respondents"
 )
 
 const (
@@ -27,7 +28,7 @@ for standard input). For a file, the flags are the defaults of each contact.
 
 CSV: the first line names the columns: to (or phone) is required; optional are key,
 priority, not_before, not_after, survey, purpose, time_zone, message (repeatable), callback_url,
-call_flow_id, twiml and label.NAME. NDJSON: one contact per line, in the format of the
+call_flow_id, twiml and label.NAME. Commas, semicolons and tabs separate. NDJSON: one contact per line, in the format of the
 API.
 
 The command can be repeated safely. A contact without an idempotency key gets one that
@@ -47,7 +48,7 @@ const sendExample = `  weir contact send sms --to +15550001 --message "Please ca
 
 // sendCommand makes "weir contact send".
 func sendCommand(a *app.App, r *app.Connection) *cobra.Command {
-	s := &sendFlags{format: command.NewChoice("", "csv", "ndjson")}
+	s := &sendFlags{format: command.NewChoice("", "csv", "ndjson"), encoding: command.NewChoice("", append([]string{""}, respondents.Encodings()...)...)}
 	c := r.APICommand("send CHANNEL", "Queue a contact, or the contacts of a file", sendAbout, sendExample,
 		func(ctx context.Context, c *cobra.Command, _ *client.Client, args []string) error {
 			if err := checkFlags(a.Clock, c, s); err != nil {
@@ -73,6 +74,7 @@ func (s *sendFlags) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVarP(&s.file, "file", "f", "", `file of contacts, "-" for standard input`)
 	f.Var(&s.format, "format", "format of the file (default: by its extension)")
+	f.Var(&s.encoding, "encoding", "encoding of a CSV file (default: as the file says, UTF-8 or windows-1252)")
 	f.StringVar(&s.run, "run", "", "name of the run; with another name the same contacts are queued again")
 	f.IntVar(&s.batch, "batch", maxBatch, "contacts per request, 1 to 1000")
 	f.IntVar(&s.from, "from-line", 0, "skip the lines of the file before this one")

@@ -4,7 +4,8 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"unicode"
+
+	"weir/surveys/respondents"
 )
 
 // columnNames are the columns that the flags name.
@@ -20,7 +21,7 @@ type columns struct {
 	yes                        string // the status of a value such as true; empty: such values are invalid
 }
 
-// Names of columns that are found without a flag, as [plain] returns them; of several, the
+// Names of columns that are found without a flag, as [respondents.PlainHeader] returns them; of several, the
 // first one counts. A date of a person's record is none of a refusal, so that "created" is
 // not among them.
 
@@ -42,24 +43,13 @@ type columnError struct{ text string }
 // Error implements error.
 func (e *columnError) Error() string { return e.text }
 
-// plain returns a text in lower case, without anything but its letters and digits: "Phone
-// Number" and phone_number are the same.
-func plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return unicode.ToLower(r)
-		}
-		return -1
-	}, text)
-}
-
 // findColumns finds the columns of a list. Its errors quote no name of the file: without a
 // header, the first line has a person's number.
 func findColumns(names []string, wanted columnNames) (columns, error) {
 	out := columns{names: make([]string, len(names))}
 	plainNames := make([]string, len(names))
 	for i, name := range names {
-		out.names[i], plainNames[i] = strings.TrimSpace(name), plain(name)
+		out.names[i], plainNames[i] = strings.TrimSpace(name), respondents.PlainHeader(name)
 	}
 	var err error
 	find := func(flag, name string, known []string) int {
@@ -94,7 +84,7 @@ func (c *columns) find(plainNames []string, flag, name string, asked bool, known
 		if name == "" {
 			return -1, nil
 		}
-		known = []string{plain(name)}
+		known = []string{respondents.PlainHeader(name)}
 		if i := slices.IndexFunc(c.names, func(n string) bool { return strings.EqualFold(n, strings.TrimSpace(name)) }); i >= 0 {
 			return i, nil // two columns may differ in signs alone
 		}
@@ -133,7 +123,7 @@ func meansYes(column string) string {
 // statusOf returns the status that a value says. ok is false if the value is invalid. A
 // person who has not opted out has not said anything: no status.
 func (c *columns) statusOf(value string) (status string, ok bool) {
-	switch plain(value) {
+	switch respondents.PlainHeader(value) {
 	case "refused", "optedout", "optout", "unsubscribed":
 		return refused, true
 	case "given", "optedin", "optin", "reoptin", "subscribed":
