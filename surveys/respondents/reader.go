@@ -215,6 +215,11 @@ func (r *Reader) nextFields() (fields []string, number int, err error) {
 	for len(fields) > len(r.names) && strings.TrimSpace(fields[len(fields)-1]) == "" {
 		fields = fields[:len(fields)-1] // spreadsheets pad rows
 	}
+	for i, f := range fields { // files that Weir writes have an apostrophe before what would be a formula
+		if len(f) > 1 && f[0] == '\'' && strings.IndexByte("=+-@\t\r", f[1]) >= 0 {
+			fields[i] = f[1:]
+		}
+	}
 	switch {
 	case strings.TrimSpace(strings.Join(fields, "")) == "":
 		return fields, number, errSkip

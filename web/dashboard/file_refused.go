@@ -2,11 +2,12 @@ package dashboard
 
 import (
 	"encoding/base64"
-	"encoding/csv"
 	"html/template"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"weir/internal/csvfile"
 )
 
 // Bounds of the refused rows of a file.
@@ -24,13 +25,12 @@ type refusedRows struct {
 
 	headers []string
 	text    strings.Builder
-	out     *csv.Writer
+	out     *csvfile.Writer
 }
 
 func newRefusedRows(headers []string, separator string) *refusedRows {
 	r := &refusedRows{headers: headers}
-	r.out = csv.NewWriter(&r.text)
-	r.out.Comma = rune(separator[0])
+	r.out = csvfile.NewWriter(&r.text, rune(separator[0]))
 	return r
 }
 
@@ -38,7 +38,7 @@ func (r *refusedRows) add(row *fileRow) {
 	if r.Count++; len(r.First) < shownRefused {
 		r.First = append(r.First, *row)
 	}
-	if r.out.Flush(); r.text.Len() > maxRefusedBytes {
+	if _ = r.out.Flush(); r.text.Len() > maxRefusedBytes {
 		return
 	}
 	if r.Kept++; r.Kept == 1 {
@@ -60,6 +60,6 @@ func (r *refusedRows) own(cells []string) []string {
 
 // File returns a link to the file itself, which needs no place on the server, and no session.
 func (r *refusedRows) File() template.URL {
-	r.out.Flush()
+	_ = r.out.Flush()                                                                                                                // to memory
 	return template.URL("data:text/csv;charset=utf-8;base64," + base64.StdEncoding.EncodeToString([]byte("\ufeff"+r.text.String()))) //nolint:gosec // base64
 }

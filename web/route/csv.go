@@ -1,16 +1,12 @@
 package route
 
 import (
-	"encoding/csv"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"regexp"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"weir"
+	"weir/internal/csvfile"
 	"weir/web/auth"
 )
 
@@ -48,7 +44,7 @@ type Downloads struct {
 type CSV struct {
 	*Call
 	from *Downloads
-	out  *csv.Writer
+	out  *csvfile.Writer
 }
 
 // Write serves a CSV file. The HTTP header is written with the first rows: until then
@@ -63,7 +59,7 @@ func (d *Downloads) Write(c *Call, w http.ResponseWriter, name string, write fun
 	p.ClearRead()
 	w.Header().Set("Content-Type", CSVType+"; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`.csv"`)
-	if err := write(&CSV{c, d, csv.NewWriter(p)}); err != nil {
+	if err := write(&CSV{c, d, csvfile.NewWriter(p, ',')}); err != nil {
 		w.Header().Del("Content-Disposition")
 		return err
 	}
@@ -72,16 +68,12 @@ func (d *Downloads) Write(c *Call, w http.ResponseWriter, name string, write fun
 
 // Row writes a row.
 func (f *CSV) Row(cells []string) {
-	for i := range cells {
-		cells[i] = escapeFormula(cells[i])
-	}
 	_ = f.out.Write(cells) // the writer keeps its error
 }
 
 // Flush sends the rows to the client.
 func (f *CSV) Flush() error {
-	f.out.Flush()
-	return f.out.Error()
+	return f.out.Flush()
 }
 
 // Abort aborts the connection: a truncated file must not look complete.
@@ -123,28 +115,4 @@ func (f *CSV) Pages(header []string, page func(cursor string) (next string, err 
 			return err
 		}
 	}
-}
-
-// plainNumber matches what a spreadsheet reads as a number, with or without a
-// sign.
-var plainNumber = regexp.MustCompile(`^[+-]?[0-9]+(\.[0-9]+)?$`)
-
-// formulaSigns are the characters that begin a formula, with all characters
-// that normalize to them.
-const formulaSigns = "=+-@＝＋－＠﹦﹢﹣﹫⁼⁺⁻₌₊₋−"
-
-// escapeFormula prevents a spreadsheet from reading a text as a formula (CSV
-// injection), by prefixing an apostrophe. It examines the first visible
-// character in its normalized form: a full-width sign, or a sign after
-// whitespace or zero-width characters, begins a formula too. Numbers, including
-// phone numbers, stay unchanged.
-func escapeFormula(cell string) string {
-	invisible := func(r rune) bool {
-		return r != '\t' && r != '\r' && (unicode.IsSpace(r) || unicode.In(r, unicode.Cf, unicode.Cc, unicode.Variation_Selector))
-	}
-	first, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(cell, invisible))
-	if !plainNumber.MatchString(cell) && strings.ContainsRune("\t\r"+formulaSigns, first) {
-		return "'" + cell
-	}
-	return cell
 }

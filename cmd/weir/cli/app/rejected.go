@@ -2,7 +2,6 @@ package app
 
 import (
 	"bufio"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 	"weir/client"
 	"weir/cmd/internal/command"
 	"weir/cmd/internal/terminal"
+	"weir/internal/csvfile"
 	"weir/surveys/respondents"
 )
 
@@ -49,7 +49,7 @@ type RejectedRows struct {
 
 	file    *os.File // nil: rows are only printed
 	out     *bufio.Writer
-	csv     *csv.Writer
+	csv     *csvfile.Writer
 	remarks *regexp.Regexp // of an earlier file, before a row of NDJSON; nil: CSV
 	header  []string       // of CSV; nil: was written
 	own     []bool         // by column: false if it is a remark of an earlier file
@@ -75,7 +75,7 @@ func NewRejectedRows(c *cobra.Command, errorsFile, from, contentType string, lim
 		return nil, err
 	}
 	r.out = bufio.NewWriterSize(r.file, 64<<10)
-	r.csv = csv.NewWriter(r.out)
+	r.csv = csvfile.NewWriter(r.out, ',')
 	if contentType != "text/csv" {
 		r.remarks = regexp.MustCompile(`^\{"weir_line":\d+,("weir_column":"([^"\\]|\\.)*",)?"weir_reason":"([^"\\]|\\.)*"(\} |,)`)
 	}
@@ -88,7 +88,7 @@ func (r *RejectedRows) SetHeader(columns []string, separator rune, converted boo
 	if r.file == nil {
 		return
 	}
-	r.csv.Comma = separator
+	r.csv = csvfile.NewWriter(r.out, separator)
 	r.header = []string{"weir_line", "weir_column", "weir_reason"}
 	r.own = make([]bool, len(columns))
 	for i, name := range columns {
@@ -172,8 +172,7 @@ func (r *RejectedRows) Close() error {
 	if r.file == nil {
 		return nil
 	}
-	r.csv.Flush()
-	return errors.Join(r.csv.Error(), r.out.Flush(), r.file.Close())
+	return errors.Join(r.csv.Flush(), r.out.Flush(), r.file.Close())
 }
 
 // text lists the first rejected rows, and where the others are.

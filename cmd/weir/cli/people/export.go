@@ -2,7 +2,6 @@ package people
 
 import (
 	"context"
-	"encoding/csv"
 	"errors"
 	"io"
 	"os"
@@ -12,6 +11,7 @@ import (
 
 	"weir/client"
 	"weir/cmd/weir/cli/app"
+	"weir/internal/csvfile"
 )
 
 // exportPage is the number of consents of one request.
@@ -39,7 +39,7 @@ Without pii:read addresses are masked, and what was said is left out.`, "  weir 
 }
 
 func exportConsents(ctx context.Context, to *client.Client, out io.Writer) error {
-	w := csv.NewWriter(out)
+	w := csvfile.NewWriter(out, ',')
 	if err := w.Write([]string{"id", "to", "purpose", "status", "source", "at", "words", "by", "key"}); err != nil {
 		return err
 	}
@@ -54,8 +54,8 @@ func exportConsents(ctx context.Context, to *client.Client, out io.Writer) error
 				return err
 			}
 		}
-		if w.Flush(); w.Error() != nil || page.NextCursor == "" {
-			return w.Error()
+		if err := w.Flush(); err != nil || page.NextCursor == "" {
+			return err
 		}
 		cursor = page.NextCursor
 	}
