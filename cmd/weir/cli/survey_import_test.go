@@ -112,7 +112,7 @@ func TestSurveyImport_CorrectedRowsAreImported(t *testing.T) {
 			rejected: "weir_line,weir_column,weir_reason,phone,First Name\n" +
 				"3,phone,the phone number has an unknown country code or is not valid in its country,1,\"Bo, b\"\n" +
 				"4,,has 3 fields; the header has 2,+15550003,Cy,x\n" +
-				"5,,a field contains a quote but does not begin with one,\"+15550004,D\"\"\"\n",
+				"5,,a field contains a quote but does not begin with one,\"'+15550004,D\"\"\"\n",
 		},
 		"semicolons-of-windows": {
 			file:     "first_name;phone\nJos\xe9;1\nAnn;+15550001\n",
@@ -148,7 +148,7 @@ func TestSurveyImport_CorrectedRowsAreImported(t *testing.T) {
 				t.Errorf("the file of the second import is\n%s", read(t, again))
 			}
 			clitest.Check(t, b.run(append([]string{"survey", "import", rejected, name, "--errors", rejected}, kind...)...), app.Usage, "^$", "another file than the one that is read")
-			corrected := strings.NewReplacer("1,\"Bo", "+15550002,\"Bo", ",Cy,x", ",Cy", "\"+15550004,D\"\"\"", "+15550004,D", ";José;1", ";José;+15550002",
+			corrected := strings.NewReplacer("1,\"Bo", "+15550002,\"Bo", ",Cy,x", ",Cy", "\"'+15550004,D\"\"\"", "+15550004,D", ";José;1", ";José;+15550002",
 				`"phone":"1"`, `"phone":"+15550002"`, "} []", "} ", `"phone":"+15550003"`, `"phone":"+15550003"}`).Replace(x.rejected)
 			want := int64(strings.Count(x.rejected, "phone number has")) + int64(strings.Count(x.rejected, "+1555"))
 			for _, imported := range []int64{want, 0} {

@@ -187,7 +187,7 @@ func TestContactEvents_MessagesAreEvents(t *testing.T) {
 			w.Fatalf("%d events: %v", len(list), list)
 		}
 		data := list[0].(world.Fields)["data"].(world.Fields)
-		if data["from"] != "15550009" || data["text"] != "STOP" || data["channel"] != "ch" || data["guid"] != "g1" {
+		if data["from"] != "+15550009" || data["text"] != "STOP" || data["channel"] != "ch" || data["guid"] != "g1" {
 			w.Errorf("%v", data)
 		}
 	})

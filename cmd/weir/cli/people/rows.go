@@ -129,10 +129,10 @@ func (r *rows) wrongAddress(text string) string {
 		return "is missing"
 	case utf8.RuneCountInString(text) > maxAddress:
 		return fmt.Sprintf("has more than %d characters", maxAddress)
-	case people.CheckAddress(text) != nil:
-		return people.CheckAddress(text).Error()
 	case r.scales.MatchString(text):
 		return "is a number that a spreadsheet has rounded; export the column as text"
+	case people.CheckAddress(text) != nil:
+		return people.CheckAddress(text).Error()
 	case strings.ContainsFunc(text, unicode.IsControl) || !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }):
 		return "is neither a phone number nor another address"
 	}
