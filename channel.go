@@ -60,7 +60,7 @@ type Incoming struct {
 	From       string
 	To         string
 	Body       string
-	GUID       string // assigned by the provider; a repeated GUID is a duplicate
+	GUID       string // assigned by the provider; repeated by the same sender with the same body it is a duplicate
 	ReceivedAt time.Time
 	Fields     map[string]string
 	Line       string // the provider's line that received it, if reported; not stored

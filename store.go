@@ -168,10 +168,10 @@ type ChannelStore interface {
 
 // IncomingStore stores messages that people sent.
 type IncomingStore interface {
-	// Receive stores a message, or drops it if the channel has its GUID.
+	// Receive stores a message, or drops it if the channel has one of the same GUID, sender and text.
 	Receive(ctx context.Context, channel ChannelID, m Incoming) (duplicate bool, err error)
-	// ReceivedAt returns when the message of a GUID was received first.
-	ReceivedAt(ctx context.Context, channel ChannelID, guid string) (time.Time, error)
+	// ReceivedAt returns when a message of the same GUID, sender and text was received first.
+	ReceivedAt(ctx context.Context, channel ChannelID, m Incoming) (time.Time, error)
 	// IncomingSince lists messages with a greater ID, oldest first.
 	IncomingSince(ctx context.Context, channel ChannelID, after int64, limit int) ([]Incoming, error)
 }

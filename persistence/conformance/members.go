@@ -301,7 +301,7 @@ func testIncoming(t *testing.T, backend Backend) {
 	var want []weir.Incoming
 	for i, guid := range []string{"g1", "g2", "", "g1", ""} {
 		m := weir.Incoming{
-			From: "+1555", To: "123", Body: "hé\n" + string(rune('a'+i)), GUID: guid,
+			From: "+1555", To: "123", Body: "hé\n" + guid, GUID: guid,
 			ReceivedAt: now(), Fields: map[string]string{"n": string(rune('a' + i))},
 		}
 		dup := must[bool](t)(b.Receive(b.ctx, c.ID, m))

@@ -247,13 +247,25 @@ func testReceivedAt(t *testing.T, backend Backend) {
 	c := b.channel("a")
 	at := now().Add(-time.Hour)
 	guid := strings.Repeat("g", 300)
-	for _, m := range []weir.Incoming{{GUID: guid, ReceivedAt: at}, {GUID: guid, ReceivedAt: now()}} {
-		must[bool](t)(b.Receive(b.ctx, c.ID, m))
+	// Gateways reuse ids: another sender or text is another message.
+	others := []weir.Incoming{{GUID: guid, From: "1", Body: "a"}, {GUID: guid, From: "2", Body: "a"}, {GUID: guid, From: "1", Body: "STOP"}, {GUID: guid, From: "1", Body: "stop"}}
+	for round, delay := range []time.Duration{0, time.Minute} {
+		for i, m := range others {
+			m.ReceivedAt = at.Add(time.Duration(i)*time.Second + delay)
+			if again := must[bool](t)(b.Receive(b.ctx, c.ID, m)); again != (round == 1) {
+				t.Errorf("%d, delivery %d: duplicate %v", i, round, again)
+			}
+		}
 	}
-	if got := must[time.Time](t)(b.ReceivedAt(b.ctx, c.ID, guid)); !got.Equal(at) {
-		t.Errorf("received at %v, want %v", got, at)
+	for i, m := range others {
+		if got, want := must[time.Time](t)(b.ReceivedAt(b.ctx, c.ID, m)), at.Add(time.Duration(i)*time.Second); !got.Equal(want) {
+			t.Errorf("%d: received at %v, want %v", i, got, want)
+		}
 	}
-	if _, err := b.ReceivedAt(b.ctx, c.ID, "other"); err == nil {
+	if list := must[[]weir.Incoming](t)(b.IncomingSince(b.ctx, c.ID, 0, 10)); len(list) != len(others) {
+		t.Errorf("stored: %+v", list)
+	}
+	if _, err := b.ReceivedAt(b.ctx, c.ID, weir.Incoming{GUID: "other"}); err == nil {
 		t.Error("a message that never came was received")
 	}
 }

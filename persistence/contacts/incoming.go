@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -86,14 +87,15 @@ func fitIncoming(m *weir.Incoming) {
 func (s *Incoming) insertIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, m *weir.Incoming, fields string) (event bool, err error) {
 	var guid any
 	if m.GUID != "" {
-		guid = m.GUID
-		var known int
-		err := tx.GetContext(ctx, &known, "SELECT COUNT(*) FROM incoming WHERE channel_id = ? AND guid = ?", int64(channel), guid)
+		known, first, err := sameMessage(ctx, tx, channel, m)
 		if err != nil {
 			return false, err
 		}
-		if known > 0 {
+		if known != nil {
 			return false, errKnown
+		}
+		if guid = m.GUID; !first {
+			guid = reusedGUID(m)
 		}
 	}
 	var before struct {
@@ -111,6 +113,25 @@ func (s *Incoming) insertIncoming(ctx context.Context, tx *sqlx.Tx, channel weir
 		return false, err
 	}
 	return s.WritesContactEvents(before.ContactEvents), s.observer.Received(ctx, tx, channel, m)
+}
+
+// sameMessage returns the stored message that a message repeats; nil: there is none. first says that its guid is
+// unused: gateways reuse ids, and another sender or text is another message.
+func sameMessage(ctx context.Context, q sqlx.QueryerContext, channel weir.ChannelID, m *weir.Incoming) (known *incomingRow, first bool, err error) {
+	var rows []incomingRow
+	err = sqlx.SelectContext(ctx, q, &rows, readIncoming+"channel_id = ? AND guid IN (?, ?)", int64(channel), m.GUID, reusedGUID(m))
+	for i := range rows {
+		if rows[i].Sender == m.From && rows[i].Body == m.Body {
+			known = &rows[i]
+		}
+	}
+	return known, len(rows) == 0, err
+}
+
+// reusedGUID stands for the guid of a message if another message has that.
+func reusedGUID(m *weir.Incoming) string {
+	sum := sha256.Sum256([]byte(m.GUID + "\x00" + m.From + "\x00" + m.Body))
+	return "sha256-" + hex.EncodeToString(sum[:])
 }
 
 // incomingRow is a row of incoming.
@@ -136,12 +157,16 @@ func (r *incomingRow) message() (weir.Incoming, error) {
 }
 
 // ReceivedAt implements [weir.IncomingStore].
-func (s *Incoming) ReceivedAt(ctx context.Context, channel weir.ChannelID, guid string) (time.Time, error) {
-	m := weir.Incoming{GUID: guid}
+func (s *Incoming) ReceivedAt(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (time.Time, error) {
 	fitIncoming(&m)
-	var at int64
-	err := s.Read.GetContext(ctx, &at, "SELECT received_at FROM incoming WHERE channel_id = ? AND guid = ?", int64(channel), m.GUID)
-	return columns.Instant(at), s.Failure("read when a message was received", err)
+	known, _, err := sameMessage(ctx, s.Read, channel, &m)
+	if err == nil && known == nil {
+		err = sql.ErrNoRows
+	}
+	if err != nil {
+		return time.Time{}, s.Failure("read when a message was received", err)
+	}
+	return columns.Instant(known.ReceivedAt), nil
 }
 
 // IncomingSince implements [weir.IncomingStore].

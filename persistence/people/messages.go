@@ -127,7 +127,8 @@ func (w *hearing) answered(t *commit.Tx, kind people.Answer, now time.Time) (boo
 // to decide.
 func (w *hearing) doubt(t *commit.Tx, r *commit.Request) error {
 	var known int64
-	if err := t.Get(&known, "SELECT COUNT(*) FROM undecided_messages WHERE mkey = ?", w.m.Key); err != nil {
+	hashes := w.s.hashArguments(w.m.From)
+	if err := t.Get(&known, "SELECT COUNT(*) FROM undecided_messages WHERE mkey = ? AND hash IN "+columns.Marks(len(hashes)), append([]any{w.m.Key}, hashes...)...); err != nil {
 		return err
 	}
 	states, err := readStates(t.Ctx, t, w.s.hashes(w.m.From))

@@ -4,12 +4,13 @@ package callbacks
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"log/slog"
 	"mime"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -46,10 +47,10 @@ type Handler struct {
 // Store is the part of the store that callbacks use.
 type Store interface {
 	channelReader
-	// Receive stores a message, or drops it if the channel has its GUID.
+	// Receive stores a message, or drops it if the channel has one of the same GUID, sender and text.
 	Receive(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (duplicate bool, err error)
-	// ReceivedAt returns when the message of a GUID was received first.
-	ReceivedAt(ctx context.Context, channel weir.ChannelID, guid string) (time.Time, error)
+	// ReceivedAt returns when a message of the same GUID, sender and text was received first.
+	ReceivedAt(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (time.Time, error)
 }
 
 // Broker is the running broker as callbacks use it.
@@ -221,10 +222,10 @@ func (s *Handler) receive(ctx context.Context, ch weir.Channel, m weir.Incoming)
 	if err != nil {
 		return "", err
 	}
-	if to.Deleted {
-		return resultDeleted, nil
-	}
 	m.From = s.sender(to, m.From)
+	if to.Deleted { // its secret still proves who calls, and a refusal counts over every channel
+		return resultDeleted, s.hear(ctx, to, &m, surveys.Heard{}, false)
+	}
 	duplicate, err := s.Store.Receive(ctx, to.ID, m)
 	if err != nil {
 		return "", err
@@ -279,26 +280,33 @@ func (s *Handler) hear(ctx context.Context, ch weir.Channel, m *weir.Incoming, h
 		says, found = people.SaidMaybe, m.Body
 	}
 	said := people.Message{
-		From: people.Canonical(m.From), Text: m.Body, At: m.ReceivedAt, Channel: ch.ID, Name: ch.Name, Said: says, Found: found, Purpose: heard.Purpose, ReplyTo: s.replyTo(ch, m.From),
+		Key: messageKey(ch.ID, m), From: people.Canonical(m.From), Text: m.Body, At: m.ReceivedAt, Channel: ch.ID, Name: ch.Name, Said: says, Found: found, Purpose: heard.Purpose, ReplyTo: s.replyTo(ch, m.From),
 	}
-	if m.GUID != "" {
-		said.Key = "message:" + strconv.FormatInt(int64(ch.ID), 10) + ":" + m.GUID
-	}
-	if len(said.Key) > people.MaxKey {
-		said.Key = ""
+	if ch.Deleted { // nothing goes out over it
+		said.ReplyTo = ""
 	}
 	if said.Again = duplicate; duplicate { // the first delivery was not acknowledged, and its instant counts
 		var err error
-		if said.At, err = s.Store.ReceivedAt(ctx, ch.ID, m.GUID); err != nil {
+		if said.At, err = s.Store.ReceivedAt(ctx, ch.ID, *m); err != nil {
 			return err
 		}
 	}
+	var before []people.State
+	if says == people.SaidStop { // who has refused already does not opt out again
+		var err error
+		if before, _, err = s.People.Consents(ctx, said.From, 1); err != nil {
+			return err
+		}
+	}
+	refused, _ := people.Decide(before, people.AllPurposes)
 	answers, err := s.People.Hear(ctx, &said)
 	if err != nil {
 		return err
 	}
 	if c, ok := said.Consent(); ok && c.Status == people.Refused {
-		s.Broker.OptedOut(ch.ID, m.From)
+		if !refused && !ch.Deleted {
+			s.Broker.OptedOut(ch.ID, m.From)
+		}
 		if err := s.callOff(ctx, c); err != nil {
 			return err
 		}
@@ -315,6 +323,14 @@ func (s *Handler) hear(ctx context.Context, ch weir.Channel, m *weir.Incoming, h
 func (s *Handler) nobody(ch weir.Channel, from string) bool {
 	t, ok := s.Directory.Type(ch.Type)
 	return ok && t.Address == nil && !people.IsNumber(people.Canonical(from))
+}
+
+// messageKey identifies a message of a sender by its id and text, because gateways reuse ids; empty: it has no id.
+func messageKey(channel weir.ChannelID, m *weir.Incoming) string {
+	if m.GUID == "" {
+		return ""
+	}
+	return fmt.Sprintf("message:%d:%x", channel, sha256.Sum256([]byte(m.GUID+"\x00"+m.Body)))
 }
 
 // replyTo returns the address of a sender as contacts over the channel have it; empty: the

@@ -78,8 +78,8 @@ func TestConsents_StopWordsAreRecordedBeforeTheAnswer(t *testing.T) {
 	if len(r.Consents.List) != 1 {
 		t.Fatalf("%+v", r.Consents.List)
 	}
-	want := consent.Consent{ID: 1, Key: r.Consents.List[0].Key, Address: "tel:+15550100234", Purpose: "all", Status: consent.Refused, Source: consent.FromWord, At: r.Consents.List[0].At, Words: "Unsubscribe.", By: "a"}
-	if d := cmp.Diff(want, r.Consents.List[0]); d != "" || !strings.HasSuffix(want.Key, ":g") {
+	want := consent.Consent{ID: 1, Key: r.Consents.List[0].Key, Address: "tel:+15550100234", Purpose: "all", Status: consent.Refused, Source: consent.FromWord, At: r.Consents.List[0].At, Words: "Unsubscribe.", By: "a", Late: true}
+	if d := cmp.Diff(want, r.Consents.List[0]); d != "" || !strings.HasPrefix(want.Key, "message:1:") {
 		t.Errorf("key %q (-want +got):\n%s", want.Key, d)
 	}
 }

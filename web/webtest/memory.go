@@ -219,7 +219,7 @@ func (m *Memory) Receive(_ context.Context, id weir.ChannelID, in weir.Incoming)
 	}
 	defer end()
 	for _, have := range m.Incoming[id] {
-		if have.GUID == in.GUID {
+		if have.GUID == in.GUID && have.From == in.From && have.Body == in.Body {
 			return true, nil
 		}
 	}
@@ -228,14 +228,14 @@ func (m *Memory) Receive(_ context.Context, id weir.ChannelID, in weir.Incoming)
 	return false, nil
 }
 
-func (m *Memory) ReceivedAt(_ context.Context, id weir.ChannelID, guid string) (time.Time, error) {
+func (m *Memory) ReceivedAt(_ context.Context, id weir.ChannelID, in weir.Incoming) (time.Time, error) {
 	end, err := m.begin(false)
 	if err != nil {
 		return time.Time{}, err
 	}
 	defer end()
 	for _, have := range m.Incoming[id] {
-		if have.GUID == guid {
+		if have.GUID == in.GUID && have.From == in.From && have.Body == in.Body {
 			return have.ReceivedAt, nil
 		}
 	}

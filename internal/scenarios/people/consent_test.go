@@ -150,3 +150,51 @@ func TestConsent_WhatIsInFlightIsCalledOff(t *testing.T) {
 		w.Report(world.CallURL("warning"), "all", "completed")
 	})
 }
+
+// Scenario 376: a refusal counts although the channel over which it comes was deleted: its secret proves who calls.
+func TestConsent_StopWordsToADeletedChannelCount(t *testing.T) {
+	world.OnStores(t, func(w *world.World) {
+		const them, other = "+15550100", "+15550101"
+		w.Channel("former", 1)
+		first := w.Accept("former", world.SMS("first"))["first"]
+		w.Sent(1)
+		w.Report("first", "all", "completed")
+		w.Done(first)
+		w.Until("the channel can be deleted", func() bool {
+			s := w.Call("DELETE", "/v1/channels/former", nil).Status
+			return s == 200 || s == 204
+		})
+		w.ReceiveMessage("former", them, "STOP")
+		w.ReceiveMessage("former", other, "please stop by")
+		w.Channel("texts", 5)
+		ids := w.Accept("texts", world.SMS("theirs"), world.SMS("other", world.Fields{"to": other}))
+		if got := w.Done(ids["theirs"]); got != "suppressed" {
+			t.Errorf("after STOP to a deleted channel the contact is %s", got)
+		}
+		w.Sent(2)
+		w.Report("other", "all", "completed")
+		if n := len(w.Want(http.StatusOK, "GET", "/v1/consents:undecided", nil).Body["messages"].([]any)); n != 1 {
+			t.Errorf("%d messages wait for a decision, want 1", n)
+		}
+	})
+}
+
+// Scenario 377: gateways use ids again: a message of another sender, or with another text, is another message.
+func TestConsent_MessagesWithAReusedIDCount(t *testing.T) {
+	world.OnStores(t, func(w *world.World) {
+		w.Channel("texts", 5)
+		for _, m := range []struct{ from, text string }{{"+15550100", "hello"}, {"+15550101", "STOP"}, {"+15550100", "STOP"}, {"+15550100", "STOP"}} {
+			w.ReceiveMessageAs("texts", "always the same", m.from, m.text)
+		}
+		ids := w.Accept("texts", world.SMS("one"), world.SMS("two", world.Fields{"to": "+15550101"}))
+		for key, id := range ids {
+			if got := w.Done(id); got != "suppressed" {
+				t.Errorf("%s is %s although the person wrote STOP", key, got)
+			}
+		}
+		list := w.Want(http.StatusOK, "GET", "/v1/channels/texts/incoming", nil).Body["incoming"].([]any)
+		if len(list) != 3 {
+			t.Errorf("%d messages are stored, want 3: one was delivered twice", len(list))
+		}
+	})
+}

@@ -854,12 +854,18 @@ func (w *World) ReportDisposition(survey, id string, body Fields) map[string]any
 // ReceiveMessage makes a person send a message to a channel.
 func (w *World) ReceiveMessage(channel, from, text string) {
 	w.Helper()
+	w.ReceiveMessageAs(channel, text+from, from, text)
+}
+
+// ReceiveMessageAs is ReceiveMessage with the id that the provider gives it.
+func (w *World) ReceiveMessageAs(channel, guid, from, text string) {
+	w.Helper()
 	w.Until("channel "+channel+" has an address", func() bool {
 		w.Lab.Mu.Lock()
 		defer w.Lab.Mu.Unlock()
 		return w.Lab.Address[channel] != ""
 	})
-	q := url.Values{"from": {from}, "body": {text}, "guid": {text + from}}
+	q := url.Values{"from": {from}, "body": {text}, "guid": {guid}}
 	w.Want(http.StatusOK, "POST", w.Lab.Address[channel]+"/incoming?"+q.Encode(), nil)
 }
 
