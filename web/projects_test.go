@@ -168,6 +168,49 @@ func TestProjects_SumsOfOthersAreLeftOut(t *testing.T) {
 	}
 }
 
+// While a limit of money counts a channel, its price is as much the limit's as the channel's.
+func TestProjects_PricesOfASharedLimitNeedWhatTheLimitNeeds(t *testing.T) {
+	t.Parallel()
+	const price = `{"currency":"USD","per_attempt":"0.01"}`
+	for name, tt := range map[string]struct {
+		limit string // empty: none
+		team  int    // what a team may do
+	}{
+		"no limit":                 {"", 200},
+		"of the channel":           {`{"channels":["north-a"],"currency":"USD","money_per_day":"5.00"}`, 403},
+		"of several":               {`{"channels":["north-a","south-a"],"currency":"USD","money":"5.00"}`, 403},
+		"of another":               {`{"channels":["south-a"],"currency":"USD","money_per_month":"5.00"}`, 200},
+		"of surveys over all":      {`{"surveys":["any"],"currency":"USD","money":"5.00"}`, 403},
+		"of contacts, no money":    {`{"channels":["north-a"],"per_second":5}`, 200},
+		"of surveys over the same": {`{"surveys":["any"],"channels":["north-a"],"currency":"USD","money":"5.00"}`, 403},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := webtest.NewBearers(t, time.Now)
+			r := webtest.New(t, func(o *web.Options) { o.Gate = b.Gate })
+			for _, channel := range []string{"north-a", "south-a"} {
+				r.Channel(channel, "texts")
+				r.Do("PUT", "/v1/prices/"+channel, price)
+			}
+			if tt.limit != "" {
+				if g := r.Do("PUT", "/v1/limits/l", tt.limit); g.Status != 201 {
+					t.Fatal(g.Body)
+				}
+			}
+			team, all := r.Token("channels:admin@north-"), r.Token("channels:admin")
+			for _, token := range []string{team, all} {
+				want := map[string]int{team: tt.team, all: 200}[token]
+				if g := r.As("PUT", "/v1/prices/north-a", price, token); g.Status != want {
+					t.Errorf("set: %d, want %d: %s", g.Status, want, g.Body)
+				}
+			}
+			if g := r.As("DELETE", "/v1/prices/north-a", "", team); (g.Status == 403) != (tt.team == 403) {
+				t.Errorf("deleted: %d: %s", g.Status, g.Body)
+			}
+		})
+	}
+}
+
 func TestProjects_PeopleAreFoundWithoutWhatOthersKnow(t *testing.T) {
 	t.Parallel()
 	b := webtest.NewBearers(t, time.Now)

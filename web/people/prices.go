@@ -48,6 +48,7 @@ const pricePath = "/v1/prices/{channel}"
 // priceRoutes serves prices, and what was spent.
 type priceRoutes struct {
 	prices   people.Prices
+	limits   people.Limits
 	channels ChannelReader
 	now      func() time.Time
 }
@@ -112,8 +113,22 @@ func (r *priceRoutes) get(c *route.Call) (route.Reply, error) {
 	return route.Reply{Status: http.StatusOK, Body: PriceView{channel, *known.Price}}, nil
 }
 
+// mayChange returns an error if the price of a channel decides how much of a limit of money is
+// used and the sender may not change the limit itself: without a price nothing would count.
+func (r *priceRoutes) mayChange(c *route.Call, channel string) error {
+	for _, l := range r.limits.Limits() {
+		if l.CountsMoney() && (len(l.Channels) == 0 || slices.Contains(l.Channels, channel)) {
+			return c.RequireReach(operators.Subject{})
+		}
+	}
+	return nil
+}
+
 func (r *priceRoutes) put(c *route.Call) (route.Reply, error) {
 	channel := c.Request.PathValue("channel")
+	if err := r.mayChange(c, channel); err != nil {
+		return route.Reply{}, err
+	}
 	if _, err := r.channels.Channel(c, channel); err != nil {
 		return route.Reply{}, err
 	}
@@ -159,7 +174,11 @@ func priceText(p *people.Price) string {
 }
 
 func (r *priceRoutes) remove(c *route.Call) (route.Reply, error) {
-	if err := r.prices.DeletePrice(c, c.Request.PathValue("channel")); err != nil {
+	channel := c.Request.PathValue("channel")
+	if err := r.mayChange(c, channel); err != nil {
+		return route.Reply{}, err
+	}
+	if err := r.prices.DeletePrice(c, channel); err != nil {
 		return route.Reply{}, err
 	}
 	return route.Reply{Status: http.StatusNoContent}, nil

@@ -49,7 +49,7 @@ type SurveyLister interface {
 func Routes(o Options) []*route.Route {
 	purposes := &purposeRoutes{o.Store, o.Surveys}
 	limits := &limitRoutes{o.Store, o.Store, o.Channels}
-	prices := &priceRoutes{o.Store, o.Channels, o.Now}
+	prices := &priceRoutes{o.Store, o.Store, o.Channels, o.Now}
 	skipped := &skippedRoutes{o.Store, o.Channels, o.Now}
 	undecided := &undecidedRoutes{o.Store}
 	person := &personRoutes{
