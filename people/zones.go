@@ -11,13 +11,13 @@ import (
 // Zones finds the time zones in which a person may live. Zones that were used are kept. It
 // may be used by several goroutines.
 type Zones struct {
-	mu     sync.Mutex
-	byName map[string]*time.Location
-	byHead map[string][]*time.Location // of numbers, by what decides
+	mu       sync.Mutex
+	byName   map[string]*time.Location
+	byNumber map[string][]*time.Location
 }
 
-// maxHeads bounds the memory of numbers.
-const maxHeads = 10_000
+// maxNumbers bounds the memory of numbers.
+const maxNumbers = 10_000
 
 // Load returns a zone, and whether there is one of the name.
 func (z *Zones) Load(name string) (*time.Location, bool) {
@@ -60,10 +60,10 @@ func (z *Zones) Of(named, canonical string, fallback *time.Location) []*time.Loc
 	return []*time.Location{fallback}
 }
 
-// ofNumber returns the zones of a number.
+// ofNumber returns the zones of a number. They are kept for this number alone: its last
+// digits may decide whether it is one of Australia or of its islands in another ocean.
 func (z *Zones) ofNumber(number string) []*time.Location {
-	head := number[:max(0, len(number)-4)] // no zone is decided by the last digits
-	if known, ok := z.byHead[head]; ok {
+	if known, ok := z.byNumber[number]; ok {
 		return known
 	}
 	var zones []*time.Location
@@ -72,9 +72,9 @@ func (z *Zones) ofNumber(number string) []*time.Location {
 			zones = append(zones, zone)
 		}
 	}
-	if z.byHead == nil || len(z.byHead) >= maxHeads {
-		z.byHead = map[string][]*time.Location{}
+	if z.byNumber == nil || len(z.byNumber) >= maxNumbers {
+		z.byNumber = map[string][]*time.Location{}
 	}
-	z.byHead[head] = zones
+	z.byNumber[number] = zones
 	return zones
 }

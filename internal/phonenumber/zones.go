@@ -1,36 +1,78 @@
 package phonenumber
 
 import (
+	_ "embed"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/nyaruka/phonenumbers"
 )
 
+// zoneTab has the time zones of each country: the file of this name in tz 2025b, which is in
+// the public domain.
+//
+//go:embed zone.tab
+var zoneTab string
+
 // Zones returns the IANA names of the time zones in which the owner of a number in the form
 // of E.164 may live; none if nothing is known.
 //
-// The library's table of prefixes gives one zone for mobile numbers of countries with
-// several, such as Moscow for all of Russia. It is believed where the number has an area
-// code; otherwise all zones of the country count.
+// The country decides. The library's own table of prefixes tells zones that look alike, not
+// countries: it has the Canary Islands for Morocco, and Jakarta for all mobile numbers of
+// Indonesia. It is believed where a number has an area code, and all its zones for that are
+// some of the country's; otherwise all zones of the country count. Of a number that several
+// countries may have, the zones of each count.
 func Zones(number string) []string {
 	n, err := phonenumbers.Parse(number, "ZZ")
 	if err != nil {
 		return nil
 	}
-	country, err := phonenumbers.GetTimezonesForPrefix(strconv.Itoa(int(n.GetCountryCode())))
-	if err != nil || slices.Equal(country, []string{phonenumbers.UNKNOWN_TIMEZONE}) {
-		country = nil
+	code := int(n.GetCountryCode())
+	regions := phonenumbers.GetRegionCodesForCountryCode(code)
+	if region := phonenumbers.GetRegionCodeForNumber(n); region != "" {
+		regions = []string{region}
 	}
-	if len(country) == 1 {
+	country := zonesOf(regions)
+	switch {
+	case len(country) == 0: // Ascension, Kosovo and what belongs to no country
+		return known(phonenumbers.GetTimezonesForPrefix(strconv.Itoa(code)))
+	case len(country) == 1 || !hasAreaCode(n):
 		return country
 	}
-	own, err := phonenumbers.GetTimezonesForNumber(n)
-	if err != nil || slices.Contains(own, phonenumbers.UNKNOWN_TIMEZONE) {
-		own = nil
+	area := known(phonenumbers.GetTimezonesForNumber(n))
+	if len(area) == 0 || slices.ContainsFunc(area, func(zone string) bool { return !slices.Contains(country, zone) }) {
+		return country
 	}
-	if len(own) > 0 && (len(country) == 0 || phonenumbers.GetLengthOfGeographicalAreaCode(n) > 0) {
-		return own
+	return area
+}
+
+// zonesOf returns the zones of regions, in the order of the file.
+func zonesOf(regions []string) (zones []string) {
+	for line := range strings.SplitSeq(zoneTab, "\n") {
+		region, rest, _ := strings.Cut(line, "\t")
+		if slices.Contains(regions, region) {
+			_, rest, _ = strings.Cut(rest, "\t") // the coordinates
+			zone, _, _ := strings.Cut(rest, "\t")
+			zones = append(zones, zone)
+		}
 	}
-	return country
+	return zones
+}
+
+// known returns zones of the library's table that are known.
+func known(zones []string, err error) []string {
+	if err != nil || slices.Contains(zones, phonenumbers.UNKNOWN_TIMEZONE) {
+		return nil
+	}
+	return zones
+}
+
+// hasAreaCode reports whether a number tells in which part of its country it was issued. The
+// library takes the operators' prefixes of Indonesia's mobile numbers for area codes.
+func hasAreaCode(n *phonenumbers.PhoneNumber) bool {
+	if n.GetCountryCode() == 62 && phonenumbers.GetNumberType(n) == phonenumbers.MOBILE {
+		return false
+	}
+	return phonenumbers.GetLengthOfGeographicalAreaCode(n) > 0
 }
