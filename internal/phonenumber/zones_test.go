@@ -83,8 +83,8 @@ func regions() []string {
 	return list
 }
 
-// examples are numbers of a region, one of each kind that people have.
-func examples(region string) map[phonenumbers.PhoneNumberType]string {
+// samples are numbers of a region, one of each kind that people have.
+func samples(region string) map[phonenumbers.PhoneNumberType]string {
 	out := map[phonenumbers.PhoneNumberType]string{}
 	for _, kind := range []phonenumbers.PhoneNumberType{
 		phonenumbers.FIXED_LINE, phonenumbers.MOBILE, phonenumbers.VOIP, phonenumbers.PERSONAL_NUMBER, phonenumbers.TOLL_FREE,
@@ -107,7 +107,7 @@ func TestZones_AreThoseOfTheCountry(t *testing.T) {
 	known, tab := clocks{}, countries(t)
 	for _, region := range regions() {
 		want := known.all(t, tab[region])
-		numbers := examples(region)
+		numbers := samples(region)
 		if len(numbers) == 0 || len(want) == 0 {
 			t.Errorf("%s has %d example numbers and %d zones", region, len(numbers), len(want))
 		}
