@@ -133,7 +133,7 @@ func testClockWentBack(t *testing.T, backend Backend) {
 	url := backend.URL(t)
 	a := benchOn(t, url, persistence.Options{LeaseTTL: lease})
 	set := func(what string) {
-		if _, err := a.db.Pools().Write.ExecContext(a.ctx, "UPDATE owner SET "+what); err != nil {
+		if _, err := a.db.Pools().Write.ExecContext(a.ctx, "UPDATE owner SET "+what); err != nil { //nolint:gosec // a text of this test
 			t.Fatal(err)
 		}
 	}

@@ -206,5 +206,5 @@ func (f *file) growth(ctx context.Context) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return uint64(max(0, pages*size-info.Size())), nil //nolint:gosec // not negative
+	return uint64(max(0, pages*size-info.Size())), nil
 }

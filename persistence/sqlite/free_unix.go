@@ -10,5 +10,5 @@ func freeSpace(folder string) (bytes uint64, known bool) {
 	if syscall.Statfs(folder, &s) != nil {
 		return 0, false
 	}
-	return s.Bavail * uint64(s.Bsize), true //nolint:gosec,unconvert // its type depends on the system
+	return s.Bavail * uint64(s.Bsize), true // the type of Bsize depends on the system
 }

@@ -19,7 +19,7 @@ func TestOpen_SaysWhatIsWrongWithThePath(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	for _, f := range []string{filepath.Dir(folder), folder} {
-		if err := os.Chmod(f, 0o755); err != nil { //nolint:gosec // another account looks into it
+		if err := os.Chmod(f, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -22,7 +22,7 @@ func storesOnly(w *world.World, channel, from, text string) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	if _, err := w.Store.Receive(w.Context(), ch.ID, weir.Incoming{From: from, Body: text, GUID: text + from, ReceivedAt: time.Now()}); err != nil {
+	if _, err := w.Store.Receive(w.Context(), ch.ID, weir.Incoming{From: "+" + from, Body: text, GUID: text + from, ReceivedAt: time.Now()}); err != nil {
 		w.Fatal(err)
 	}
 	w.Restart()
