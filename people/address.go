@@ -69,8 +69,8 @@ var (
 	errNoNumber = errors.New("looks like a phone number and is none: write it with + and the country code")
 )
 
-// CheckAddress returns why what is said of an address would count for nobody: it looks like a
-// phone number, but no channel could know a person by it.
+// CheckAddress returns an error for an address that looks like a phone number and is none: a
+// consent for it could never apply to a contact.
 func CheckAddress(address string) error {
 	canonical := Canonical(address)
 	if IsNumber(canonical) {
@@ -102,5 +102,5 @@ func CheckAddress(address string) error {
 	return errNoNumber
 }
 
-// minDigits is how many digits a text has at least that looks like a phone number.
+// minDigits is the least number of digits of a text that looks like a phone number.
 const minDigits = 7

@@ -60,8 +60,8 @@ type Consent struct {
 	Words   string    // what was said; may be empty
 	By      string    // who recorded it: the id of a token, or the name of a channel
 
-	// Late is of what the person said before it is recorded, in a message that comes again or is decided about: its At
-	// counts. What the person says otherwise is said now, whatever At is. Not stored.
+	// Late: the person said it before now, in a message that is repeated or was decided about later, so that At counts.
+	// Otherwise a consent takes effect now, whatever At is. Not stored.
 	Late  bool
 	Heard int64 // of a late one: an id that was given as it was said; 0: unknown. Not stored
 }

@@ -18,7 +18,7 @@ type yields struct {
 	suspect weir.ContactID
 }
 
-// yield is what is remembered of one contact.
+// yield holds the failures of one contact.
 type yield struct {
 	turn      int // of its last failure
 	successes int // until then
@@ -37,9 +37,8 @@ func (y *yields) failed(id weir.ContactID, first bool) {
 	}
 }
 
-// add remembers a contact that goes back into the queue, and returns how often it failed
-// although the provider worked for others in between: 0 after the first failure, and as long as
-// the provider works for nobody.
+// add records that a contact goes back into the queue, and returns how often it failed although
+// other contacts succeeded in between: 0 after the first failure, and while no contact succeeds.
 func (y *yields) add(id weir.ContactID) int {
 	if y.of == nil {
 		y.of = map[weir.ContactID]yield{}
@@ -57,8 +56,8 @@ func (y *yields) add(id weir.ContactID) int {
 func (y *yields) remove(id weir.ContactID) { delete(y.of, id) }
 
 // behindOthers returns the earliest instant at which a contact may be tried again that failed
-// as the channel's fault. As long as the provider works for nobody, it keeps its place. If it
-// works for others, the contact lets them pass, longer each time.
+// as the channel's fault. While no contact succeeds, it keeps its place. When others succeed, it
+// waits behind them, longer each time.
 func (c *Core) behindOthers(f *flight, now time.Time) time.Time {
 	wait := time.Duration(0)
 	for i := c.yields.add(f.c.ID); i > 0 && wait < maxProbeWait; i-- {
@@ -105,8 +104,8 @@ func (w *window) probe(led *weir.Ledger, y *yields) *weir.Contact {
 	return best
 }
 
-// compareProbes orders contacts as probes: those that have not failed, in the order of the
-// queue, then the others in the order of their failures.
+// compareProbes orders contacts as probes: first contacts without a failure, in queue order, then
+// the others, the earliest failure first.
 func (w *window) compareProbes(a, b *weir.Contact, y *yields) int {
 	return cmp.Or(
 		cmp.Compare(y.of[a.ID].turn, y.of[b.ID].turn), cmp.Compare(a.Priority, b.Priority),

@@ -60,7 +60,7 @@ func (o object) reference(key string) reference {
 type condition struct {
 	at pointer
 	in []string
-	// none: the value is none of them. A document without the value says nothing.
+	// none: the value is none of them. A document without the value does not match.
 	none bool
 }
 

@@ -87,9 +87,9 @@ func unusable(code int) string {
 	return ""
 }
 
-// notPermitted returns the reason of a code that says that the account may not contact this
-// person, although it may contact others. Such a contact is retried and finally a dead letter,
-// which can be requeued when the account may.
+// notPermitted returns the reason of a code by which the account lacks permission for this
+// recipient only. Such a contact is retried and ends as a dead letter, which can be requeued once
+// the account has the permission.
 func notPermitted(code int) string {
 	switch code {
 	case 21408, 21215, 13227, 21657:

@@ -43,7 +43,7 @@ func (w *Writer) Flush() error {
 // that normalize to them.
 const formulaSigns = "=+-@＝＋－＠﹦﹢﹣﹫⁼⁺⁻₌₊₋−"
 
-// guard removes control characters and those that turn the direction of a text, and prevents a
+// guard removes control characters and marks of the writing direction, and prevents a
 // spreadsheet from reading a text as a formula (CSV injection), by prefixing an apostrophe. It
 // examines the first visible character in its normalized form: a full-width sign, or a sign after
 // whitespace or zero-width characters, begins a formula too. Numbers, including phone numbers, stay

@@ -5,11 +5,11 @@ import (
 	"unicode"
 )
 
-// Clean returns a text as it would be typed on a plain keyboard: what programs add when a
-// number is copied or exported does not count. Signs that nobody sees go, blanks, hyphens and
-// digits of every script become those of ASCII, and an apostrophe before a number goes, with
-// which spreadsheets mark a text. So does the fraction of zeros that data frames and
-// spreadsheets write behind a number (254722123456.0), which must never become digits of it.
+// Clean returns a text as it would be typed on a plain keyboard, without what programs add when a
+// number is copied or exported. It removes invisible characters, maps blanks, hyphens and digits
+// of every script to ASCII, and drops the apostrophe by which spreadsheets mark a text. It also
+// drops the fraction of zeros that data frames and spreadsheets append to a number
+// (254722123456.0), which must never become digits of it.
 //
 // It returns an error if the text is a number that a spreadsheet has rounded, or two numbers.
 func Clean(text string) (string, error) {
@@ -56,8 +56,7 @@ func countDigits(text string) (n int) {
 	return n
 }
 
-// plain returns the character of ASCII that stands for another one in a phone number; -1: it
-// is a sign that nobody sees.
+// plain maps a character of a phone number to ASCII; -1: it is invisible and dropped.
 func plain(r rune) rune {
 	switch {
 	case r < 0x80:

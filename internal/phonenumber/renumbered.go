@@ -7,7 +7,8 @@ import (
 )
 
 // Renumbering is a change of how a country, or the providers of messages there, write numbers.
-// The number before and after it is that of one subscriber, and its old form nobody else's.
+// The old and the new form belong to the same subscriber, and the old form was never assigned to
+// another one.
 type Renumbering struct {
 	Region string // ISO 3166
 	Code   string // country code with its plus
@@ -115,8 +116,8 @@ func replaced(number string, identity bool) string {
 	return number
 }
 
-// Notations returns the forms in which the number of an [Identity] may be known: itself, and
-// those that it had before.
+// Notations returns the forms in which the number of an [Identity] may be recorded: itself and its
+// old forms.
 func Notations(identity string) []string {
 	list := []string{identity}
 	for i := range renumberings {

@@ -18,11 +18,11 @@ var zoneTab string
 // Zones returns the IANA names of the time zones in which the owner of a number in the form
 // of E.164 may live; none if nothing is known.
 //
-// The country decides. The library's own table of prefixes tells zones that look alike, not
-// countries: it has the Canary Islands for Morocco, and Jakarta for all mobile numbers of
-// Indonesia. It is believed where a number has an area code, and all its zones for that are
-// some of the country's; otherwise all zones of the country count. Of a number that several
-// countries may have, the zones of each count.
+// The country decides. The library's own table maps prefixes to groups of similar zones, not to
+// countries: the Canary Islands for Morocco, and Jakarta for all mobile numbers of Indonesia. It
+// is used for a number with an area code if all zones that it returns are zones of the country;
+// otherwise all zones of the country count. For a number that several countries share, the zones
+// of each count.
 func Zones(number string) []string {
 	n, err := phonenumbers.Parse(number, "ZZ")
 	if err != nil {
@@ -68,8 +68,8 @@ func known(zones []string, err error) []string {
 	return zones
 }
 
-// hasAreaCode reports whether a number tells in which part of its country it was issued. The
-// library takes the operators' prefixes of Indonesia's mobile numbers for area codes.
+// hasAreaCode reports whether a number has a geographic area code. The library treats the
+// operators' prefixes of Indonesia's mobile numbers as area codes.
 func hasAreaCode(n *phonenumbers.PhoneNumber) bool {
 	if n.GetCountryCode() == 62 && phonenumbers.GetNumberType(n) == phonenumbers.MOBILE {
 		return false

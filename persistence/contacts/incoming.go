@@ -115,8 +115,8 @@ func (s *Incoming) insertIncoming(ctx context.Context, tx *sqlx.Tx, channel weir
 	return s.WritesContactEvents(before.ContactEvents), s.observer.Received(ctx, tx, channel, m)
 }
 
-// sameMessage returns the stored message that a message repeats; nil: there is none. first says that its guid is
-// unused: gateways reuse ids, and another sender or text is another message.
+// sameMessage returns the stored message that a message repeats, or nil. first reports whether its guid is
+// unused: gateways reuse ids, and a message with another sender or text is another message.
 func sameMessage(ctx context.Context, q sqlx.QueryerContext, channel weir.ChannelID, m *weir.Incoming) (known *incomingRow, first bool, err error) {
 	var rows []incomingRow
 	err = sqlx.SelectContext(ctx, q, &rows, readIncoming+"channel_id = ? AND guid IN (?, ?)", int64(channel), m.GUID, reusedGUID(m))

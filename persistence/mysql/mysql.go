@@ -109,7 +109,7 @@ func (d *Database) Verify(ctx context.Context, c *sql.Conn) error {
 // Present implements [dialect.Database]. A server that lacks something is found by [Database.Inspect].
 func (d *Database) Present() error { return nil }
 
-// Room implements [dialect.Database]. The server looks after its disk.
+// Room implements [dialect.Database]. The server manages its own disk.
 func (d *Database) Room() error { return nil }
 
 // Renew implements [dialect.Database].

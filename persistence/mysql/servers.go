@@ -209,7 +209,7 @@ func (s session) prepare(ctx context.Context, i int) (*link, error) {
 	l.connection = whole
 	for _, q := range []string{
 		"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
-		// The server may ignore what the handshake says of character sets.
+		// The server may ignore the character set of the handshake.
 		"SET SESSION character_set_client = utf8mb4, character_set_results = utf8mb4, collation_connection = utf8mb4_general_ci, " +
 			"innodb_lock_wait_timeout = 3, lock_wait_timeout = 10, time_zone = '+00:00', " +
 			"sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'" + idleSettings,

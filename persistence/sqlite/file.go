@@ -20,9 +20,8 @@ import (
 type file struct {
 	path   string
 	opened [2]atomic.Pointer[os.FileInfo] // of the file and of its log; nil: not yet
-	// anchor is a connection that is opened first and closed last. While it is open, SQLite does
-	// not remove the log: that is what the close of the last connection does, after it has moved
-	// all of the log into the file.
+	// anchor is opened first and closed last. While it is open, SQLite does not remove the log; the
+	// close of the last connection moves the whole log into the file, then removes it.
 	anchor driver.Conn
 	free   func(path string) (bytes uint64, known bool) // on its disk
 }
@@ -66,8 +65,8 @@ func (f *file) ask(ctx context.Context, text string) (int64, error) {
 	return n, nil
 }
 
-// explain says in one line what is wrong with a file that cannot be opened, where that can be
-// found out.
+// explain returns a one-line error for a file that cannot be opened, or err if the cause is
+// unknown.
 func (f *file) explain(err error) error {
 	folder := filepath.Dir(f.path)
 	if f.lacks(reserve) != nil && isFull(err) {

@@ -392,8 +392,8 @@ func (m *room) take(from netip.Addr, n int64) bool {
 	return true
 }
 
-// arriving is a body that takes room for what has arrived of it, whatever its length is said to
-// be: a slow one keeps nobody else out.
+// arriving is a body that reserves room for the bytes that have arrived, whatever its declared
+// length: a slow body must not keep other requests out.
 type arriving struct {
 	io.Reader
 	room  *room

@@ -74,13 +74,13 @@ func nameIn(claims map[string]any, claim string) string {
 	return name
 }
 
-// proven reports whether the provider says that the address is the person's own. Some say it with
-// a text, as in AWS Cognito.
+// proven reports whether the provider has verified the address. AWS Cognito sends the claim as a
+// string.
 func proven(claims map[string]any) bool {
 	return claims["email_verified"] == true || claims["email_verified"] == "true"
 }
 
-// unproven reports whether the provider says anything but that: silence is not counted against a name.
+// unproven reports whether the claim is present with any other value. A provider that omits it is trusted.
 func unproven(claims map[string]any) bool { return claims["email_verified"] != nil && !proven(claims) }
 
 // groups returns the groups of a person.

@@ -40,13 +40,13 @@ func (p Process) Differing(digests map[string]string) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// KeysDigest is the setting whose digest is not one: the ids of the keys under which people are
-// found, with commas between them.
+// KeysDigest is the setting whose "digest" lists the ids of the keys of addresses, separated by
+// commas.
 const KeysDigest = "WEIR_PEOPLE_KEY"
 
-// lacksKey says why a process could not take the database from this one: it does not have a key
-// that this one has, so that it would end at once; empty: it has all. A program that is too old to
-// say which keys it has may have them.
+// lacksKey returns why a process could not take the database over from this one, because it lacks
+// one of its keys and would exit at once; empty: it has all of them, or is too old to report its
+// keys.
 func (p Process) lacksKey(other Process) string {
 	theirs, said := other.Digests[KeysDigest]
 	for id := range strings.SplitSeq(p.Digests[KeysDigest], ",") {
