@@ -48,8 +48,14 @@ func (s *reports) Report(ctx context.Context, survey surveys.Survey, id surveys.
 		is, again, err = s.applyReport(ctx, sv, id, report)
 		return again, err
 	})
-	if err == nil && report.Stop {
-		err = s.recordRefusal(ctx, survey.Name, &is)
+	conflict := weir.CodeOf(err) == weir.CodeConflict
+	if report.Stop && (err == nil || conflict) { // a person may refuse, whatever has become of the interview
+		if failed := s.recordRefusal(ctx, survey.Name, &is); failed != nil {
+			return is, failed
+		}
+		if conflict {
+			err = weir.Errorf(weir.CodeConflict, "%v; the refusal of the person is recorded", err)
+		}
 	}
 	if err != nil {
 		return is, err

@@ -1,6 +1,7 @@
 package people_test
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -101,6 +102,36 @@ func TestConsent_ConversationsThatEndInARefusalCountEverywhere(t *testing.T) {
 		}
 		w.Finish(world.CallKey("s", ids[0], 1))
 	})
+}
+
+// Scenario 420: whatever has become of the interview, and of the report.
+func TestConsent_RefusalsReportedAfterTheEndCount(t *testing.T) {
+	for _, end := range []string{"completed", "ineligible", "partial", "refused"} {
+		for _, late := range []world.Fields{{"stop": true}, {"stop": true, "disposition": "refused"}, {"stop": true, "disposition": "started"}, {"stop": true, "disposition": end}} {
+			t.Run(fmt.Sprint(end, " then ", late), func(t *testing.T) {
+				world.OnSurveys(t, func(w *world.World) {
+					w.Channel("calls", 1, world.Fields{"type": "labcall"})
+					w.Channel("texts", 1)
+					ids := w.LaunchSurvey("s", world.ByIVR("1m"), 0, 1)
+					w.Until("the respondent is called", func() bool { return w.Sends(world.CallKey("s", ids[0], 1)) == 1 })
+					w.ReportDisposition("s", ids[0], world.Fields{"disposition": end})
+					w.Finish(world.CallKey("s", ids[0], 1))
+					before := w.RespondentState("s", ids[0])
+					a := w.Call("POST", "/v1/surveys/s/respondents/"+ids[0]+"/disposition", late)
+					if a.Status == http.StatusConflict && !strings.HasSuffix(fmt.Sprint(a.Body["detail"]), "; the refusal of the person is recorded") || a.Status != http.StatusConflict && a.Status != http.StatusOK {
+						t.Errorf("the report was answered %d %s", a.Status, a.Text)
+					}
+					if got := w.RespondentState("s", ids[0]); got != before {
+						t.Errorf("the respondent was %s and is %s", before, got)
+					}
+					direct := w.Accept("texts", world.SMS("direct", world.Fields{"to": world.Number(0)}))
+					if got := w.Done(direct["direct"]); got != "suppressed" {
+						t.Errorf("a direct contact ended as %s", got)
+					}
+				})
+			})
+		}
+	}
 }
 
 // Scenario 309.
