@@ -211,26 +211,38 @@ const (
 	looksAtOnce    = 20
 )
 
-// check refuses a connection whose certificate is that of no process.
+// check refuses a connection whose certificate is that of no process. The database is asked
+// without the lock: while it does not answer, known processes are accepted.
 func (s *Server) check(fingerprint string) error {
-	s.knownMu.Lock()
-	defer s.knownMu.Unlock()
-	if !s.known[fingerprint] && s.looks.Allow() {
-		ctx, cancel := context.WithTimeout(context.Background(), helloTime)
-		defer cancel()
-		list, err := s.o.Processes(ctx)
-		if err != nil {
-			return errors.Join(errNotAsked, err)
-		}
-		clear(s.known)
-		for _, p := range list {
-			s.known[p.Fingerprint] = p.Fingerprint != ""
-		}
+	if s.knows(fingerprint) {
+		return nil
 	}
-	if !s.known[fingerprint] {
+	if !s.looks.Allow() {
+		return errStranger
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), helloTime)
+	defer cancel()
+	list, err := s.o.Processes(ctx)
+	if err != nil {
+		return errors.Join(errNotAsked, err)
+	}
+	known := make(map[string]bool, len(list))
+	for _, p := range list {
+		known[p.Fingerprint] = p.Fingerprint != ""
+	}
+	s.knownMu.Lock()
+	s.known = known
+	s.knownMu.Unlock()
+	if !known[fingerprint] {
 		return errStranger
 	}
 	return nil
+}
+
+func (s *Server) knows(fingerprint string) bool {
+	s.knownMu.Lock()
+	defer s.knownMu.Unlock()
+	return s.known[fingerprint]
 }
 
 // count counts a connection that has ended, if it was refused.

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -37,6 +38,9 @@ type database struct {
 	mu   sync.Mutex
 	list []peers.Process
 	read int
+	// asked takes a request that is answered when answer is closed; nil: each is answered at once.
+	asked  chan struct{}
+	answer chan struct{}
 }
 
 func (d *database) add(p peers.Process) {
@@ -46,6 +50,13 @@ func (d *database) add(p peers.Process) {
 }
 
 func (d *database) processes(context.Context) ([]peers.Process, error) {
+	d.mu.Lock()
+	asked := d.asked
+	d.mu.Unlock()
+	if asked != nil {
+		asked <- struct{}{}
+		<-d.answer
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.read++
@@ -278,6 +289,47 @@ func TestServer_StrangersAskTheDatabaseSeldom(t *testing.T) {
 	defer d.mu.Unlock()
 	if most := 21 + int(time.Since(begin)/(200*time.Millisecond)); d.read > most {
 		t.Errorf("%d looks, want %d at most", d.read, most)
+	}
+}
+
+// While the database does not answer about a stranger, known processes connect.
+func TestServer_KnownPeersAreServedWhileTheDatabaseDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	d := &database{}
+	a, b := newProcess(t, d, 1), newProcess(t, d, 2)
+	connect := func(client func(string) *tls.Config) error {
+		pools := &forward.Peers{TLS: client}
+		defer pools.Close()
+		_, err := pass(t, pools, b.owner(1), passing("192.0.2.7:99", ""))
+		return err
+	}
+	if err := connect(a.Client); err != nil { // now it is known
+		t.Fatal(err)
+	}
+	stranger, err := peers.NewIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.mu.Lock()
+	d.asked, d.answer = make(chan struct{}), make(chan struct{})
+	d.mu.Unlock()
+	strange, known := make(chan error, 1), make(chan error, 1)
+	go func() { strange <- connect(stranger.Client) }()
+	<-d.asked
+	go func() { known <- connect(a.Client) }()
+	select {
+	case err := <-known:
+		if err != nil {
+			t.Errorf("a known process: %v", err)
+		}
+		close(d.answer)
+	case err := <-strange:
+		close(d.answer)
+		t.Errorf("the stranger's connection ended before that of a known process: %v", errors.Join(err, <-known))
+		return
+	}
+	if <-strange == nil {
+		t.Error("a stranger was served")
 	}
 }
 
