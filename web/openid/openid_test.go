@@ -102,6 +102,9 @@ func TestProvider_WrongIDTokensAreRefused(t *testing.T) {
 		"groups left out":           {openidtest.Mischief{Claims: map[string]any{"groups": nil, "_claim_names": map[string]string{"groups": "src1"}, "_claim_sources": map[string]any{"src1": map[string]string{"endpoint": "https://graph.example"}}}}, openid.ReasonTooMany},
 		"token endpoint down":       {openidtest.Mischief{TokenDown: true}, openid.ReasonUnreachable},
 		"endless answer":            {openidtest.Mischief{Huge: true}, openid.ReasonUnreachable},
+		"token endpoint moved, 302": {openidtest.Mischief{Moved: http.StatusFound}, openid.ReasonCode},
+		"token endpoint moved, 307": {openidtest.Mischief{Moved: http.StatusTemporaryRedirect}, openid.ReasonCode},
+		"token endpoint moved, 308": {openidtest.Mischief{Moved: http.StatusPermanentRedirect}, openid.ReasonCode},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

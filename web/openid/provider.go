@@ -90,7 +90,12 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
+// checkRedirect bounds redirects. The exchange of a code is not redirected: 307 and 308 would repeat
+// the client's secret to another address.
 func checkRedirect(r *http.Request, via []*http.Request) error {
+	if via[0].Method != http.MethodGet {
+		return http.ErrUseLastResponse
+	}
 	if len(via) > maxRedirects {
 		return fmt.Errorf("more than %d redirects", maxRedirects)
 	}

@@ -59,6 +59,7 @@ type Mischief struct {
 	TokenDown  bool // the token endpoint fails
 	Huge       bool // responses have no end
 	Slow       bool // the token endpoint does not answer
+	Moved      int  // the token endpoint redirects to one that works, with this status
 	OtherName  bool // the description has another issuer
 	Plain      bool // the description names a token endpoint without https
 }
@@ -74,6 +75,7 @@ func Open(t testing.TB, groups ...string) *Provider {
 	mux.HandleFunc("GET /keys", p.keys)
 	mux.HandleFunc("GET /authorize", p.authorize)
 	mux.HandleFunc("POST /token", p.token)
+	mux.HandleFunc("/moved", p.token)
 	p.server = httptest.NewServer(p.trouble(mux))
 	t.Cleanup(p.server.Close)
 	return p
@@ -164,6 +166,8 @@ func (p *Provider) trouble(next http.Handler) http.Handler {
 					return
 				}
 			}
+		case m.Moved != 0 && r.URL.Path == "/token":
+			http.Redirect(w, r, "/moved", m.Moved)
 		case m.Slow && r.URL.Path == "/token":
 			_ = r.ParseForm()    // the end of a connection is noticed only after the body
 			<-r.Context().Done() // the client gives up
