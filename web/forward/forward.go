@@ -183,12 +183,21 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (t roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
+// hopByHop reports whether a header belongs to one connection (RFC 9110, 7.6.1).
+func hopByHop(name string) bool {
+	switch name {
+	case "Connection", "Proxy-Connection", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade":
+		return true
+	}
+	return false
+}
+
 // rewrite undoes what ReverseProxy changes in a request, except for the headers of the
 // connection, and sets who the client is.
 func rewrite(r *httputil.ProxyRequest) {
 	r.Out.Host, r.Out.URL.RawQuery = r.In.Host, r.In.URL.RawQuery
-	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
-		if values, ok := r.In.Header[name]; ok {
+	for name, values := range r.In.Header { // also one that the client has named in Connection: the owner would not drop it
+		if !hopByHop(name) {
 			r.Out.Header[name] = values
 		}
 	}

@@ -209,7 +209,7 @@ func TestForwarder_PassesRequestsOnWhole(t *testing.T) {
 	r.owned(1, p)
 	const text = "POST /v1/a%2Fb/%41//c;d?x=%zz;y&&q=a+b&q HTTP/1.1\r\nHost: api.example:99\r\nAuthorization: HMAC x\r\nX-Forwarded-For: 192.0.2.7\r\n" +
 		"X-Forwarded-Proto: https\r\nForwarded: for=192.0.2.7\r\nX-Two: 1\r\nX-Two: 2\r\nIdempotency-Key: k\r\nX-Idempotency-Key: k\r\nWeir-Client: 1.2.3.4:5\r\nWeir-Scheme: https\r\n" +
-		"Weir-Peer: hello\r\nConnection: close\r\nContent-Length: 4\r\n\r\nbody"
+		"Weir-Peer: hello\r\nConnection: close, authorization, X-Forwarded-For, x-signature, Content-Length\r\nX-Signature: s\r\nKeep-Alive: timeout=5\r\nContent-Length: 4\r\n\r\nbody"
 	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", r.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -226,7 +226,7 @@ func TestForwarder_PassesRequestsOnWhole(t *testing.T) {
 	}
 	_ = answer.Body.Close()
 	want := seen{"POST", "/v1/a%2Fb/%41//c;d?x=%zz;y&&q=a+b&q", "api.example:99", "body", http.Header{
-		"Authorization": {"HMAC x"}, "X-Forwarded-For": {"192.0.2.7"}, "X-Forwarded-Proto": {"https"}, "Forwarded": {"for=192.0.2.7"}, "X-Two": {"1", "2"},
+		"Authorization": {"HMAC x"}, "X-Forwarded-For": {"192.0.2.7"}, "X-Forwarded-Proto": {"https"}, "Forwarded": {"for=192.0.2.7"}, "X-Two": {"1", "2"}, "X-Signature": {"s"},
 		"Content-Length": {"4"}, "Weir-Key": {"k"}, "Weir-Peer": {"pass"}, "Weir-Client": {c.LocalAddr().String()},
 	}}
 	if diff := cmp.Diff(want, <-requests); diff != "" {
