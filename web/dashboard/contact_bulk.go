@@ -53,8 +53,15 @@ func (b bulkFilter) Back() string {
 	return "/contacts?" + b.query.Encode()
 }
 
-// Cancel returns the path of the question before the matching contacts are canceled.
-func (b bulkFilter) Cancel(v *view) string { return withQuery(v.Link("/contacts", "_cancel"), b.query) }
+// Cancel returns the path of the question before the matching contacts are canceled. All contacts
+// have to be asked for: a filter that was lost on the way must not select them.
+func (b bulkFilter) Cancel(v *view) string {
+	query := b.query
+	if len(query) == 0 {
+		query = url.Values{"all": {"true"}}
+	}
+	return withQuery(v.Link("/contacts", "_cancel"), query)
+}
 
 // Export returns the path of the matching contacts as a file.
 func (b bulkFilter) Export(v *view) string {
@@ -172,7 +179,7 @@ func askCancelContacts(v *visit) (*question, error) {
 	if !which.MayBeOpen() {
 		return nil, &problem{Status: http.StatusUnprocessableEntity, Detail: v.T("contacts that are done cannot be canceled; remove the outcome, the state or the time of the end from the filter")}
 	}
-	if asked.Has("back") && !asked.Has("contact") {
+	if !which.selects(asked) {
 		return nil, errNoneSelected()
 	}
 	until := v.countInstant()
@@ -190,6 +197,11 @@ func askCancelContacts(v *visit) (*question, error) {
 		title: v.T(title, count.Matching), Button: v.T(title, count.Matching), Danger: true, back: which.back(asked), Facts: append([]fact{{v.T("Count"), v.Number(count.Matching)}}, which.facts(v.Locale)...),
 		crumbs: []crumb{{Text: v.T("Contacts"), Link: "/contacts"}, {Text: v.T("Cancel")}}, Fields: []field{until}, Text: cancelText(v.Locale, count),
 	}, nil
+}
+
+// selects reports whether a query selects contacts: by their ids, by a filter, or all of them.
+func (b bulkFilter) selects(asked url.Values) bool {
+	return asked.Has("contact") || !asked.Has("back") && (len(b.query) > 0 || asked.Get("all") == "true")
 }
 
 // errNoneSelected refuses an action on a selection that is empty: it must not become one on all.
@@ -219,7 +231,7 @@ func cancelContacts(v *visit) (*done, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !which.MayBeOpen() || asked.Has("back") && !asked.Has("contact") {
+	if !which.MayBeOpen() || !which.selects(asked) {
 		return nil, errNoneSelected()
 	}
 	var out api.CancelDone

@@ -58,7 +58,7 @@ func TestContactsBulk_CancelsWhatWasCounted(t *testing.T) {
 		t.Fatalf("%d contacts are open", n)
 	}
 	// An empty selection is not everything.
-	for _, path := range []string{"/contacts/_cancel?back=%2Fcontacts", "/dead-letters/requeue?back=%2Fcontacts"} {
+	for _, path := range []string{"/contacts/_cancel?back=%2Fcontacts", "/contacts/_cancel?back=%2Fcontacts&all=true", "/contacts/_cancel", "/contacts/_cancel?chanel=texts", "/contacts/_cancel?all=false", "/dead-letters/requeue?back=%2Fcontacts"} {
 		b.get(path).want(422).has("no contact is selected")
 		b.post(path, nil).want(422)
 	}
@@ -80,6 +80,8 @@ func TestContactsBulk_CancelsWhatWasCounted(t *testing.T) {
 	}
 	b.get("/contacts/_cancel?channel=texts&survey=none").want(200).has("No contact that is not done")
 	b.get("/contacts/_cancel?q=b-1&channel=other").want(200).has("Cancel 1 contact")
+	b.get("/contacts").has(`href="/contacts/_cancel?all=true"`)
+	b.get("/contacts/_cancel?all=true").want(200).has("Cancel 6 contacts") // with one that the rig made
 }
 
 // Exports have every row of the filter, mask numbers without pii:read, and begin no formula.
