@@ -30,12 +30,15 @@ func (l channelLookup) page(c *route.Call) (_ []weir.Channel, next string, err e
 	if err != nil {
 		return nil, "", err
 	}
-	rows, err := l.channels.Channels(c, after, most+1)
-	if len(rows) > most {
-		rows = rows[:most]
+	rows, more, err := route.FillPage(most, &weir.Channel{Name: after},
+		func(after *weir.Channel, limit int) ([]weir.Channel, error) {
+			return l.channels.Channels(c, after.Name, limit)
+		},
+		func(ch *weir.Channel) (bool, error) { return c.Reaches(operators.Channel(ch.Name)), nil })
+	if more {
 		next = httpjson.NameCursor("channels", rows[most-1].Name)
 	}
-	return slices.DeleteFunc(rows, func(ch weir.Channel) bool { return !c.Reaches(operators.Channel(ch.Name)) }), next, err
+	return rows, next, err
 }
 
 // onChannel returns a handler that finds the channel of the path first.

@@ -193,22 +193,23 @@ func (r *priceRoutes) spending(c *route.Call) (route.Reply, error) {
 		return route.Reply{}, err
 	}
 	today, limit := people.DayOf(r.now()), c.Query.Int("limit")
-	list, err := r.prices.Spending(c, today-c.Query.Int("days")+1, today, after, limit)
+	names := channelNames{r.channels, map[weir.ChannelID]string{}}
+	list, more, err := route.FillPage(limit, after,
+		func(after *people.Spending, limit int) ([]people.Spending, error) {
+			return r.prices.Spending(c, today-c.Query.Int("days")+1, today, after, limit)
+		},
+		func(x *people.Spending) (bool, error) {
+			name, err := names.of(c, x.Channel)
+			return c.Reaches(operators.Channel(name)), err
+		})
 	if err != nil {
 		return route.Reply{}, err
 	}
-	out := SpendingList{Spending: make([]SpendingView, 0, len(list))}
-	names := channelNames{r.channels, map[weir.ChannelID]string{}}
-	for _, x := range list {
-		name, err := names.of(c, x.Channel)
-		if err != nil {
-			return route.Reply{}, err
-		}
-		if c.Reaches(operators.Channel(name)) {
-			out.Spending = append(out.Spending, SpendingView{people.DayText(x.Day), name, x.Survey, x.Currency, x.Amount.String()})
-		}
+	out := SpendingList{Spending: make([]SpendingView, len(list))}
+	for i, x := range list {
+		out.Spending[i] = SpendingView{people.DayText(x.Day), names.known[x.Channel], x.Survey, x.Currency, x.Amount.String()}
 	}
-	if len(list) == limit {
+	if more {
 		out.NextCursor = placeText(&list[limit-1])
 	}
 	return route.Reply{Status: http.StatusOK, Body: out}, nil

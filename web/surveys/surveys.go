@@ -177,19 +177,20 @@ func (s surveyRoutes) listSurveys(c *route.Call) (route.Reply, error) {
 	for _, word := range c.Query.List("state") {
 		states = append(states, surveys.State(word))
 	}
-	rows, err := s.store.Surveys(c, states, after, most+1)
+	rows, more, err := route.FillPage(most, &surveys.Survey{Name: after},
+		func(after *surveys.Survey, limit int) ([]surveys.Survey, error) {
+			return s.store.Surveys(c, states, after.Name, limit)
+		},
+		func(v *surveys.Survey) (bool, error) { return c.Reaches(operators.Survey(v.Name)), nil })
 	if err != nil {
 		return route.Reply{}, err
 	}
-	page := SurveyList{Surveys: []SurveySummary{}}
-	if len(rows) > most {
-		rows = rows[:most]
+	page := SurveyList{Surveys: make([]SurveySummary, len(rows))}
+	if more {
 		page.NextCursor = httpjson.NameCursor("surveys", rows[most-1].Name)
 	}
 	for i := range rows {
-		if c.Reaches(operators.Survey(rows[i].Name)) {
-			page.Surveys = append(page.Surveys, surveySummary(rows[i]))
-		}
+		page.Surveys[i] = surveySummary(rows[i])
 	}
 	return route.Reply{Status: http.StatusOK, Body: page}, nil
 }
