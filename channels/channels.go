@@ -79,6 +79,10 @@ type Type struct {
 	// Guarded channels call whatever address their settings name, so that they need the
 	// guard of outgoing calls, as webhooks do.
 	Guarded bool
+	// Shared: what a channel sends to is named by its settings and belongs to the installation,
+	// such as a queue of the router, so that rights which are limited to names of channels are
+	// not enough to choose it.
+	Shared bool
 	// New returns the driver of one channel. The settings were checked.
 	New func(Config) (Driver, error)
 	// Templates are settings that channels of this type can start from; nil: there is none.

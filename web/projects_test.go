@@ -1,7 +1,9 @@
 package web_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir"
+	"weir/channels"
 	"weir/events"
 	"weir/operators"
 	consent "weir/people"
@@ -161,10 +164,53 @@ func TestProjects_SumsOfOthersAreLeftOut(t *testing.T) {
 			t.Errorf("%s: prices, sums and rules %v, want %v", scope, got, want)
 		}
 	}
-	// A short page has the cursor of the rows that were read.
-	first := webtest.Into[peopleapi.SpendingList](t, r.As("GET", "/v1/spending?limit=1", "", r.Token("contacts:read@south-")), 200)
-	if len(first.Spending) != 0 || first.NextCursor == "" {
-		t.Errorf("%+v", first)
+	// A page is read on behind what it leaves out, and its cursor is that of its own last row.
+	none := webtest.Into[peopleapi.SpendingList](t, r.As("GET", "/v1/spending?limit=1", "", r.Token("contacts:read@south-")), 200)
+	if len(none.Spending) != 0 || none.NextCursor != "" {
+		t.Errorf("%+v", none)
+	}
+}
+
+// A cursor names no row that the page leaves out, and pages of any size have every row once.
+func TestProjects_CursorsNameNothingOfOthers(t *testing.T) {
+	t.Parallel()
+	b := webtest.NewBearers(t, time.Now)
+	r := webtest.New(t, func(o *web.Options) {
+		allParts(t, o)
+		o.Gate = b.Gate
+	})
+	for _, name := range []string{"a-south", "north-1", "north-2", "south-1", "south-2", "z-south"} {
+		r.Channel(name, "texts")
+		r.Put(name, "")
+		r.Do("PUT", "/v1/prices/"+name, `{"currency":"USD","per_attempt":"0.01"}`)
+	}
+	team := r.Token("contacts:read@north-", "surveys:admin@north-", "channels:admin@north-")
+	for path, key := range map[string]string{"/v1/channels": "channels", "/v1/surveys": "surveys", "/v1/minutes": "channels"} {
+		for limit := 1; limit <= 7; limit++ {
+			var names []string
+			for cursor, pages := "", 0; ; pages++ {
+				var page map[string]json.RawMessage
+				var rows []struct{ Name, Channel, Survey string }
+				got := r.As("GET", fmt.Sprintf("%s?limit=%d&cursor=%s", path, limit, cursor), "", team)
+				if err := errors.Join(json.Unmarshal([]byte(got.Body), &page), json.Unmarshal(page[key], &rows)); err != nil || got.Status != 200 || pages > 7 {
+					t.Fatalf("%s: %d %s: %v", path, got.Status, got.Body, err)
+				}
+				for _, row := range rows {
+					names = append(names, row.Name+row.Channel+row.Survey)
+				}
+				cursor = ""
+				_ = json.Unmarshal(page["next_cursor"], &cursor) // absent on the last page
+				if told, _ := base64.RawURLEncoding.DecodeString(cursor); strings.Contains(string(told)+cursor, "south") {
+					t.Errorf("%s?limit=%d: the cursor is of %s", path, limit, told)
+				}
+				if cursor == "" {
+					break
+				}
+			}
+			if want := []string{"north-1", "north-2"}; path != "/v1/minutes" && !slices.Equal(names, want) { // no minutes are recorded
+				t.Errorf("%s?limit=%d lists %v, want %v", path, limit, names, want)
+			}
+		}
 	}
 }
 
@@ -208,6 +254,39 @@ func TestProjects_PricesOfASharedLimitNeedWhatTheLimitNeeds(t *testing.T) {
 				t.Errorf("deleted: %d: %s", g.Status, g.Body)
 			}
 		})
+	}
+}
+
+// What a channel sends to may be everybody's, such as a queue of the router: rights to some names
+// do not choose it, and still serve the channel.
+func TestProjects_SharedPlacesNeedAllRights(t *testing.T) {
+	t.Parallel()
+	table := webtest.Table()
+	for i := range table {
+		table[i].Shared = table[i].Name == "texts"
+	}
+	b := webtest.NewBearers(t, time.Now)
+	r := webtest.New(t, func(o *web.Options) {
+		o.Gate, o.Directory = b.Gate, channels.NewDirectory(table, "http://weir.test", nil)
+	})
+	r.Channel("north-a", "texts")
+	body := fmt.Sprintf(`{"type":"texts","settings":{"base_url":"http://provider.test","token":%q}}`, webtest.ProviderCanary)
+	team, all := r.Token("channels:admin@north-"), r.Token("channels:admin")
+	for _, tt := range []struct {
+		method, path, body string
+		team               int
+	}{
+		{"PUT", "/v1/channels/north-b", body, 403},
+		{"PUT", "/v1/channels/north-a", body, 403},
+		{"PATCH", "/v1/channels/north-a", `{"settings":{"channel":"another"}}`, 403},
+		{"PATCH", "/v1/channels/north-a", `{"capacity":5,"paused":true}`, 200},
+	} {
+		if g := r.As(tt.method, tt.path, tt.body, team); g.Status != tt.team {
+			t.Errorf("a team: %s %s: %d, want %d: %s", tt.method, tt.path, g.Status, tt.team, g.Body)
+		}
+		if g := r.As(tt.method, tt.path, tt.body, all); g.Status >= 300 {
+			t.Errorf("with all rights: %s %s: %d %s", tt.method, tt.path, g.Status, g.Body)
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ const Name = "workers"
 // Type returns the channel type over a running router, for the table of types.
 func Type(router routing.Engine) channels.Type {
 	return channels.Type{
-		Name: Name, Content: channels.Any,
+		Name: Name, Content: channels.Any, Shared: true,
 		Summary: "people, through Weir's own router",
 		SetUp: []string{
 			"Create the queue and its workers in the router first: each contact becomes a job that is offered to them.",

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"reflect"
 	"strings"
 
 	"weir"
 	"weir/channels"
 	"weir/internal/validation"
+	"weir/operators"
 	"weir/web/callbacks"
 	"weir/web/httpjson"
 	"weir/web/route"
@@ -130,6 +132,9 @@ func (r *channelRoutes) put(c *route.Call) (route.Reply, error) {
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
+	if err := r.mayUse(c, want.Type); err != nil {
+		return route.Reply{}, err
+	}
 	ch, before, created, err := r.editor.put(c, want, edit{force: c.Query.Bool("force"), create: c.Query.Bool("create"), request: c.Request})
 	if err != nil {
 		return route.Reply{}, err
@@ -141,6 +146,14 @@ func (r *channelRoutes) put(c *route.Call) (route.Reply, error) {
 	out, err := r.presenter.reply(c, http.StatusCreated, before, ch)
 	out.Location = "/v1/channels/" + ch.Name
 	return out, err
+}
+
+// mayUse reports whether the sender may choose the settings of a type.
+func (r *channelRoutes) mayUse(c *route.Call, name string) error {
+	if t, ok := r.directory.Type(name); ok && t.Shared {
+		return c.RequireReach(operators.Subject{})
+	}
+	return nil
 }
 
 // checkChannel finds errors that depend on the channel type.
@@ -189,7 +202,10 @@ func (r *channelRoutes) patch(c *route.Call, have weir.Channel, body *httpjson.C
 		if t, ok := c.Body["type"]; ok && t != ch.Type {
 			return errTypeChange(*ch)
 		}
-		return nil
+		if reflect.DeepEqual(before.Settings, ch.Settings) {
+			return nil
+		}
+		return r.mayUse(c, ch.Type)
 	})
 	if err != nil {
 		return route.Reply{}, err
