@@ -42,12 +42,14 @@ func TestDocuments_GoInThePapersCompiles(t *testing.T) {
 	t.Parallel()
 	block := regexp.MustCompile("(?s)```go\n(.*?)```")
 	indent := regexp.MustCompile(`(?m)^\s+`)
-	compiled, found := "", 0
+	var all strings.Builder
+	found := 0
 	for _, name := range texts(t) {
 		if path.Base(name) == "example_test.go" {
-			compiled += indent.ReplaceAllString(read(t, name), "")
+			all.WriteString(indent.ReplaceAllString(read(t, name), ""))
 		}
 	}
+	compiled := all.String()
 	for _, name := range texts(t) {
 		if path.Ext(name) != ".md" {
 			continue
@@ -66,12 +68,13 @@ func TestDocuments_GoInThePapersCompiles(t *testing.T) {
 // What a runbook quotes from the log, an answer or a channel's state is in the code.
 func TestRunbooksQuoteTextsThatExist(t *testing.T) {
 	t.Parallel()
-	code := ""
+	var all strings.Builder
 	for _, f := range load(t).files {
 		if !f.test {
-			code += strings.ToLower(read(t, f.path))
+			all.WriteString(strings.ToLower(read(t, f.path)))
 		}
 	}
+	code := all.String()
 	plain := regexp.MustCompile("`[^`]*`")
 	quoted := regexp.MustCompile(`"([^"]* [^"]*)"`)
 	found := 0

@@ -1,6 +1,7 @@
 package arch_test
 
 import (
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -33,17 +35,35 @@ type tree struct {
 	files []file
 }
 
-// load parses every Go file of the module.
+// load returns every Go file of the module.
 func load(t *testing.T) tree {
 	t.Helper()
+	tr, err := parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// parsed and listed read the module once for all tests, which change neither: parsing takes half a second.
+var (
+	parsed = sync.OnceValues(parse)
+	listed = sync.OnceValues(list)
+)
+
+func parse() (tree, error) {
 	tr := tree{fset: token.NewFileSet()}
-	for _, name := range texts(t) {
+	names, err := listed()
+	if err != nil {
+		return tr, err
+	}
+	for _, name := range names {
 		if path.Ext(name) != ".go" {
 			continue
 		}
 		f, err := parser.ParseFile(tr.fset, filepath.Join(root, name), nil, parser.ParseComments)
 		if err != nil {
-			t.Fatal(err)
+			return tr, err
 		}
 		one := file{
 			path: name, folder: path.Dir(name), test: strings.HasSuffix(name, "_test.go"), syntax: f,
@@ -54,9 +74,9 @@ func load(t *testing.T) tree {
 		tr.files = append(tr.files, one)
 	}
 	if len(tr.files) == 0 {
-		t.Fatal("no Go files found")
+		return tr, errors.New("no Go files found")
 	}
-	return tr
+	return tr, nil
 }
 
 // packages lists the folders with Go files that are not tests.
@@ -84,6 +104,14 @@ func (tr tree) position(n ast.Node) string {
 // texts lists every text file of the tree that people wrote.
 func texts(t *testing.T) []string {
 	t.Helper()
+	out, err := listed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func list() ([]string, error) {
 	var out []string
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -105,10 +133,7 @@ func texts(t *testing.T) []string {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return out, err
 }
 
 // written reports whether a file is text that people wrote, rather than a program's
