@@ -12,7 +12,7 @@ import (
 // that derives keys from numbers may omit the country code.
 func TestAuthMaskOwn_OnesOwnNumberIsMaskedHoweverItIsWritten(t *testing.T) {
 	t.Parallel()
-	r, tokens, _ := everybody(t)
+	r, tokens, _, _ := everybody(t)
 	ch := r.Channel("b", "texts")
 	for _, x := range []struct{ reason, want string }{
 		{"cannot reach (555) 999-8877 now", "cannot reach ***77 now"},

@@ -15,7 +15,7 @@ import (
 
 // everybody returns a rig with a phone number wherever one can occur, and the
 // tokens of two readers, one of them with pii:read.
-func everybody(t *testing.T) (r *webtest.Rig, tokens webtest.Bearers, contact string) {
+func everybody(t *testing.T) (r *webtest.Rig, tokens webtest.Bearers, contact, respondent string) {
 	t.Helper()
 	clock := &webtest.Clock{Instant: webtest.Start()}
 	store := &storeOfEvents{}
@@ -28,10 +28,12 @@ func everybody(t *testing.T) (r *webtest.Rig, tokens webtest.Bearers, contact st
 		c.Messages = []string{"is " + webtest.PhoneCanary + " your number?"}
 		c.Call = &weir.Call{CallbackURL: "https://x.example/?n=%2B" + webtest.PhoneCanary[1:], TwiML: "<Dial>" + webtest.PhoneCanary + "</Dial>"}
 	})
-	r.Incoming[ch.ID] = []weir.Incoming{{ID: 1, From: webtest.PhoneCanary[1:], To: webtest.PhoneCanary, Body: "I am +1 555 999 8877 or " + webtest.PhoneCanary, GUID: "g", ReceivedAt: webtest.Start(),
-		Fields: map[string]string{"sender": webtest.PhoneCanary, "text": webtest.PhoneCanary[1:], "guid": "g"}}}
+	if _, err := r.Receive(t.Context(), ch.ID, weir.Incoming{From: webtest.PhoneCanary[1:], To: webtest.PhoneCanary, Body: "I am +1 555 999 8877 or " + webtest.PhoneCanary, GUID: "g", ReceivedAt: webtest.Start(),
+		Fields: map[string]string{"sender": webtest.PhoneCanary, "text": webtest.PhoneCanary[1:], "guid": "g"}}); err != nil {
+		t.Fatal(err)
+	}
 	r.Put("s", "")
-	r.Respondent(1, webtest.Active, func(p *surveys.Respondent) {
+	p := r.Respondent("s", webtest.Active, func(p *surveys.Respondent) {
 		p.Phone = webtest.PhoneCanary
 		p.Attributes = map[string]string{"other": webtest.PhoneCanary, "same": webtest.PhoneCanary[1:], "age": "34"}
 	})
@@ -44,7 +46,7 @@ func everybody(t *testing.T) (r *webtest.Rig, tokens webtest.Bearers, contact st
 		{ID: 4, Type: events.MessageReceived, Source: events.SourceContacts, Subject: "channel/a/incoming/1", At: webtest.Start(), Data: json.RawMessage(`{"from":"` + webtest.PhoneCanary[1:] +
 			`","to":"` + webtest.PhoneCanary + `","text":"I am 555 999 8877","guid":"g` + webtest.PhoneCanary[1:] + `"}`)},
 	}
-	return r, tokens, c.Ref.String()
+	return r, tokens, c.Ref.String(), p.ID.String()
 }
 
 // storeOfEvents is a log with fixed events.
@@ -62,7 +64,7 @@ func (s *storeOfEvents) EventsSince(_ context.Context, after int64, _ int) ([]ev
 
 func TestAuthMask_NumbersAreMaskedWithoutPII(t *testing.T) {
 	t.Parallel()
-	r, tokens, contact := everybody(t)
+	r, tokens, contact, respondent := everybody(t)
 	disposition := `{"disposition":"started"}`
 	for _, x := range []struct{ method, path, body, token string }{
 		{"GET", "/v1/contacts/" + contact, "", "contacts:read"},
@@ -70,9 +72,9 @@ func TestAuthMask_NumbersAreMaskedWithoutPII(t *testing.T) {
 		{"GET", "/v1/channels/a/incoming", "", "contacts:read"},
 		{"GET", "/v1/surveys/s/respondents", "", "contacts:read"},
 		{"GET", "/v1/surveys/s/respondents", "", "surveys:admin"},
-		{"GET", "/v1/surveys/s/respondents/r1", "", "contacts:read"},
+		{"GET", "/v1/surveys/s/respondents/" + respondent, "", "contacts:read"},
 		{"GET", "/v1/surveys/s/results.csv", "", "surveys:admin"},
-		{"POST", "/v1/surveys/s/respondents/r1/disposition", disposition, "contacts:write"},
+		{"POST", "/v1/surveys/s/respondents/" + respondent + "/disposition", disposition, "contacts:write"},
 		{"GET", "/v1/events", "", "contacts:read"},
 		{"GET", "/v1/events", "", "router"},
 	} {
@@ -99,7 +101,7 @@ func TestAuthMask_NumbersAreMaskedWithoutPII(t *testing.T) {
 // router it can read only the router's events.
 func TestAuthMask_FiltersFindNoNumbersByTrial(t *testing.T) {
 	t.Parallel()
-	r, tokens, _ := everybody(t)
+	r, tokens, _, _ := everybody(t)
 	const byPhone = "/v1/surveys/s/respondents?phone=%2B15559998877"
 	for _, x := range []struct {
 		path, token string

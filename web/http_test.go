@@ -124,11 +124,11 @@ func TestHTTP_ReadinessNamesEveryReason(t *testing.T) {
 func TestHTTP_RequestsAreLoggedQuietlyAndByPattern(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
-	r.Channel("a", "texts")
+	ch := r.Channel("a", "texts")
 	r.Do("POST", "/v1/channels/a/contacts", webtest.Batch(`{"key":"CANARY-text","to":"+15559998877","messages":["CANARY-text"]}`))
 	r.Do("GET", "/v1/contacts?key=CANARY-text", "")
-	r.Do("GET", "/callbacks/a/CANARY-callback-secret-1/ping?from=+15559998877", "")
-	r.Do("GET", "/callbacks/a/CANARY-callback-secret-1/nonsense?from=+15559998877", "")
+	r.Do("GET", webtest.CallbackPath(ch, "ping?from=+15559998877"), "")
+	r.Do("GET", webtest.CallbackPath(ch, "nonsense?from=+15559998877"), "")
 	r.Do("GET", "/callbacks/a/CANARY-callback-secret/ping", "")
 	r.Do("GET", "/v1/channels/a", "", "X-Request-Id", "has spaces CANARY-text")
 	for _, line := range []string{"route=/v1/channels/{channel}/contacts method=POST status=202", "route=/callbacks/{channel}/{secret}/{path...} method=GET status=200"} {

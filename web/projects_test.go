@@ -143,17 +143,44 @@ func TestProjects_StreamLeavesOutEventsOfOthers(t *testing.T) {
 	})
 }
 
+// claim claims a contact: the price of its channel is counted, or that the person had refused.
+func claim(t *testing.T, r *webtest.Rig, ch weir.Channel, to string) {
+	t.Helper()
+	c := r.Contact(ch, weir.Progress{}, func(c *weir.Contact) { c.To = to })
+	p, err := c.Claim(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Move(c, p)
+}
+
+// refuse records that a person refuses a channel.
+func refuse(t *testing.T, r *webtest.Rig, to, channel string) {
+	t.Helper()
+	if _, err := r.RecordConsents(t.Context(), []consent.Consent{{Address: consent.Canonical(to), Purpose: consent.OverChannel(channel), Status: consent.Refused, Source: consent.FromProvider, By: channel}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestProjects_SumsOfOthersAreLeftOut(t *testing.T) {
 	t.Parallel()
 	b := webtest.NewBearers(t, time.Now)
 	r := webtest.New(t, func(o *web.Options) { o.Gate = b.Gate })
-	for _, name := range []string{"north-a", "south-a"} { // the first has the sums of the fake
-		r.Channel(name, "texts")
+	r.Clock.Instant = time.Now() // as the store
+	refuse(t, r, "+15550002", "north-a")
+	for _, name := range []string{"north-a", "south-a", "east-a"} {
+		ch := r.Channel(name, "texts")
 		if g := r.Do("PUT", "/v1/prices/"+name, `{"currency":"USD","per_attempt":"0.01"}`); g.Status != 201 {
 			t.Fatal(g.Body)
 		}
+		if name != "south-a" {
+			claim(t, r, ch, "+15550001")
+		}
+		if name == "north-a" {
+			claim(t, r, ch, "+15550002")
+		}
 	}
-	for scope, want := range map[string][3]int{"contacts:read@north-": {1, 1, 1}, "channels:admin@south-": {1, 0, 0}, "contacts:read@x": {0, 0, 0}, "contacts:read": {2, 2, 1}} {
+	for scope, want := range map[string][3]int{"contacts:read@north-": {1, 1, 1}, "channels:admin@south-": {1, 0, 0}, "contacts:read@x": {0, 0, 0}, "contacts:read": {3, 2, 1}} {
 		team := r.Token(scope)
 		got := [3]int{
 			len(webtest.Into[peopleapi.PriceList](t, r.As("GET", "/v1/prices", "", team), 200).Prices),
@@ -294,9 +321,9 @@ func TestProjects_PeopleAreFoundWithoutWhatOthersKnow(t *testing.T) {
 	t.Parallel()
 	b := webtest.NewBearers(t, time.Now)
 	r := webtest.New(t, func(o *web.Options) { o.Gate = b.Gate })
-	webtest.Someone(r) // channel a, survey s
+	somebody := webtest.Someone(r) // channel a, survey s
 	to := consent.Canonical(webtest.PhoneCanary)
-	if _, err := r.Consents.RecordConsents(t.Context(), []consent.Consent{
+	if _, err := r.RecordConsents(t.Context(), []consent.Consent{
 		{Address: to, Purpose: consent.AllPurposes, Status: consent.Refused, Source: consent.FromWord, Words: "said to a", By: "a"},
 		{Address: to, Purpose: consent.OverChannel("a"), Status: consent.Refused, Source: consent.FromProvider, By: "a"},
 		{Address: to, Purpose: consent.AllPurposes, Status: consent.Given, Source: consent.FromAPI, Words: "in a list", Key: "client:k", By: "configured-1"},
@@ -329,7 +356,7 @@ func TestProjects_PeopleAreFoundWithoutWhatOthersKnow(t *testing.T) {
 			t.Errorf("%s: %d contacts, %d messages, %d respondents, words %q: %s", x.scopes, len(v.Contacts), len(v.Messages), len(v.Respondents), words, g.Body)
 		}
 	}
-	for body, scope := range map[string]string{`{"contact":"` + r.StoredContacts[0].Ref.String() + `"}`: "contacts:read@s", `{"respondent":"r7"}`: "contacts:read@a"} {
+	for body, scope := range map[string]string{`{"contact":"` + somebody.Contacts[0].Ref.String() + `"}`: "contacts:read@s", `{"respondent":"` + somebody.Respondent.ID.String() + `"}`: "contacts:read@a"} {
 		if _, g := find(body, scope); g.Status != http.StatusNotFound || strings.Contains(g.Body, webtest.PhoneCanary[1:]) {
 			t.Errorf("%s with %s: %d %s", body, scope, g.Status, g.Body)
 		}
@@ -373,7 +400,7 @@ func TestProjects_ContactsOfOthersDoNotExist(t *testing.T) {
 	t.Parallel()
 	b := webtest.NewBearers(t, time.Now)
 	r := webtest.New(t, func(o *web.Options) { o.Gate = b.Gate })
-	theirs := r.Contact(r.Channel("south-a", "texts"), weir.Progress{State: weir.Queued})
+	theirs := r.Contact(r.Channel("south-a", "texts"), weir.Progress{})
 	team := r.Token("contacts:read@north-", "contacts:write@north-")
 	absent := weir.Ref{Channel: theirs.Channel, ID: 9999}
 	for _, request := range []string{"GET /v1/contacts/%s", "GET /v1/contacts/%s/timeline", "DELETE /v1/contacts/%s"} {
@@ -401,19 +428,19 @@ func TestProjects_EveryRouteThatFindsRowsLeavesOutOthers(t *testing.T) {
 		log = o.Events.(*persistence.Store)
 	})
 	publish(t, log)
-	theirs := r.Channel("south-a", "texts") // the first has the sums of the fake
-	contact := r.Contact(theirs, weir.Progress{State: weir.Queued}).Ref.String()
+	r.Clock.Instant = time.Now() // as the store
+	refuse(t, r, webtest.PhoneCanary, "south-a")
+	theirs := r.Channel("south-a", "texts")
+	contact := r.Contact(theirs, weir.Progress{}).Ref.String()
 	for _, name := range []string{"south", "north"} {
 		if name == "north" {
-			r.Contact(r.Channel("north-a", "texts"), weir.Progress{State: weir.Queued})
+			r.Contact(r.Channel("north-a", "texts"), weir.Progress{})
 		}
 		r.Do("PUT", "/v1/prices/"+name+"-a", `{"currency":"USD","per_attempt":"0.01"}`)
 		r.Put(name+"-s", "")
 	}
-	to := consent.Canonical(webtest.PhoneCanary)
-	if _, err := r.Consents.RecordConsents(t.Context(), []consent.Consent{{Address: to, Purpose: consent.OverChannel("south-a"), Status: consent.Refused, Source: consent.FromProvider, By: "south-a"}}); err != nil {
-		t.Fatal(err)
-	}
+	claim(t, r, theirs, "+15550001")
+	claim(t, r, theirs, webtest.PhoneCanary)
 	team := r.Token("contacts:read@north-", "contacts:write@north-", "channels:admin@north-", "surveys:admin@north-", "pii:read")
 	person, named := `{"to":"`+webtest.PhoneCanary+`"}`, `{"channel":"south-a"}`
 	const left, refused, absent = 200, 403, 404

@@ -84,12 +84,12 @@ func TestSurveyImport_MayTakeLongWhileRowsArrive(t *testing.T) {
 						say(t, c, "%s", chunk(webtest.PhoneNumber(i)+"\n"))
 					}
 					synctest.Wait()
-					if n := r.People.Stored(); n < 9 {
+					if n := r.Stored(); n < 9 {
 						t.Errorf("%d rows are stored while others are waited for", n)
 					}
 					if !stalls {
 						say(t, c, "0\r\n\r\n")
-						if status, body := answerOf(t, c); status != 200 || !strings.Contains(body, `"added":10,`) || r.People.Stored() != 10 {
+						if status, body := answerOf(t, c); status != 200 || !strings.Contains(body, `"added":10,`) || r.Stored() != 10 {
 							t.Errorf("%d %s", status, body)
 						}
 						return
@@ -103,8 +103,8 @@ func TestSurveyImport_MayTakeLongWhileRowsArrive(t *testing.T) {
 					if mode == "skip" {
 						want = 10
 					}
-					if r.People.Stored() != want || !strings.Contains(body, fmt.Sprintf(`"added":%d,`, want)) {
-						t.Errorf("%d stay: %s", r.People.Stored(), body)
+					if n := len(r.RespondentsOf("s1")); n != want || !strings.Contains(body, fmt.Sprintf(`"added":%d,`, want)) {
+						t.Errorf("%d stay: %s", n, body)
 					}
 				})
 			})
@@ -124,7 +124,7 @@ func TestSurveyImport_MayWaitForTheStore(t *testing.T) {
 		c := dial()
 		defer func() { _ = c.Close() }()
 		say(t, c, "%s%s0\r\n\r\n", importHead(""), chunk("phone\n"+webtest.PhoneNumber(1)+"\n"))
-		if status, body := answerOf(t, c); status != 200 || r.People.Stored() != 1 {
+		if status, body := answerOf(t, c); status != 200 || r.Stored() != 1 {
 			t.Errorf("%d %s", status, body)
 		}
 	}, slow)
@@ -169,8 +169,8 @@ func TestSurveyImport_OfAClientThatIsGoneEnds(t *testing.T) {
 				if mode == "skip" {
 					want = 2
 				}
-				if r.People.Stored() != want || (mode == "none") != (r.People.Aborted == 1) {
-					t.Errorf("%d stay, aborted %d", r.People.Stored(), r.People.Aborted)
+				if n := len(r.RespondentsOf("s1")); n != want || (mode == "none") != (r.Aborted == 1) {
+					t.Errorf("%d stay, aborted %d", n, r.Aborted)
 				}
 			})
 		})
@@ -190,9 +190,7 @@ func TestSurveyDownload_ContinuesWhileTheClientReads(t *testing.T) {
 		t.Run(fmt.Sprint("stalls ", stalls), func(t *testing.T) {
 			t.Parallel()
 			behind(t, func(t *testing.T, r *webtest.Rig, dial func() net.Conn) {
-				for range 3000 {
-					r.Respondent(1)
-				}
+				r.Crowd("s1", 3000, nil)
 				c := dial()
 				defer func() { _ = c.Close() }()
 				say(t, c, "%s", downloadHead())

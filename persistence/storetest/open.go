@@ -66,3 +66,11 @@ func openOn(t testing.TB, url string, o persistence.Options) (*persistence.Store
 	})
 	return s, db
 }
+
+// RowsWritten returns how many rows the one connection of a database in memory has written.
+func RowsWritten(db dialect.Database) (n int64) {
+	if err := db.Pools().Write.QueryRowContext(context.Background(), "SELECT total_changes()").Scan(&n); err != nil {
+		panic(err)
+	}
+	return n
+}

@@ -35,11 +35,21 @@ func TestAccept_ContactsGoToTheChannelAsItIs(t *testing.T) {
 	r.Channel("a", "texts", func(c *weir.Channel) { c.Capacity = 2 })
 	post(webtest.Batch(large), first.ID) // the capacity was raised a moment ago
 
-	r.StoredChannels[0].Deleted = true
+	for _, c := range r.All() {
+		r.Move(c, weir.Progress{State: weir.Done, Outcome: weir.Canceled})
+	}
+	if err := r.DeleteChannel(t.Context(), first.ID); err != nil {
+		t.Fatal(err)
+	}
 	second := r.Channel("a", "texts")
 	post(webtest.Batch(webtest.Text("")), second.ID)
 
-	r.StoredChannels[1].Deleted = true
+	for _, c := range r.All() {
+		r.Move(c, weir.Progress{State: weir.Done, Outcome: weir.Canceled})
+	}
+	if err := r.DeleteChannel(t.Context(), second.ID); err != nil {
+		t.Fatal(err)
+	}
 	r.Clock.Advance(time.Millisecond)
 	r.Refuses(t, "POST", "/v1/channels/a/contacts", webtest.Refused{Body: webtest.Batch(webtest.Text("")), Status: 404, Code: weir.CodeNotFound})
 }

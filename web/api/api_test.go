@@ -25,25 +25,32 @@ func TestAPI_ChannelIsCreatedReplacedAndShown(t *testing.T) {
 	}
 	want := api.ChannelView{
 		Channel: "a.b-c_1", Type: "texts", Name: "Our texts", Capacity: 5, State: weir.Up,
-		Settings: map[string]any{"base_url": "http://p.test", "channel": "one"}, Secrets: []string{"token"}, Breaker: api.BreakerView{State: "closed"}, CreatedAt: webtest.Start(), UpdatedAt: webtest.Start(),
+		Settings: map[string]any{"base_url": "http://p.test", "channel": "one"}, Secrets: []string{"token"}, Breaker: api.BreakerView{State: "closed"}, CreatedAt: v.CreatedAt, UpdatedAt: v.CreatedAt,
+	}
+	if age := time.Since(v.CreatedAt); age < 0 || age > time.Hour {
+		t.Errorf("created %s ago", age)
 	}
 	if d := cmp.Diff(want, v); d != "" {
 		t.Errorf("created (-want +got):\n%s", d)
 	}
 	want.Name, want.Capacity, want.Paused, want.State = "", 100, true, weir.Paused
 	want.Settings = map[string]any{"base_url": "http://q.test"}
+	created := v
 	v = webtest.Into[api.ChannelView](t, r.Do("PUT", "/v1/channels/a.b-c_1", `{"type":"texts","paused":true,"settings":{"base_url":"http://q.test","token":"CANARY-provider-token"}}`), 200)
+	if want.UpdatedAt = v.UpdatedAt; !v.UpdatedAt.After(created.UpdatedAt) {
+		t.Errorf("replaced at %s, created at %s", v.UpdatedAt, created.UpdatedAt)
+	}
 	if d := cmp.Diff(want, v); d != "" {
 		t.Errorf("replaced (-want +got):\n%s", d)
 	}
 	if d := cmp.Diff(want, webtest.Into[api.ChannelView](t, r.Do("GET", "/v1/channels/a.b-c_1", ""), 200)); d != "" {
 		t.Errorf("read back (-want +got):\n%s", d)
 	}
-	if d := cmp.Diff([]weir.ChannelID{1, 1}, r.ChangesSeen); d != "" {
+	if d := cmp.Diff([]weir.ChannelID{1, 1}, r.Changes); d != "" {
 		t.Errorf("the broker heard of the changes (-want +got):\n%s", d)
 	}
-	if c := r.StoredChannels[0]; c.Settings["token"] != webtest.ProviderCanary || c.Secret == "" {
-		t.Errorf("stored: %v", c)
+	if c, err := r.Store.Channel(t.Context(), "a.b-c_1"); err != nil || c.Settings["token"] != webtest.ProviderCanary || c.Secret == "" {
+		t.Errorf("stored: %v, %v", c, err)
 	}
 }
 
@@ -51,9 +58,9 @@ func TestAPI_PutThatChangesNothingWritesNothing(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
 	r.Do("PUT", "/v1/channels/a", webtest.GoodTexts)
-	writes := r.Writes
+	writes := r.Writes()
 	webtest.Into[api.ChannelView](t, r.Do("PUT", "/v1/channels/a", webtest.GoodTexts), 200)
-	if r.Writes != writes {
+	if r.Writes() != writes {
 		t.Error("written")
 	}
 }
@@ -70,8 +77,8 @@ func TestAPI_PatchMerges(t *testing.T) {
 	if d := cmp.Diff(map[string]any{"base_url": "http://p.test", "reply_reserve": 2.0}, v.Settings); d != "" {
 		t.Errorf("settings (-want +got):\n%s", d)
 	}
-	if r.StoredChannels[0].Settings["token"] != webtest.ProviderCanary {
-		t.Error("the secret was lost")
+	if c, err := r.Store.Channel(t.Context(), "a"); err != nil || c.Settings["token"] != webtest.ProviderCanary {
+		t.Errorf("the secret was lost: %v", err)
 	}
 	// A removed field takes its default.
 	r.Do("PATCH", "/v1/channels/a", `{"paused":true}`)
@@ -86,16 +93,38 @@ func TestAPI_PatchMerges(t *testing.T) {
 	}
 }
 
+// conflicting is a store in which the channel is changed by others, just before.
+type conflicting struct {
+	web.Store
+	left *int
+}
+
+func (s conflicting) UpdateChannel(ctx context.Context, c weir.Channel) (weir.Channel, error) {
+	if *s.left > 0 {
+		*s.left--
+		other, err := s.ChannelByID(ctx, c.ID)
+		if err != nil {
+			return c, err
+		}
+		other.Title = fmt.Sprintf("changed concurrently %d", *s.left)
+		if _, err := s.Store.UpdateChannel(ctx, other); err != nil {
+			return c, err
+		}
+	}
+	return s.Store.UpdateChannel(ctx, c)
+}
+
 func TestAPI_ChangesRetryAfterAConflict(t *testing.T) {
 	t.Parallel()
-	r := webtest.New(t)
+	conflicts := 0
+	r := webtest.New(t, func(o *web.Options) { o.Store = conflicting{o.Store, &conflicts} })
 	r.Do("PUT", "/v1/channels/a", webtest.GoodTexts)
-	r.Conflicts = 3
+	conflicts = 3
 	v := webtest.Into[api.ChannelView](t, r.Do("PATCH", "/v1/channels/a", `{"capacity":7}`), 200)
 	if v.Capacity != 7 || !strings.HasPrefix(v.Name, "changed concurrently") {
 		t.Errorf("one change undid the other: %+v", v)
 	}
-	r.Conflicts = 1000
+	conflicts = 1000
 	if g := r.Do("PATCH", "/v1/channels/a", `{"capacity":8}`); g.Status != 409 {
 		t.Errorf("%d", g.Status)
 	}
@@ -105,7 +134,7 @@ func TestAPI_ChannelIsDeleted(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
 	ch := r.Channel("a", "texts")
-	r.Contact(ch, weir.Progress{State: weir.Queued})
+	open := r.Contact(ch, weir.Progress{})
 	if g := r.Do("DELETE", "/v1/channels/a", ""); g.Status != 409 || g.Problem(t).Code != weir.CodeConflict {
 		t.Fatalf("with open contacts: %d", g.Status)
 	}
@@ -123,7 +152,7 @@ func TestAPI_ChannelIsDeleted(t *testing.T) {
 		}
 	}
 	// Its contacts stay readable under the channel's name.
-	v := webtest.Into[api.ContactView](t, r.Do("GET", "/v1/contacts/1-1", ""), 200)
+	v := webtest.Into[api.ContactView](t, r.Do("GET", "/v1/contacts/"+open.Ref.String(), ""), 200)
 	if v.Channel != "a" || v.State != "done" {
 		t.Errorf("%+v", v)
 	}
@@ -177,7 +206,13 @@ func TestAPI_ContactsAreAccepted(t *testing.T) {
 	full := `{"key":"Schlüssel 1","to":"+15559998877","priority":"high","not_before":"2026-03-01T14:00:00.123456789+01:00","not_after":"2026-03-02T00:00:00Z",
 		"survey":"s1","labels":{"lang":"de","empty":""},"messages":["CANARY-text","zwei"]}`
 	v := webtest.Into[api.AcceptedList](t, r.Do("POST", "/v1/channels/a/contacts", webtest.Batch(full, webtest.Text(``), webtest.Text(`,"priority":"reply"`)), "Content-Type", "application/json; charset=UTF-8"), 202)
-	want := []api.AcceptedView{{ID: "1-1", Key: "Schlüssel 1", State: "queued"}, {ID: "1-2", State: "queued"}, {ID: "1-3", State: "queued"}}
+	stored := r.All()
+	if len(stored) != 3 {
+		t.Fatalf("%+v", stored)
+	}
+	id := func(i int) string { return stored[i].Ref.String() }
+	// The store has the real time, at which the not_before of the first has passed.
+	want := []api.AcceptedView{{ID: id(0), Key: "Schlüssel 1", State: "queued"}, {ID: id(1), State: "queued"}, {ID: id(2), State: "queued"}}
 	if d := cmp.Diff(want, v.Contacts); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
@@ -185,14 +220,14 @@ func TestAPI_ContactsAreAccepted(t *testing.T) {
 		Key: "Schlüssel 1", To: webtest.PhoneCanary, Priority: weir.High, Survey: "s1", Labels: map[string]string{"lang": "de", "empty": ""},
 		Messages: []string{webtest.TextCanary, "zwei"}, NotBefore: webtest.Start().Add(time.Hour + 123456*time.Microsecond), NotAfter: webtest.Start().Add(12 * time.Hour),
 	}
-	if d := cmp.Diff(wantSpec, r.StoredContacts[0].Spec); d != "" {
+	if d := cmp.Diff(wantSpec, stored[0].Spec); d != "" {
 		t.Errorf("spec (-want +got):\n%s", d)
 	}
-	if r.StoredContacts[1].Priority != weir.Normal || r.StoredContacts[2].Priority != weir.Reply {
+	if stored[1].Priority != weir.Normal || stored[2].Priority != weir.Reply {
 		t.Error("priorities")
 	}
 	v = webtest.Into[api.AcceptedList](t, r.Do("POST", "/v1/channels/a/contacts", webtest.Batch(full)), 202)
-	if d := cmp.Diff([]api.AcceptedView{{ID: "1-1", Key: "Schlüssel 1", State: "queued", Duplicate: true}}, v.Contacts); d != "" {
+	if d := cmp.Diff([]api.AcceptedView{{ID: id(0), Key: "Schlüssel 1", State: "queued", Duplicate: true}}, v.Contacts); d != "" {
 		t.Errorf("repeated (-want +got):\n%s", d)
 	}
 }
@@ -207,7 +242,8 @@ func TestAPI_CallsAreAccepted(t *testing.T) {
 		`{"twiml":"<?xml version=\"1.0\"?>\n<Response><Say>hi</Say></Response>\n"}`: {TwiML: "<?xml version=\"1.0\"?>\n<Response><Say>hi</Say></Response>\n"},
 	} {
 		webtest.Into[api.AcceptedList](t, r.Do("POST", "/v1/channels/v/contacts", webtest.Batch(webtest.Call(body))), 202)
-		if d := cmp.Diff(&want, r.StoredContacts[len(r.StoredContacts)-1].Call); d != "" {
+		all := r.All()
+		if d := cmp.Diff(&want, all[len(all)-1].Call); d != "" {
 			t.Errorf("%s (-want +got):\n%s", body, d)
 		}
 	}
@@ -232,22 +268,21 @@ func TestAPI_ContactIsShownWithItsAttempts(t *testing.T) {
 	ch := r.Channel("a", "texts")
 	at := func(n int) time.Time { return webtest.Start().Add(time.Duration(n) * time.Minute) }
 	ptr := func(n int) *time.Time { t := at(n); return &t }
-	c := r.Contact(ch, weir.Progress{State: weir.Done, Attempt: 2, ClaimedAt: at(3), SentAt: at(4), HeardAt: at(5), FinishedAt: at(6), ProviderRef: "g2", Outcome: weir.Completed})
-	r.Ended[c.Ref] = []weir.Attempt{{Number: 1, ClaimedAt: at(1), FinishedAt: at(2), Reason: "refused_by_provider"}}
+	c := r.Move(r.Contact(ch, weir.Progress{}), weir.Progress{State: weir.Done, Attempt: 2, ClaimedAt: at(3), SentAt: at(4), HeardAt: at(5), FinishedAt: at(6), ProviderRef: "g2", Outcome: weir.Completed}, weir.Attempt{Number: 1, ClaimedAt: at(1), FinishedAt: at(2), Reason: "refused_by_provider"})
+	id := c.Ref.String()
 	want := api.ContactView{
-		ID: "1-1", Channel: "a", To: webtest.PhoneCanary, Priority: "normal", Messages: []string{webtest.TextCanary}, Size: 1, Segments: 1, State: "done",
-		Outcome: weir.Completed, QueuedAt: webtest.Start(), FinishedAt: ptr(6), Attempts: []api.AttemptView{
-			{ID: "1-1-1", Number: 1, ClaimedAt: ptr(1), FinishedAt: ptr(2), Reason: "refused_by_provider"},
-			{ID: "1-1-2", Number: 2, ClaimedAt: ptr(3), SentAt: ptr(4), LastHeardAt: ptr(5), FinishedAt: ptr(6), ProviderRef: "g2", Outcome: weir.Completed},
+		ID: id, Channel: "a", To: webtest.PhoneCanary, Priority: "normal", Messages: []string{webtest.TextCanary}, Size: 1, Segments: 1, State: "done",
+		Outcome: weir.Completed, QueuedAt: c.QueuedAt, FinishedAt: ptr(6), Attempts: []api.AttemptView{
+			{ID: id + "-1", Number: 1, ClaimedAt: ptr(1), FinishedAt: ptr(2), Reason: "refused_by_provider"},
+			{ID: id + "-2", Number: 2, ClaimedAt: ptr(3), SentAt: ptr(4), LastHeardAt: ptr(5), FinishedAt: ptr(6), ProviderRef: "g2", Outcome: weir.Completed},
 		},
 	}
-	if d := cmp.Diff(want, webtest.Into[api.ContactView](t, r.Do("GET", "/v1/contacts/1-1", ""), 200)); d != "" {
+	if d := cmp.Diff(want, webtest.Into[api.ContactView](t, r.Do("GET", "/v1/contacts/"+id, ""), 200)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	// Back in the queue after its first attempt: the attempt is listed once.
-	c = r.Contact(ch, weir.Progress{State: weir.Queued, Attempt: 1, ClaimedAt: at(1)})
-	r.Ended[c.Ref] = []weir.Attempt{{Number: 1, ClaimedAt: at(1), FinishedAt: at(2)}}
-	if v := webtest.Into[api.ContactView](t, r.Do("GET", "/v1/contacts/1-2", ""), 200); len(v.Attempts) != 1 || v.Attempts[0].FinishedAt == nil {
+	c = r.Move(r.Contact(ch, weir.Progress{}), weir.Progress{State: weir.Queued, Attempt: 1, ClaimedAt: at(1)}, weir.Attempt{Number: 1, ClaimedAt: at(1), FinishedAt: at(2)})
+	if v := webtest.Into[api.ContactView](t, r.Do("GET", "/v1/contacts/"+c.Ref.String(), ""), 200); len(v.Attempts) != 1 || v.Attempts[0].FinishedAt == nil {
 		t.Errorf("%+v", v.Attempts)
 	}
 	for _, id := range []string{"1-99", "1", "1-01", "zz", "1-1-1", "%2e%2e"} {
@@ -261,22 +296,29 @@ func TestAPI_ContactsAreListed(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
 	a, b := r.Channel("a", "texts"), r.Channel("b", "texts")
-	r.Contact(a, weir.Progress{State: weir.Queued}, func(c *weir.Contact) { c.Survey = "s" })
-	r.Contact(a, weir.Progress{State: weir.Delayed}, func(c *weir.Contact) { c.Key = "k" })
-	r.Contact(b, weir.Progress{State: weir.Active, Attempt: 1})
-	r.Contact(a, weir.Progress{State: weir.Done, Outcome: weir.Canceled})
+	names := map[string]string{} // by id
+	for i, c := range []weir.Contact{
+		r.Contact(a, weir.Progress{}, func(c *weir.Contact) { c.Survey = "s" }),
+		r.Contact(a, weir.Progress{State: weir.Delayed, DueAt: time.Now().Add(time.Hour)}, func(c *weir.Contact) { c.Key = "k" }),
+		r.Contact(b, weir.Progress{State: weir.Active, Attempt: 1}),
+		r.Contact(a, weir.Progress{State: weir.Done, Outcome: weir.Canceled}),
+	} {
+		names[c.Ref.String()] = fmt.Sprint(i + 1)
+	}
+	first := webtest.Into[api.ContactList](t, r.Do("GET", "/v1/contacts?channel=a&limit=1", ""), 200)
 	for query, want := range map[string][]string{
-		"":                          {"1-1", "1-2", "2-3", "1-4"},
-		"channel=a":                 {"1-1", "1-2", "1-4"},
-		"state=queued":              {"1-1", "1-2"},
-		"state=active,done":         {"2-3", "1-4"},
-		"survey=s":                  {"1-1"},
-		"channel=a&key=k":           {"1-2"},
+		"":                          {"1", "2", "4", "3"}, // channel by channel
+		"channel=a":                 {"1", "2", "4"},
+		"state=queued":              {"1", "2"},
+		"state=active,done":         {"4", "3"},
+		"survey=s":                  {"1"},
+		"channel=a&key=k":           {"2"},
 		"channel=b&state=queued":    nil,
-		"channel=a&limit=1":         {"1-1"},
-		"channel=a&cursor=1-1":      {"1-2", "1-4"},
-		"channel=a&state=&survey=":  {"1-1", "1-2", "1-4"},
+		"channel=a&limit=1":         {"1"},
+		"channel=a&state=&survey=":  {"1", "2", "4"},
 		"channel=b&state=active&a=": nil, // rejected
+
+		"channel=a&cursor=" + first.NextCursor: {"2", "4"},
 	} {
 		g := r.Do("GET", "/v1/contacts?"+query, "")
 		if g.Status == 422 && strings.HasSuffix(query, "a=") {
@@ -285,7 +327,7 @@ func TestAPI_ContactsAreListed(t *testing.T) {
 		v := webtest.Into[api.ContactList](t, g, 200)
 		var ids []string
 		for _, c := range v.Contacts {
-			ids = append(ids, c.ID)
+			ids = append(ids, names[c.ID])
 		}
 		if d := cmp.Diff(want, ids); d != "" {
 			t.Errorf("%s (-want +got):\n%s", query, d)
@@ -303,20 +345,20 @@ func TestAPI_ContactIsCanceled(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
 	ch := r.Channel("a", "texts")
-	queued := r.Contact(ch, weir.Progress{State: weir.Queued})
+	queued := r.Contact(ch, weir.Progress{})
 	active := r.Contact(ch, weir.Progress{State: weir.Active, Attempt: 1})
 	done := r.Contact(ch, weir.Progress{State: weir.Done, Outcome: weir.Completed})
 	del := func(c weir.Contact) webtest.Got { return r.Do("DELETE", "/v1/contacts/"+c.Ref.String(), "") }
 	for range 2 { // a canceled contact may be canceled again
 		v := webtest.Into[api.CanceledView](t, del(queued), 200)
-		if d := cmp.Diff(api.CanceledView{ID: "1-1", State: "done", Outcome: weir.Canceled}, v); d != "" {
+		if d := cmp.Diff(api.CanceledView{ID: queued.Ref.String(), State: "done", Outcome: weir.Canceled}, v); d != "" {
 			t.Error(d)
 		}
 	}
-	if d := cmp.Diff(api.CanceledView{ID: "1-2", State: "active"}, webtest.Into[api.CanceledView](t, del(active), 202)); d != "" {
+	if d := cmp.Diff(api.CanceledView{ID: active.Ref.String(), State: "active"}, webtest.Into[api.CanceledView](t, del(active), 202)); d != "" {
 		t.Error(d)
 	}
-	if v := webtest.Into[api.ContactView](t, r.Do("GET", "/v1/contacts/1-2", ""), 200); !v.Canceling {
+	if v := webtest.Into[api.ContactView](t, r.Do("GET", "/v1/contacts/"+active.Ref.String(), ""), 200); !v.Canceling {
 		t.Error("not shown as canceling")
 	}
 	if g := del(done); g.Status != 409 || g.Problem(t).Code != weir.CodeConflict {
@@ -337,11 +379,12 @@ func TestAPI_IncomingIsReadPageByPage(t *testing.T) {
 		}
 	}
 	v := webtest.Into[api.IncomingList](t, r.Do("GET", "/v1/channels/a/incoming?limit=2", ""), 200)
-	if len(v.Incoming) != 2 || v.NextCursor != "2" {
+	all := r.Messages(ch)
+	if len(v.Incoming) != 2 || v.NextCursor != fmt.Sprint(all[1].ID) {
 		t.Fatalf("%+v", v)
 	}
 	v = webtest.Into[api.IncomingList](t, r.Do("GET", "/v1/channels/a/incoming?after="+v.NextCursor, ""), 200)
-	if len(v.Incoming) != 1 || v.Incoming[0].ID != "3" || v.NextCursor != "" {
+	if len(v.Incoming) != 1 || v.Incoming[0].ID != fmt.Sprint(all[2].ID) || v.NextCursor != "" {
 		t.Errorf("%+v", v)
 	}
 }
@@ -349,37 +392,35 @@ func TestAPI_IncomingIsReadPageByPage(t *testing.T) {
 // overtaken is a broker whose contacts are done before a cancellation reaches
 // it.
 type overtaken struct {
-	*webtest.Memory
-	outcome weir.Outcome
+	web.Broker
+	finish func()
 }
 
-func (o *overtaken) Cancel(_ context.Context, ref weir.Ref) (weir.State, error) {
-	for i := range o.StoredContacts {
-		if o.StoredContacts[i].Ref == ref {
-			o.StoredContacts[i].State, o.StoredContacts[i].Outcome = weir.Done, o.outcome
-		}
-	}
+func (o *overtaken) Cancel(context.Context, weir.Ref) (weir.State, error) {
+	o.finish()
 	return 0, weir.Errorf(weir.CodeConflict, "it is done")
 }
 
 func TestAPI_CancellationThatIsOvertakenIsAConflict(t *testing.T) {
 	t.Parallel()
 	for outcome, status := range map[weir.Outcome]int{weir.Completed: 409, weir.Canceled: 200} {
-		r := webtest.New(t, func(o *web.Options) { o.Broker = &overtaken{o.Broker.(*webtest.Memory), outcome} })
-		r.Contact(r.Channel("a", "texts"), weir.Progress{State: weir.Active, Attempt: 1})
-		if g := r.Do("DELETE", "/v1/contacts/1-1", ""); g.Status != status {
+		broker := &overtaken{}
+		r := webtest.New(t, func(o *web.Options) { broker.Broker, o.Broker = o.Broker, broker })
+		c := r.Contact(r.Channel("a", "texts"), weir.Progress{State: weir.Active, Attempt: 1})
+		broker.finish = func() { r.Move(c, weir.Progress{State: weir.Done, Attempt: 1, Outcome: outcome}) }
+		if g := r.Do("DELETE", "/v1/contacts/"+c.Ref.String(), ""); g.Status != status {
 			t.Errorf("%s: %d %s", outcome, g.Status, g.Body)
 		}
 	}
 }
 
 // racing is a store in which the channel is created concurrently, just before.
-type racing struct{ *webtest.Memory }
+type racing struct{ web.Store }
 
 func (s racing) PutChannel(ctx context.Context, c weir.Channel) (weir.Channel, bool, error) {
 	other := c
 	other.Title = "changed concurrently"
-	if _, _, err := s.Memory.PutChannel(ctx, other); err != nil {
+	if _, _, err := s.Store.PutChannel(ctx, other); err != nil {
 		return c, false, err
 	}
 	return c, false, weir.Errorf(weir.CodeConflict, "created just now")
@@ -387,9 +428,9 @@ func (s racing) PutChannel(ctx context.Context, c weir.Channel) (weir.Channel, b
 
 func TestAPI_CreationsThatRaceEndAsOne(t *testing.T) {
 	t.Parallel()
-	r := webtest.New(t, func(o *web.Options) { o.Store = racing{o.Store.(*webtest.Memory)} })
+	r := webtest.New(t, func(o *web.Options) { o.Store = racing{o.Store} })
 	v := webtest.Into[api.ChannelView](t, r.Do("PUT", "/v1/channels/a", webtest.GoodTexts), 200)
-	if v.Name != "Our texts" || len(r.StoredChannels) != 1 {
-		t.Errorf("%+v", v)
+	if all, err := r.Store.All(t.Context()); v.Name != "Our texts" || len(all) != 1 {
+		t.Errorf("%+v: %+v, %v", v, all, err)
 	}
 }

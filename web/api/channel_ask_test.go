@@ -45,7 +45,7 @@ func TestChannelTypes_DescribeEverySetting(t *testing.T) {
 func TestChannelTest_AsksTheProviderAndStoresNothing(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
-	writes := r.Writes
+	writes := r.Writes()
 	ask := func(body string) api.ChannelTestView {
 		t.Helper()
 		return webtest.Into[api.ChannelTestView](t, r.Do("POST", "/v1/channels:test", body), 200)
@@ -73,7 +73,7 @@ func TestChannelTest_AsksTheProviderAndStoresNothing(t *testing.T) {
 			t.Errorf("%s: %d %v", body, g.Status, wrong)
 		}
 	}
-	if r.Writes != writes || r.Do("GET", "/v1/channels/test", "").Status != 404 {
+	if r.Writes() != writes || r.Do("GET", "/v1/channels/test", "").Status != 404 {
 		t.Error("something was stored")
 	}
 }

@@ -15,11 +15,9 @@ func TestChannel_NoMoveWhileContactsAreInFlight(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
 	ch := r.Channel("a", "texts")
-	r.StoredContacts = append(r.StoredContacts, weir.Contact{
-		Ref: weir.Ref{Channel: ch.ID, ID: 1}, Spec: weir.Spec{Messages: []string{"x"}}, Progress: weir.Progress{State: weir.Active},
-	})
+	c := r.Contact(ch, weir.Progress{State: weir.Active, Attempt: 1})
 	const moved = `{"settings":{"base_url":"http://elsewhere.test","token":"t"}}`
-	writes := r.Writes
+	writes := r.Writes()
 	for _, method := range []string{"PATCH", "PUT"} {
 		body := moved
 		if method == "PUT" {
@@ -30,11 +28,11 @@ func TestChannel_NoMoveWhileContactsAreInFlight(t *testing.T) {
 			t.Errorf("%s: %d %s", method, g.Status, g.Body)
 		}
 	}
-	if r.Writes != writes {
+	if r.Writes() != writes {
 		t.Error("something was written")
 	}
 	webtest.Into[api.ChannelView](t, r.Do("PATCH", "/v1/channels/a", `{"capacity":5}`), 200)
 	webtest.Into[api.ChannelView](t, r.Do("PATCH", "/v1/channels/a?force=true", moved), 200)
-	r.StoredContacts[0].State = weir.Done
+	r.Move(c, weir.Progress{State: weir.Done, Attempt: 1, Outcome: weir.Completed})
 	webtest.Into[api.ChannelView](t, r.Do("PATCH", "/v1/channels/a", `{"settings":{"base_url":"http://p.test","token":"t"}}`), 200)
 }

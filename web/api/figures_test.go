@@ -16,7 +16,7 @@ import (
 
 // figured is a broker whose channels all have the same figures.
 type figured struct {
-	*webtest.Memory
+	web.Broker
 	figures operators.Figures
 }
 
@@ -53,7 +53,7 @@ func TestFigures_OfAChannelShowBreakerAndReconciler(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			x.figures.SentPerMinute, x.figures.Health = 1.0/3, weir.Up
-			r := webtest.New(t, func(o *web.Options) { o.Broker = figured{o.Broker.(*webtest.Memory), x.figures} })
+			r := webtest.New(t, func(o *web.Options) { o.Broker = figured{o.Broker, x.figures} })
 			r.Channel("a", "texts")
 			r.Channel("b", "texts")
 			one := webtest.Into[api.ChannelView](t, r.Do("GET", "/v1/channels/a", ""), 200)

@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir"
-	"weir/persistence/storetest"
 	"weir/web"
 	"weir/web/api"
 	"weir/web/auth"
@@ -17,17 +16,15 @@ import (
 
 func TestTimeline_TellsTheLifeOfAContact(t *testing.T) {
 	t.Parallel()
-	store := storetest.SQLite(t)
-	r := webtest.New(t, func(o *web.Options) { o.Dead = store })
-	ch := r.Channel("a", "texts")
-	at := func(s int) time.Time { return webtest.Start().Add(time.Duration(s) * time.Second) }
-	c := r.Contact(ch, weir.Progress{
-		State: weir.Done, Attempt: 2, ClaimedAt: at(20), SentAt: at(21), HeardAt: at(25), FinishedAt: at(26), Outcome: weir.Completed,
-	}, func(c *weir.Contact) {
+	r := webtest.New(t)
+	ch, now := r.Channel("a", "texts"), time.Now()
+	at := func(s int) time.Time { return now.Add(time.Duration(s) * time.Second) }
+	c := r.Move(r.Contact(ch, weir.Progress{}, func(c *weir.Contact) {
 		c.NotBefore = at(5)
 		c.Owner, c.Survey = weir.Owner{Group: 3, ID: 100, Serial: 2}, "flu"
-	})
-	r.Ended[c.Ref] = []weir.Attempt{{Number: 1, ClaimedAt: at(6), FinishedAt: at(8), Reason: "no line"}}
+	}), weir.Progress{
+		State: weir.Done, Attempt: 2, ClaimedAt: at(20), SentAt: at(21), HeardAt: at(25), FinishedAt: at(26), Outcome: weir.Completed,
+	}, weir.Attempt{Number: 1, ClaimedAt: at(6), FinishedAt: at(8), Reason: "no line"})
 	want := []string{
 		"accepted", "waits_until its window opens", "claimed (1)", "back_in_queue no line (1)",
 		"claimed (2)", "handed_over (2)", "last_heard (2)", "ended completed (2)",
@@ -39,8 +36,7 @@ func TestTimeline_TellsTheLifeOfAContact(t *testing.T) {
 	if v.Channel != "a" || v.For == nil || *v.For != (api.TimelineFor{Survey: "flu", Respondent: "r2s", Serial: 2}) {
 		t.Errorf("%+v", v)
 	}
-	waits := r.Contact(ch, weir.Progress{State: weir.Delayed, Attempt: 1, DueAt: at(90)})
-	r.Ended[waits.Ref] = []weir.Attempt{{Number: 1, ClaimedAt: at(6), FinishedAt: at(8), Reason: "refused"}}
+	waits := r.Move(r.Contact(ch, weir.Progress{}), weir.Progress{State: weir.Delayed, Attempt: 1, DueAt: at(90)}, weir.Attempt{Number: 1, ClaimedAt: at(6), FinishedAt: at(8), Reason: "refused"})
 	want = []string{"accepted", "claimed (1)", "back_in_queue refused (1)", "waits_until its next attempt (2)"}
 	if d := cmp.Diff(want, r.Life(t, waits.Ref.String())); d != "" {
 		t.Errorf("(-want +got):\n%s", d)

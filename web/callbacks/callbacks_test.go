@@ -31,11 +31,11 @@ func TestCallbacks_AreAnsweredAndCountedByResult(t *testing.T) {
 		answer                   string // Body of a success response
 		results                  map[string]float64
 	}{
-		{name: "report", path: "status/1-1-1/completed", status: 200, results: map[string]float64{"applied": 1}},
-		{name: "report by POST", method: "POST", path: "status/1-1-1/completed", status: 200, results: map[string]float64{"applied": 1}},
-		{name: "form", method: "POST", path: "form", body: "attempt=1-1-1&outcome=busy", contentType: "application/x-www-form-urlencoded; charset=utf-8", status: 200, results: map[string]float64{"applied": 1}},
+		{name: "report", path: "status/OWN/completed", status: 200, results: map[string]float64{"applied": 1}},
+		{name: "report by POST", method: "POST", path: "status/OWN/completed", status: 200, results: map[string]float64{"applied": 1}},
+		{name: "form", method: "POST", path: "form", body: "attempt=OWN&outcome=busy", contentType: "application/x-www-form-urlencoded; charset=utf-8", status: 200, results: map[string]float64{"applied": 1}},
 		{name: "unknown attempt", path: "status/1-99-1/completed", status: 200, results: map[string]float64{"unknown": 1}},
-		{name: "another channel's contact", path: "status/2-2-1/completed", status: 200, results: map[string]float64{"unknown": 1}},
+		{name: "another channel's contact", path: "status/OTHER/completed", status: 200, results: map[string]float64{"unknown": 1}},
 		{name: "message", path: "incoming?guid=g&from=%2B15559998877&body=CANARY-text", status: 200, answer: "[]", results: map[string]float64{"applied": 1}},
 		{name: "nothing in it", path: "ping", status: 200, results: map[string]float64{"ignored": 1}},
 		{name: "not the provider's", path: "nonsense", status: 400, results: map[string]float64{"invalid": 1}},
@@ -50,9 +50,10 @@ func TestCallbacks_AreAnsweredAndCountedByResult(t *testing.T) {
 			t.Parallel()
 			r := webtest.New(t)
 			ch := r.Channel("a", "texts")
-			r.Contact(ch, weir.Progress{State: weir.Active, Attempt: 1})
-			r.Contact(r.Channel("b", "texts"), weir.Progress{State: weir.Active, Attempt: 1})
-			g := r.Call(tc.method, webtest.CallbackPath(ch, tc.path), tc.body, tc.contentType)
+			own := r.Contact(ch, weir.Progress{State: weir.Active, Attempt: 1})
+			other := r.Contact(r.Channel("b", "texts"), weir.Progress{State: weir.Active, Attempt: 1})
+			ids := strings.NewReplacer("OWN", own.Ref.String()+"-1", "OTHER", other.Ref.String()+"-1")
+			g := r.Call(tc.method, webtest.CallbackPath(ch, ids.Replace(tc.path)), ids.Replace(tc.body), tc.contentType)
 			if g.Status != tc.status || g.Status == 200 && g.Body != tc.answer {
 				t.Errorf("%d %q", g.Status, g.Body)
 			}
@@ -70,15 +71,15 @@ func TestCallbacks_RepeatsAreCountedAsDuplicates(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
 	ch := r.Channel("a", "texts")
-	r.Contact(ch, weir.Progress{State: weir.Active, Attempt: 1})
+	c := r.Contact(ch, weir.Progress{State: weir.Active, Attempt: 1})
 	for range 3 {
-		r.Call("", webtest.CallbackPath(ch, "status/1-1-1/completed"), "", "")
+		r.Call("", webtest.CallbackPath(ch, "status/"+c.Ref.String()+"-1/completed"), "", "")
 		r.Call("", webtest.CallbackPath(ch, "incoming?guid=g&body=x"), "", "")
 	}
 	if d := cmp.Diff(map[string]float64{"applied": 2, "duplicate": 4}, r.Results("texts")); d != "" {
 		t.Error(d)
 	}
-	if n := r.Counter("weir_incoming_messages_total", "channel", "a"); n != 1 || len(r.Incoming[ch.ID]) != 1 {
+	if n := r.Counter("weir_incoming_messages_total", "channel", "a"); n != 1 || len(r.Messages(ch)) != 1 {
 		t.Errorf("%v messages", n)
 	}
 }
@@ -87,18 +88,18 @@ func TestCallbacks_WithoutTheSecretChangeNothing(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
 	a, b := r.Channel("a", "texts"), r.Channel("b", "texts")
-	r.Contact(a, weir.Progress{State: weir.Active, Attempt: 1})
-	writes := r.Writes
+	report := "/status/" + r.Contact(a, weir.Progress{State: weir.Active, Attempt: 1}).Ref.String() + "-1/completed"
+	writes := r.Writes()
 	var bodies []string
 	for _, path := range []string{
-		"/callbacks/a/wrong/status/1-1-1/completed",
-		"/callbacks/a/" + b.Secret + "/status/1-1-1/completed",
-		"/callbacks/a/" + a.Secret + "x/status/1-1-1/completed",
-		"/callbacks/a/" + a.Secret[1:] + "/status/1-1-1/completed",
-		"/callbacks/a/" + strings.ToLower(a.Secret) + "/status/1-1-1/completed",
-		"/callbacks/a/%20/status/1-1-1/completed",
-		"/callbacks/nobody/" + a.Secret + "/status/1-1-1/completed",
-		"/callbacks/A/" + a.Secret + "/status/1-1-1/completed",
+		"/callbacks/a/wrong" + report,
+		"/callbacks/a/" + b.Secret + report,
+		"/callbacks/a/" + a.Secret + "x" + report,
+		"/callbacks/a/" + a.Secret[1:] + report,
+		"/callbacks/a/" + strings.ToLower(a.Secret) + report,
+		"/callbacks/a/%20" + report,
+		"/callbacks/nobody/" + a.Secret + report,
+		"/callbacks/A/" + a.Secret + report,
 		"/callbacks/a/wrong",
 	} {
 		g := r.Call("", path, "", "")
@@ -112,7 +113,7 @@ func TestCallbacks_WithoutTheSecretChangeNothing(t *testing.T) {
 			t.Errorf("answers differ: %s %s", body, bodies[0])
 		}
 	}
-	if r.Writes != writes {
+	if r.Writes() != writes {
 		t.Error("something was written")
 	}
 	if n := r.Results("none")["unauthorised"]; n != float64(len(bodies)) {
@@ -126,8 +127,8 @@ func TestCallbacks_OfADeletedChannelAreTakenAndDropped(t *testing.T) {
 	old := r.Channel("a", "texts")
 	r.Do("DELETE", "/v1/channels/a", "")
 	again := r.Channel("a", "texts")
-	writes := r.Writes
-	if g := r.Call("", webtest.CallbackPath(old, "incoming?guid=g"), "", ""); g.Status != 200 || g.Body != "[]" || r.Writes != writes {
+	writes := r.Writes()
+	if g := r.Call("", webtest.CallbackPath(old, "incoming?guid=g"), "", ""); g.Status != 200 || g.Body != "[]" || r.Writes() != writes {
 		t.Errorf("deleted: %d %q", g.Status, g.Body)
 	}
 	if g := r.Call("", webtest.CallbackPath(again, "ping"), "", ""); g.Status != 200 {
@@ -159,18 +160,20 @@ func TestCallbacks_AreAskedForAgainWhileTheStoreIsDown(t *testing.T) {
 	r := webtest.New(t)
 	ch := r.Channel("a", "texts")
 	r.Call("", webtest.CallbackPath(ch, "ping"), "", "") // the channel is cached from now on
+	c := r.Contact(ch, weir.Progress{State: weir.Active, Attempt: 1})
+	report := webtest.CallbackPath(ch, "status/"+c.Ref.String()+"-1/completed")
 	r.Down = webtest.ErrDown
-	for _, path := range []string{webtest.CallbackPath(ch, "status/1-1-1/completed"), webtest.CallbackPath(ch, "incoming?guid=g")} {
+	for _, path := range []string{report, webtest.CallbackPath(ch, "incoming?guid=g")} {
 		if g := r.Call("", path, "", ""); g.Status != 503 {
 			t.Errorf("%d", g.Status)
 		}
 	}
 	r.Down = fmt.Errorf("a mistake of ours")
-	if g := r.Call("", webtest.CallbackPath(ch, "status/1-1-1/completed"), "", ""); g.Status != 503 {
+	if g := r.Call("", report, "", ""); g.Status != 503 {
 		t.Errorf("%d", g.Status)
 	}
 	r.Down = weir.Errorf(weir.CodeInvalid, "this can never be stored")
-	if g := r.Call("", webtest.CallbackPath(ch, "status/1-1-1/completed"), "", ""); g.Status != 400 {
+	if g := r.Call("", report, "", ""); g.Status != 400 {
 		t.Errorf("%d", g.Status)
 	}
 	r.Down = nil
@@ -208,16 +211,20 @@ func TestCallbacks_LookupsSpareTheStore(t *testing.T) {
 	expect("wrong again", wrong, 404, 0)
 	r.Clock.Advance(5001 * time.Millisecond)
 	expect("stale", good, 200, 1)
-	unknown := "/callbacks/later/" + webtest.SecretCanary + "-2/ping"
+	unknown := "/callbacks/later/unknown/ping"
 	expect("no such channel", unknown, 404, 1)
 	expect("still none", unknown, 404, 0)
 	r.Do("PUT", "/v1/channels/later", webtest.GoodTexts)
-	expect("created here", unknown, 200, 1)
+	later, err := r.Store.Channel(t.Context(), "later")
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect("created here", webtest.CallbackPath(later, "ping"), 200, 1)
 	expect("never a name", "/callbacks/NO/x/ping", 404, 0)
-	expect("elsewhere", "/callbacks/elsewhere/"+webtest.SecretCanary+"-3/ping", 404, 1)
-	r.Channel("elsewhere", "texts") // by another process
+	expect("elsewhere", "/callbacks/elsewhere/unknown/ping", 404, 1)
+	elsewhere := r.Channel("elsewhere", "texts") // by another process
 	r.Clock.Advance(1001 * time.Millisecond)
-	expect("created elsewhere", "/callbacks/elsewhere/"+webtest.SecretCanary+"-3/ping", 200, 1)
+	expect("created elsewhere", webtest.CallbackPath(elsewhere, "ping"), 200, 1)
 }
 
 // hangsUp is a broker during whose call the provider disconnects.
@@ -307,20 +314,21 @@ func TestCallbacks_MayArriveConcurrently(t *testing.T) {
 // the secret nothing is ever written.
 func FuzzCallback(f *testing.F) {
 	f.Add("a", "wrong", "status/1-1-1/completed", "x=1", "attempt=1-1-1", true)
-	f.Add("a", webtest.SecretCanary+"-1", "status/1-1-1/completed", "", "", false)
-	f.Add("a", webtest.SecretCanary+"-1", "form", "%zz", "attempt=1-1-1&outcome=busy", true)
 	f.Add("nobody", "", "../..//", "from=1&guid=1", "", false)
 	r := webtest.New(f, func(o *web.Options) { o.Logger = slog.New(slog.DiscardHandler) })
 	ch := r.Channel("a", "texts")
+	f.Add("a", "SECRET", "status/1-1-1/completed", "", "", false)
+	f.Add("a", "SECRET", "form", "%zz", "attempt=1-1-1&outcome=busy", true)
 	f.Fuzz(func(t *testing.T, name, secret, rest, query, body string, form bool) {
+		secret = strings.ReplaceAll(secret, "SECRET", ch.Secret)
 		u := url.URL{Path: "/callbacks/" + name + "/" + secret + "/" + rest, RawQuery: query}
 		req := httptest.NewRequest("POST", "/", strings.NewReader(body))
 		req.URL = &u
 		if form {
 			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		}
-		r.Reports, r.Incoming = nil, map[weir.ChannelID][]weir.Incoming{}
-		writes := r.Writes
+		r.Reports = nil
+		writes := r.Writes()
 		g := r.Serve(req)
 		switch g.Status {
 		case 200, 400, 404:
@@ -331,7 +339,7 @@ func FuzzCallback(f *testing.F) {
 		default:
 			t.Errorf("%d: %s", g.Status, g.Body)
 		}
-		if !strings.Contains(u.Path, ch.Secret) && r.Writes != writes {
+		if !strings.Contains(u.Path, ch.Secret) && r.Writes() != writes {
 			t.Error("written without the secret")
 		}
 	})

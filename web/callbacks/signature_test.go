@@ -22,28 +22,29 @@ func TestCallbackSignature_CoversTheCalledURLAndTheBody(t *testing.T) {
 		body, signedBody      string
 		status                int
 	}{
-		{name: "as sent", request: "/callbacks/a/SECRET/signed/1-1-1/busy", status: 200},
-		{name: "query byte for byte", request: "/callbacks/a/SECRET/signed/1-1-1/busy?b=%2b&a=1+2&b&=", status: 200},
-		{name: "path byte for byte", request: "/callbacks/%61/SECRET/%73igned/1-1-1/busy", status: 200},
-		{name: "another host and scheme", request: "https://10.0.0.7:8080/callbacks/a/SECRET/signed/1-1-1/busy?x=1", signed: "/callbacks/a/SECRET/signed/1-1-1/busy?x=1", status: 200},
-		{name: "a prefix on the way", request: "/inner/callbacks/a/SECRET/signed/1-1-1/busy?x=1", signed: "/callbacks/a/SECRET/signed/1-1-1/busy?x=1", status: 200},
-		{name: "form", request: "/callbacks/a/SECRET/signed/1-1-1/busy", body: form, signedBody: form, status: 200},
-		{name: "another query", request: "/callbacks/a/SECRET/signed/1-1-1/busy?x=1", signed: "/callbacks/a/SECRET/signed/1-1-1/busy?x=2", status: 403},
-		{name: "another path", request: "/callbacks/a/SECRET/signed/1-1-1/busy", signed: "/callbacks/a/SECRET/signed/1-1-1/completed", status: 403},
-		{name: "another body", request: "/callbacks/a/SECRET/signed/1-1-1/busy", body: form, signedBody: form + "&d=1", status: 403},
+		{name: "as sent", request: "/callbacks/a/SECRET/signed/CONTACT-1/busy", status: 200},
+		{name: "query byte for byte", request: "/callbacks/a/SECRET/signed/CONTACT-1/busy?b=%2b&a=1+2&b&=", status: 200},
+		{name: "path byte for byte", request: "/callbacks/%61/SECRET/%73igned/CONTACT-1/busy", status: 200},
+		{name: "another host and scheme", request: "https://10.0.0.7:8080/callbacks/a/SECRET/signed/CONTACT-1/busy?x=1", signed: "/callbacks/a/SECRET/signed/CONTACT-1/busy?x=1", status: 200},
+		{name: "a prefix on the way", request: "/inner/callbacks/a/SECRET/signed/CONTACT-1/busy?x=1", signed: "/callbacks/a/SECRET/signed/CONTACT-1/busy?x=1", status: 200},
+		{name: "form", request: "/callbacks/a/SECRET/signed/CONTACT-1/busy", body: form, signedBody: form, status: 200},
+		{name: "another query", request: "/callbacks/a/SECRET/signed/CONTACT-1/busy?x=1", signed: "/callbacks/a/SECRET/signed/CONTACT-1/busy?x=2", status: 403},
+		{name: "another path", request: "/callbacks/a/SECRET/signed/CONTACT-1/busy", signed: "/callbacks/a/SECRET/signed/CONTACT-1/completed", status: 403},
+		{name: "another body", request: "/callbacks/a/SECRET/signed/CONTACT-1/busy", body: form, signedBody: form + "&d=1", status: 403},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			r := webtest.New(t)
 			r.Handler = web.Under("/inner", r.Handler)
 			ch := r.Channel("a", "texts")
-			r.Contact(ch, weir.Progress{State: weir.Active, Attempt: 1})
+			c := r.Contact(ch, weir.Progress{State: weir.Active, Attempt: 1})
+			known := strings.NewReplacer("SECRET", ch.Secret, "CONTACT", c.Ref.String())
 			if tc.signed == "" {
 				tc.signed = tc.request
 			}
-			req := httptest.NewRequest("POST", strings.ReplaceAll(tc.request, "SECRET", ch.Secret), strings.NewReader(tc.body))
+			req := httptest.NewRequest("POST", known.Replace(tc.request), strings.NewReader(tc.body))
 			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-			req.Header.Set("X-Signature", "http://weir.test"+strings.ReplaceAll(tc.signed, "SECRET", ch.Secret)+" "+tc.signedBody)
+			req.Header.Set("X-Signature", "http://weir.test"+known.Replace(tc.signed)+" "+tc.signedBody)
 			g := r.Serve(req)
 			want := map[string]float64{"applied": 1}
 			if tc.status == 403 {

@@ -17,13 +17,13 @@ func TestCallbackStop_MessagesAreAcknowledgedOnceTheyAreHeard(t *testing.T) {
 		err    error
 		status int
 	}{{weir.Errorf(weir.CodeUnavailable, "not now"), 503}, {nil, 200}, {nil, 200}} {
-		r.People.HearError = step.err
+		r.People.Refusal = step.err
 		if g := r.Call("", webtest.CallbackPath(ch, "incoming?guid=g&from=%2B15559998877&body=STOP"), "", ""); g.Status != step.status {
 			t.Errorf("%v: %d %s", step.err, g.Status, g.Body)
 		}
 	}
-	if n := len(r.People.Heard); n != 3 || len(r.Incoming[ch.ID]) != 1 || r.People.Heard[0].Messages[0] != "STOP" {
-		t.Errorf("%d times heard, %d times stored", n, len(r.Incoming[ch.ID]))
+	if n := len(r.People.Reports); n != 3 || len(r.Messages(ch)) != 1 || r.People.Reports[0].Messages[0] != "STOP" {
+		t.Errorf("%d times heard, %d times stored", n, len(r.Messages(ch)))
 	}
 	if n := r.Counter("weir_incoming_messages_total", "channel", "a"); n != 1 {
 		t.Errorf("counted %v times", n)

@@ -1,6 +1,7 @@
 package people_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"weir"
 	consent "weir/people"
+	"weir/web"
 	peopleapi "weir/web/people"
 	"weir/web/webtest"
 )
@@ -26,7 +28,7 @@ func TestConsents_AreRecordedAndFound(t *testing.T) {
 	found := webtest.Into[peopleapi.PersonConsents](t, r.Do("POST", "/v1/consents:search", `{"to":"15550100234"}`), 200)
 	want := peopleapi.PersonConsents{
 		Refused: true, States: got.States[:1],
-		Consents: []peopleapi.ConsentView{{ID: "1", Key: "k", Purpose: "all", Status: "refused", Source: "import", At: at, Words: "no more", By: "configured-2"}},
+		Consents: []peopleapi.ConsentView{{ID: found.Consents[0].ID, Key: "k", Purpose: "all", Status: "refused", Source: "import", At: at, Words: "no more", By: "configured-2"}},
 	}
 	if d := cmp.Diff(want, found); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -52,34 +54,48 @@ func TestConsents_EveryMistakeAtOnce(t *testing.T) {
 		}
 	}
 	future := r.Do("POST", "/v1/consents", `{"consents":[{"to":"1","status":"given","at":"`+webtest.Start().Add(time.Hour).Format(time.RFC3339)+`"}]}`)
-	if future.Status != 422 || !strings.Contains(future.Body, `"/consents/0/at"`) || len(r.Consents.List) > 0 {
+	if future.Status != 422 || !strings.Contains(future.Body, `"/consents/0/at"`) || len(r.Said()) > 0 {
 		t.Errorf("%d %s", future.Status, future.Body)
 	}
+}
+
+// failing is a store that cannot record messages at times.
+type failing struct {
+	consent.Store
+	now *bool
+}
+
+func (s failing) Hear(ctx context.Context, m *consent.Message) ([]weir.Contact, error) {
+	if *s.now {
+		return nil, weir.Errorf(weir.CodeUnavailable, "not now")
+	}
+	return s.Store.Hear(ctx, m)
 }
 
 // A stop word is recorded before the message is acknowledged: if it cannot be, the provider
 // has to send it again.
 func TestConsents_StopWordsAreRecordedBeforeTheAnswer(t *testing.T) {
 	t.Parallel()
-	r := webtest.New(t)
+	down := true
+	r := webtest.New(t, func(o *web.Options) { o.People = failing{o.People, &down} })
 	ch := r.Channel("a", "texts")
-	r.Consents.Err = weir.Errorf(weir.CodeUnavailable, "not now")
 	path := webtest.CallbackPath(ch, "incoming?guid=g&from=%2B15550100234&body=Unsubscribe.")
 	if g := r.Call("", path, "", ""); g.Status != 503 {
 		t.Fatalf("%d %s", g.Status, g.Body)
 	}
-	r.Consents.Err = nil
+	down = false
 	if g := r.Call("", path, "", ""); g.Status != 200 {
 		t.Fatalf("%d %s", g.Status, g.Body)
 	}
 	if g := r.Call("", webtest.CallbackPath(ch, "incoming?guid=h&from=%2B15550100235&body=I+want+to+stop+by"), "", ""); g.Status != 200 {
 		t.Fatalf("%d %s", g.Status, g.Body)
 	}
-	if len(r.Consents.List) != 1 {
-		t.Fatalf("%+v", r.Consents.List)
+	said := r.Said()
+	if len(said) != 1 {
+		t.Fatalf("%+v", said)
 	}
-	want := consent.Consent{ID: 1, Key: r.Consents.List[0].Key, Address: "tel:+15550100234", Purpose: "all", Status: consent.Refused, Source: consent.FromWord, At: r.Consents.List[0].At, Words: "Unsubscribe.", By: "a", Late: true}
-	if d := cmp.Diff(want, r.Consents.List[0]); d != "" || !strings.HasPrefix(want.Key, "message:1:") {
+	want := consent.Consent{ID: said[0].ID, Key: said[0].Key, Address: "tel:+15550100234", Purpose: "all", Status: consent.Refused, Source: consent.FromWord, At: said[0].At, Words: "Unsubscribe.", By: "a"}
+	if d := cmp.Diff(want, said[0]); d != "" || !strings.HasPrefix(want.Key, "message:1:") {
 		t.Errorf("key %q (-want +got):\n%s", want.Key, d)
 	}
 }
@@ -100,7 +116,7 @@ func TestConsents_SendersAreKnownByTheRegionOfTheChannel(t *testing.T) {
 		t.Fatalf("%d %s", g.Status, g.Body)
 	}
 	var got []string
-	for _, c := range r.Consents.List {
+	for _, c := range r.Said() {
 		got = append(got, c.Address)
 	}
 	want := []string{"tel:+254722000101", "tel:+254722000102", "tel:+254722000103"}
@@ -108,11 +124,11 @@ func TestConsents_SendersAreKnownByTheRegionOfTheChannel(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	// Those that are nobody's are for a person to decide.
-	waiting, err := r.Consents.Undecided(t.Context(), 0, 10)
+	waiting, err := r.Undecided(t.Context(), 0, 10)
 	if err != nil || len(waiting) != 2 || waiting[0].Address != "other:40404" || waiting[1].Address != "other:0722000104" || waiting[1].Found != "STOP" {
 		t.Errorf("undecided: %+v, %v", waiting, err)
 	}
-	if from := r.Incoming[here.ID][0].From; from != "+254722000101" {
+	if from := r.Messages(here)[0].From; from != "+254722000101" {
 		t.Errorf("the message is from %s", from)
 	}
 	if g := r.Do("POST", "/v1/consents", `{"consents":[{"to":"0722 000 101","status":"refused"}]}`); g.Status != 422 || !strings.Contains(g.Body, `"/consents/0/to"`) {
@@ -137,7 +153,7 @@ func TestLimits_EveryMistakeAtOnce(t *testing.T) {
 				t.Errorf("%q is named %d times: %s", pointer, n, g.Body)
 			}
 		}
-		if n := strings.Count(g.Body, `"pointer"`); n != len(pointers) || len(r.Consents.StoredLimits) > 0 {
+		if n := strings.Count(g.Body, `"pointer"`); n != len(pointers) || len(r.Limits()) > 0 {
 			t.Errorf("%d mistakes: %s", n, g.Body)
 		}
 	}
@@ -157,7 +173,7 @@ func TestPurposes_EveryMistakeAtOnce(t *testing.T) {
 			t.Errorf("%s is named %d times: %s", pointer, n, g.Body)
 		}
 	}
-	if n := strings.Count(g.Body, `"pointer"`); n != len(pointers) || len(r.Consents.StoredPurposes) > 0 {
+	if n := strings.Count(g.Body, `"pointer"`); n != len(pointers) || len(r.Purposes()) > 0 {
 		t.Errorf("%d mistakes: %s", n, g.Body)
 	}
 }

@@ -1,6 +1,7 @@
 package people_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -19,14 +20,18 @@ func TestUndecided_IsListedAndDecided(t *testing.T) {
 			t.Fatalf("%d %s", g.Status, g.Body)
 		}
 	}
-	if m := r.Consents.StoredUndecided[0]; len(r.Consents.List) != 0 || m.Address != "tel:+15550100235" || m.Found != "stop" || m.Channel != "a" || m.Text != "I want to stop by" {
+	waiting, err := r.Undecided(t.Context(), 0, 10)
+	if err != nil || len(waiting) != 1 {
+		t.Fatalf("%+v, %v", waiting, err)
+	}
+	id := fmt.Sprint(waiting[0].ID)
+	if m := waiting[0]; len(r.Said()) != 0 || m.Address != "tel:+15550100235" || m.Found != "stop" || m.Channel != "a" || m.Text != "I want to stop by" {
 		t.Fatalf("%+v", m)
 	}
-	r.Consents.StoredUndecided = r.Consents.StoredUndecided[:1]
-	if g := r.Do("GET", "/v1/consents:undecided?limit=1", ""); g.Status != 200 || !strings.Contains(g.Body, `"words":"I want to stop by"`) || !strings.Contains(g.Body, `"waiting":1`) || !strings.Contains(g.Body, `"next_cursor":"1"`) {
+	if g := r.Do("GET", "/v1/consents:undecided?limit=1", ""); g.Status != 200 || !strings.Contains(g.Body, `"words":"I want to stop by"`) || !strings.Contains(g.Body, `"waiting":1`) || !strings.Contains(g.Body, `"next_cursor":"`+id+`"`) {
 		t.Errorf("%d %s", g.Status, g.Body)
 	}
-	for query, status := range map[string]int{"?cursor=1": 200, "?cursor=x": 422, "?cursor=-1": 422, "?limit=1001": 422} {
+	for query, status := range map[string]int{"?cursor=" + id: 200, "?cursor=x": 422, "?cursor=-1": 422, "?limit=1001": 422} {
 		if g := r.Do("GET", "/v1/consents:undecided"+query, ""); g.Status != status || status == 200 && !strings.Contains(g.Body, `"messages":[]`) {
 			t.Errorf("%s: %d %s", query, g.Status, g.Body)
 		}
@@ -39,15 +44,15 @@ func TestUndecided_IsListedAndDecided(t *testing.T) {
 		{`{"id":"x","decision":"maybe"}`, 422, `"/decision"`},
 		{`{"id":"9999999999999999999","decision":"refused"}`, 422, `"/id"`},
 		{`{"id":"7","decision":"refused"}`, 404, ""},
-		{`{"id":"1","decision":"refused"}`, 200, `"source":"operator"`},
-		{`{"id":"1","decision":"refused"}`, 200, `"status":"refused"`},
-		{`{"id":"1","decision":"dismissed"}`, 409, "decided already"},
+		{`{"id":"` + id + `","decision":"refused"}`, 200, `"source":"operator"`},
+		{`{"id":"` + id + `","decision":"refused"}`, 200, `"status":"refused"`},
+		{`{"id":"` + id + `","decision":"dismissed"}`, 409, "decided already"},
 	} {
 		if g := r.Do("POST", "/v1/consents:decide", step.body); g.Status != step.status || !strings.Contains(g.Body, step.want) {
 			t.Errorf("%s: %d %s", step.body, g.Status, g.Body)
 		}
 	}
-	if c := r.Consents.List[0]; c.Status != consent.Refused || c.Words != "I want to stop by" || c.By == "" {
+	if c := r.Said()[0]; c.Status != consent.Refused || c.Words != "I want to stop by" || c.By == "" {
 		t.Errorf("recorded: %+v", c)
 	}
 }
@@ -76,12 +81,12 @@ func TestCallbacks_AnswersAreAnnounced(t *testing.T) {
 	if list := strings.Join(got, ", "); list != "+15550100234 We are Weir., +15550100235 You are out." {
 		t.Errorf("announced: %s", list)
 	}
-	first := r.Consents.List[0].At
+	first := r.Said()[0].At
 	r.Clock.Advance(time.Hour)
 	if g := r.Call("", webtest.CallbackPath(texts, "incoming?guid=2&from=%2B15550100235&body=STOP"), "", ""); g.Status != 200 {
 		t.Fatalf("%d %s", g.Status, g.Body)
 	}
-	if again := r.Consents.List[1].At; !again.Equal(first) {
-		t.Errorf("a repeated message was said at %v, first at %v", again, first)
+	if again := r.Said(); len(again) != 1 || !again[0].At.Equal(first) { // the store knows its key
+		t.Errorf("a repeated message: %+v, first at %v", again, first)
 	}
 }

@@ -13,8 +13,8 @@ func TestCourse_ShowsDaysBesideTheForecast(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
 	r.Put("s1", "")
-	r.Respondent(1)
-	before := r.People.Writes
+	r.Respondent("s1")
+	before := r.Writes()
 	v := webtest.Into[surveyapi.CourseView](t, r.Do("GET", "/v1/surveys/s1/course?time_zone=Asia/Kathmandu", ""), 200)
 	if v.Survey != "s1" || v.TimeZone != "Asia/Kathmandu" || v.Started != 1 || v.Completed != 1 || len(v.Days) == 0 || v.Forecast == nil || v.Rest == nil || len(v.WeeklyHours) != 7 || len(v.WeeklyHours[0]) != 24 {
 		t.Errorf("%+v", v)
@@ -26,7 +26,7 @@ func TestCourse_ShowsDaysBesideTheForecast(t *testing.T) {
 	if len(some.Days) != 3 || some.Days[0].Date != "2030-01-01" || some.Days[2].Date != "2030-01-03" {
 		t.Errorf("%+v", some.Days)
 	}
-	if r.People.Writes != before {
+	if r.Writes() != before {
 		t.Error("it has changed something")
 	}
 	p := r.Do("GET", "/v1/surveys/s1/course?since=2030-01-02T00:00:00Z&until=2030-01-01T00:00:00Z&time_zone=Mars", "").Problem(t)

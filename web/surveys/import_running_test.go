@@ -21,7 +21,7 @@ func TestRunningSurveyRejectsRespondentsWithoutAttributes(t *testing.T) {
 	if v := importOf(t, r.Load("?on_error=skip", "text/csv", file)); v.Added != 2 {
 		t.Errorf("a draft: %+v", v)
 	}
-	r.People.StoredSurveys[0].State = surveys.Running
+	r.Stands("s1", surveys.Running)
 	file = "phone,first_name\n+525500000002,Ana\n+525500000003,\n"
 	want := []respondents.RowError{{Line: 3, Column: "first_name", Reason: "no value for {{first_name}}, which the texts of the survey use"}}
 	for _, query := range []string{"", "?on_error=skip"} {
@@ -34,7 +34,7 @@ func TestRunningSurveyRejectsRespondentsWithoutAttributes(t *testing.T) {
 	if d := cmp.Diff([]webtest.Mistake{{Pointer: "/respondents/1/attributes/first_name", Code: "required"}}, webtest.MistakesOf(t, g)); g.Status != 422 || d != "" {
 		t.Errorf("%d %s", g.Status, d)
 	}
-	if n := len(r.People.StoredRespondents); n != 3 {
+	if n := len(r.RespondentsOf("s1")); n != 3 {
 		t.Errorf("%d respondents, want 3", n)
 	}
 }
@@ -45,19 +45,32 @@ func TestSurveyImport_NumbersOfUnfinishedImportsAreNoDuplicates(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
 	r.Put("s1", "")
-	r.People.Unsure = map[string]bool{webtest.PhoneNumber(1): true}
+	survey := r.SurveyNow("s1").ID
+	other, err := r.BeginImport(t.Context(), survey)
+	if err == nil {
+		_, err = r.Add(t.Context(), survey, other, []surveys.Respondent{{Phone: webtest.PhoneNumber(1)}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	file := "phone\n" + webtest.PhoneNumber(0) + "\n" + webtest.PhoneNumber(1) + "\n"
 	for query, want := range map[string]int{"": 0, "?on_error=skip": 1} {
 		g := r.Load(query, "text/csv", file)
-		if v := importOf(t, g); g.Status != 409 || v.Added != want || v.LastLine != 0 || len(r.People.StoredRespondents) != want {
+		if v := importOf(t, g); g.Status != 409 || v.Added != want || v.LastLine != 0 || len(r.RespondentsOf("s1")) != want {
 			t.Errorf("%q: %d %+v", query, g.Status, v)
 		}
-		r.People.StoredRespondents = nil
+		for _, p := range r.RespondentsOf("s1") {
+			if err := r.RemoveRespondent(t.Context(), survey, p.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 	if g := r.Do("POST", webtest.ImportPath, `{"respondents":[{"phone":"`+webtest.PhoneNumber(1)+`"}]}`); g.Status != 409 {
 		t.Errorf("%d %s", g.Status, g.Body)
 	}
-	r.People.Unsure = nil
+	if err := r.AbortImport(t.Context(), survey, other); err != nil {
+		t.Fatal(err)
+	}
 	if v := importOf(t, r.Load("", "text/csv", file)); v.Added != 2 {
 		t.Errorf("%+v", v)
 	}
@@ -69,14 +82,12 @@ func TestSurveyImport_LaunchDuringAnImportTakesItBack(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
 	r.Put("s1", "")
-	r.People.Added = func(context.Context, int) error {
-		r.People.Mu.Lock()
-		defer r.People.Mu.Unlock()
-		r.People.StoredSurveys[0].State = surveys.Running
+	r.Adding = func(context.Context, int) error {
+		r.Stands("s1", surveys.Running)
 		return nil
 	}
 	g := r.Load("", "text/csv", "phone\n"+webtest.PhoneNumber(0)+"\n")
-	if v := importOf(t, g); g.Status != 409 || v.Added != 0 || len(r.People.StoredRespondents) != 0 || r.People.Aborted != 1 {
+	if v := importOf(t, g); g.Status != 409 || v.Added != 0 || len(r.RespondentsOf("s1")) != 0 || r.Aborted != 1 {
 		t.Errorf("%d %+v", g.Status, v)
 	}
 }

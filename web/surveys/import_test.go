@@ -35,16 +35,19 @@ func TestSurveyImport_RespondentsAreAddedAsJSON(t *testing.T) {
 	r := webtest.New(t)
 	r.Put("s1", `"region":"MX",`)
 	g := r.Do("POST", webtest.ImportPath, `{"respondents":[{"phone":"55 0000 0000","attributes":{"age":34,"first_name":" Ana ","none":null}},{"phone":"+525500000001"},{"phone":"+52 55 0000 0000"}]}`)
-	want := surveyapi.ImportView{Added: 2, Duplicates: 1, Respondents: []surveyapi.AddedView{{ID: "r1"}, {ID: "r2"}, {ID: "r1", Duplicate: true}}, Errors: []respondents.RowError{}}
+	p := r.RespondentsOf("s1")
+	if len(p) != 2 {
+		t.Fatalf("%+v: %s", p, g.Body)
+	}
+	want := surveyapi.ImportView{Added: 2, Duplicates: 1, Respondents: []surveyapi.AddedView{{ID: p[0].ID.String()}, {ID: p[1].ID.String()}, {ID: p[0].ID.String(), Duplicate: true}}, Errors: []respondents.RowError{}}
 	if d := cmp.Diff(want, webtest.Into[surveyapi.ImportView](t, g, 200)); d != "" {
 		t.Error(d)
 	}
-	p := r.People.StoredRespondents
-	if len(p) != 2 || p[0].Phone != webtest.PhoneNumber(0) || p[0].Bucket != 1 || p[1].Bucket != surveys.NoBucket || !cmp.Equal(p[0].Attributes, map[string]string{"age": "34", "first_name": "Ana"}) ||
-		p[0].Progress != surveys.NewProgress() || !p[0].Added.Equal(webtest.Start()) || len(r.People.ChangesSeen) != 2 {
-		t.Errorf("%+v %v", p, r.People.ChangesSeen)
+	if p[0].Phone != webtest.PhoneNumber(0) || p[0].Bucket != 1 || p[1].Bucket != surveys.NoBucket || !cmp.Equal(p[0].Attributes, map[string]string{"age": "34", "first_name": "Ana"}) ||
+		p[0].Progress != surveys.NewProgress() || !p[0].Added.Equal(webtest.Start()) || len(r.People.Changes) != 2 {
+		t.Errorf("%+v %v", p, r.People.Changes)
 	}
-	writes := r.People.Writes
+	writes := r.Writes()
 	for body, want := range map[string][]webtest.Mistake{
 		`{"respondents":[]}`:                 {{Pointer: "/respondents", Code: "length"}},
 		`{"respondents":[{"phone":"CALL"}]}`: {{Pointer: "/respondents/0/phone", Code: "format"}},
@@ -62,10 +65,10 @@ func TestSurveyImport_RespondentsAreAddedAsJSON(t *testing.T) {
 		t.Errorf("%d", g.Status)
 	}
 	g = r.Do("POST", webtest.ImportPath+"?duplicates=error", `{"respondents":[{"phone":"5500000009"},{"phone":"5500000000"}]}`)
-	if g.Status != 409 || g.Problem(t).Errors[0].Pointer != "/respondents/1/phone" || len(r.People.StoredRespondents) != 2 || r.People.Aborted != 1 {
+	if g.Status != 409 || g.Problem(t).Errors[0].Pointer != "/respondents/1/phone" || len(r.RespondentsOf("s1")) != 2 || r.Aborted != 1 {
 		t.Errorf("%d %s", g.Status, g.Body)
 	}
-	if g := r.Do("POST", webtest.ImportPath+"?duplicates=error", `{"respondents":[{"phone":"5500000009"}]}`); g.Status != 200 || len(r.People.StoredRespondents) != 3 || r.People.Writes < writes {
+	if g := r.Do("POST", webtest.ImportPath+"?duplicates=error", `{"respondents":[{"phone":"5500000009"}]}`); g.Status != 200 || len(r.RespondentsOf("s1")) != 3 || r.Writes() < writes {
 		t.Errorf("%d %s", g.Status, g.Body)
 	}
 }
@@ -113,14 +116,14 @@ func TestSurveyImport_BadRowsAreSkippedOrLetNothingIn(t *testing.T) {
 			if d := cmp.Diff(&want, v); g.Status != tc.status || d != "" {
 				t.Errorf("%d %s", g.Status, d)
 			}
-			if len(r.People.StoredRespondents) != want.Added || strings.Contains(g.Body, "CANARY") || (r.People.Aborted > 0) != strict || len(r.People.ChangesSeen) != min(2, 1+want.Added) {
-				t.Errorf("%+v, aborted %d, told %v", r.People.StoredRespondents, r.People.Aborted, r.People.ChangesSeen)
+			if len(r.RespondentsOf("s1")) != want.Added || strings.Contains(g.Body, "CANARY") || (r.Aborted > 0) != strict || len(r.People.Changes) != min(2, 1+want.Added) {
+				t.Errorf("%+v, aborted %d, told %v", r.RespondentsOf("s1"), r.Aborted, r.People.Changes)
 			}
 			if strict && (g.Problem(t).Code != weir.CodeInvalid || !strings.Contains(g.Problem(t).Detail, "nothing was loaded")) {
 				t.Error(g.Body)
 			}
-			if !strict && (r.People.StoredRespondents[0].Bucket != 1 || r.People.StoredRespondents[0].Attributes["first_name"] != "Ana") {
-				t.Errorf("%+v", r.People.StoredRespondents[0])
+			if !strict && (r.RespondentsOf("s1")[0].Bucket != 1 || r.RespondentsOf("s1")[0].Attributes["first_name"] != "Ana") {
+				t.Errorf("%+v", r.RespondentsOf("s1")[0])
 			}
 		})
 	}
@@ -133,7 +136,7 @@ func TestSurveyImport_GoodFileIsLoadedWhole(t *testing.T) {
 	for i, state := range []surveys.State{surveys.Draft, surveys.Running, surveys.Paused} {
 		r.Stands("s1", state)
 		v := webtest.Into[surveyapi.ImportView](t, r.Load("", "text/csv", "phone,first_name\n"+webtest.PhoneNumber(i)+",Ana\n"), 200)
-		if v.Added != 1 || len(r.People.StoredRespondents) != i+1 {
+		if v.Added != 1 || len(r.RespondentsOf("s1")) != i+1 {
 			t.Errorf("%+v", v)
 		}
 	}
@@ -213,8 +216,8 @@ func TestSurveyImport_BrokenFilesAreRefusedByLine(t *testing.T) {
 					want, added = 200, tc.added
 				}
 				v := importOf(t, g)
-				if g.Status != want || len(r.People.StoredRespondents) != added {
-					t.Errorf("%s: %d, %d added: %s", mode, g.Status, len(r.People.StoredRespondents), g.Body[:min(400, len(g.Body))])
+				if g.Status != want || len(r.RespondentsOf("s1")) != added {
+					t.Errorf("%s: %d, %d added: %s", mode, g.Status, len(r.RespondentsOf("s1")), g.Body[:min(400, len(g.Body))])
 				}
 				if tc.line == 0 && (v != nil || !strings.Contains(g.Problem(t).Detail, tc.detail)) {
 					t.Errorf("%s: %s", mode, g.Body)
@@ -239,8 +242,8 @@ func TestSurveyImport_ReadsEveryEncoding(t *testing.T) {
 		{"?encoding=utf-8", "text/csv; charset=iso-8859-1", "phone,name\n+525500000004,\"José\"\n"},
 	} {
 		g := r.Load(tc.query, tc.contentType, tc.body)
-		if v := webtest.Into[surveyapi.ImportView](t, g, 200); v.Added != 1 || len(r.People.StoredRespondents) != i+1 || r.People.StoredRespondents[i].Attributes["name"] != "José" {
-			t.Errorf("%d. %+v %+v", i, v, r.People.StoredRespondents)
+		if v := webtest.Into[surveyapi.ImportView](t, g, 200); v.Added != 1 || len(r.RespondentsOf("s1")) != i+1 || r.RespondentsOf("s1")[i].Attributes["name"] != "José" {
+			t.Errorf("%d. %+v %+v", i, v, r.RespondentsOf("s1"))
 		}
 	}
 }

@@ -3,6 +3,7 @@ package surveys_test
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,21 +20,25 @@ func TestSurveyRespondents_AreListed(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
 	r.Put("s1", `"region":"MX",`)
-	for range 3 {
-		r.Respondent(1)
+	r.Put("s2", "")
+	all := append(r.Crowd("s1", 3, nil), r.Respondent("s1", webtest.Active))
+	r.Respondent("s2")
+	names := []string{}
+	for i := range all {
+		names = append(names, all[i].ID.String(), fmt.Sprint("r", i+1))
 	}
-	r.Respondent(1, webtest.Active)
-	r.Respondent(2)
+	name := strings.NewReplacer(names...)
+	id := func(i int) string { return all[i-1].ID.String() }
 	ids := func(query string) string {
 		l := webtest.Into[surveyapi.RespondentList](t, r.Do("GET", "/v1/surveys/s1/respondents"+query, ""), 200)
 		out := ""
 		for _, p := range l.Respondents {
 			out += p.ID
 		}
-		return out + ">" + l.NextCursor
+		return name.Replace(out + ">" + l.NextCursor)
 	}
 	for query, want := range map[string]string{
-		"": "r1r2r3r4>", "?limit=3": "r1r2r3>r3", "?limit=3&cursor=r3": "r4>", "?status=active": "r4>", "?status=pending,active&limit=1": "r1>r1",
+		"": "r1r2r3r4>", "?limit=3": "r1r2r3>r3", "?limit=3&cursor=" + id(3): "r4>", "?status=active": "r4>", "?status=pending,active&limit=1": "r1>r1",
 		"?disposition=interim%20partial": ">", "?phone=%2B525500000001": "r2>", "?phone=+525500000001": "r2>", "?phone=55+0000+0001": "r2>",
 	} {
 		if got := ids(query); got != want {
@@ -51,18 +56,19 @@ func TestSurveyRespondents_AreShown(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
 	r.Put("s1", "")
-	r.Respondent(1)
-	p := r.Respondent(1, webtest.Active)
-	v := webtest.Into[surveyapi.RespondentView](t, r.Do("GET", "/v1/surveys/s1/respondents/r1", ""), 200)
+	plain := r.Respondent("s1")
+	p := r.Respondent("s1", webtest.Active)
+	path := "/v1/surveys/s1/respondents/"
+	v := webtest.Into[surveyapi.RespondentView](t, r.Do("GET", path+plain.ID.String(), ""), 200)
 	if v.Arm != nil || v.Mode != "" || v.Bucket != nil || v.Contact != "" || v.StartedAt != nil {
 		t.Errorf("%+v", v)
 	}
 	arm, bucket, began := 0, 1, webtest.Start().Add(time.Second)
 	want := surveyapi.RespondentView{
-		ID: "r2", Token: "r2", Survey: "s1", Phone: p.Phone, Attributes: p.Attributes, Status: "active", Disposition: "contacted", Arm: &arm, Questionnaire: "main", Mode: "ivr",
+		ID: p.ID.String(), Token: p.ID.String(), Survey: "s1", Phone: p.Phone, Attributes: p.Attributes, Status: "active", Disposition: "contacted", Arm: &arm, Questionnaire: "main", Mode: "ivr",
 		Attempts: surveys.Counts{SMS: 2, IVR: 1}, Bucket: &bucket, Contact: p.Contact.String(), Serial: 3, AddedAt: webtest.Start(), StartedAt: &began, UpdatedAt: began,
 	}
-	if d := cmp.Diff(want, webtest.Into[surveyapi.RespondentView](t, r.Do("GET", "/v1/surveys/s1/respondents/r2", ""), 200)); d != "" {
+	if d := cmp.Diff(want, webtest.Into[surveyapi.RespondentView](t, r.Do("GET", path+p.ID.String(), ""), 200)); d != "" {
 		t.Error(d)
 	}
 	for _, path := range []string{"s1/respondents/r3", "s1/respondents/3", "s1/respondents/R1", "nobody/respondents/r1"} {
@@ -77,11 +83,12 @@ func TestSurveyRespondents_DispositionIsReportedToTheSurvey(t *testing.T) {
 	r := webtest.New(t)
 	r.Put("s1", "")
 	r.Stands("s1", surveys.Running)
-	p := r.Respondent(1, webtest.Active)
+	p := r.Respondent("s1", webtest.Active)
 	ch := r.Channel("texts", "texts")
-	old := r.Contact(ch, weir.Progress{State: weir.Done}, func(c *weir.Contact) { c.Owner = weir.Owner{Group: 1, ID: 1, Serial: 2} })
-	another := r.Contact(ch, weir.Progress{State: weir.Done}, func(c *weir.Contact) { c.Owner = weir.Owner{Group: 1, ID: 2, Serial: 2} })
-	const path = "/v1/surveys/s1/respondents/r1/disposition"
+	done := weir.Progress{State: weir.Done, Attempt: 1, Outcome: weir.Completed}
+	old := r.Contact(ch, done, func(c *weir.Contact) { c.Owner = weir.Owner{Group: p.Survey, ID: int64(p.ID), Serial: 2} })
+	another := r.Contact(ch, done, func(c *weir.Contact) { c.Owner = weir.Owner{Group: p.Survey, ID: 2, Serial: 2} })
+	path := "/v1/surveys/s1/respondents/" + p.ID.String() + "/disposition"
 	for _, tc := range []struct {
 		body string
 		want surveys.Report
@@ -93,11 +100,11 @@ func TestSurveyRespondents_DispositionIsReportedToTheSurvey(t *testing.T) {
 		{`{"contact":"` + old.Ref.String() + `"}`, surveys.Report{Serial: 2}},
 	} {
 		v := webtest.Into[surveyapi.RespondentView](t, r.Do("POST", path, tc.body), 200)
-		if d := cmp.Diff(tc.want, r.People.Heard[len(r.People.Heard)-1]); d != "" || v.ID != "r1" {
+		if d := cmp.Diff(tc.want, r.People.Reports[len(r.People.Reports)-1]); d != "" || v.ID != p.ID.String() {
 			t.Errorf("%s: %s", tc.body, d)
 		}
 	}
-	heard := len(r.People.Heard)
+	heard := len(r.People.Reports)
 	for body, want := range map[string]webtest.Mistake{
 		`{"disposition":"queued"}`:                           {Pointer: "/disposition", Code: "enum"},
 		`{"disposition":"registered"}`:                       {Pointer: "/disposition", Code: "enum"},
@@ -122,14 +129,14 @@ func TestSurveyRespondents_DispositionIsReportedToTheSurvey(t *testing.T) {
 		}
 	}
 	for _, err := range []error{surveys.ErrFinal, surveys.ErrDisposition, fmt.Errorf("hear: %w", surveys.ErrFinal)} {
-		r.People.HearError = err
+		r.People.Refusal = err
 		if g := r.Do("POST", path, `{"disposition":"completed"}`); g.Status != 409 || g.Problem(t).Code != weir.CodeConflict || len(g.Problem(t).Detail) < 20 {
 			t.Errorf("%v: %d %s", err, g.Status, g.Body)
 		}
 	}
 	r.Stands("s1", surveys.Draft)
-	if g := r.Do("POST", path, `{}`); g.Status != 409 || len(r.People.Heard) != heard+3 {
-		t.Errorf("%d, heard %d times", g.Status, len(r.People.Heard)-heard)
+	if g := r.Do("POST", path, `{}`); g.Status != 409 || len(r.People.Reports) != heard+3 {
+		t.Errorf("%d, heard %d times", g.Status, len(r.People.Reports)-heard)
 	}
 }
 
@@ -140,8 +147,8 @@ func TestSurveyRespondents_ReportChecksNoStoredNumber(t *testing.T) {
 	r := webtest.New(t)
 	r.Put("s1", "")
 	r.Stands("s1", surveys.Running)
-	r.Respondent(1, func(p *surveys.Respondent) { webtest.Active(p); p.Phone = "+810000000000" })
-	if g := r.Do("POST", "/v1/surveys/s1/respondents/r1/disposition", `{"answers":{"age":34}}`); g.Status != 200 {
+	p := r.Respondent("s1", func(p *surveys.Respondent) { webtest.Active(p); p.Phone = "+810000000000" })
+	if g := r.Do("POST", "/v1/surveys/s1/respondents/"+p.ID.String()+"/disposition", `{"answers":{"age":34}}`); g.Status != 200 {
 		t.Errorf("%d %s", g.Status, g.Body)
 	}
 }
@@ -150,21 +157,22 @@ func TestSurveyRespondents_ResultsAreDownloadedAsCSV(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
 	r.Put("s1", "")
-	r.Respondent(1, func(p *surveys.Respondent) {
+	one := r.Respondent("s1", func(p *surveys.Respondent) {
 		p.Attributes = map[string]string{"first_name": `Ana "A", B`, "balance": "-5.5", "note": "=1+1", "status": "@x", "z": "+1 2"}
 	})
-	r.Respondent(1, webtest.Active, func(p *surveys.Respondent) {
+	two := r.Respondent("s1", webtest.Active, func(p *surveys.Respondent) {
 		p.Attributes = map[string]string{"other_attributes": "\tx", "note": "two\nlines"}
 		p.Updated, p.OptedOut = webtest.Start().Add(time.Minute), true
 		p.Totals = surveys.Totals{Sent: 3, Received: 2, CallSeconds: 61, Serial: 2}
 	})
+	names := strings.NewReplacer(one.ID.String(), "r1", two.ID.String(), "r2")
 	g := r.Do("GET", "/v1/surveys/s1/results.csv", "")
 	want := `id,phone,status,disposition,arm,questionnaire,mode,attempts_ivr,attempts_sms,attempts_mobileweb,attempts_cati,bucket,counted,opted_out,added_at,started_at,finished_at,updated_at,messages_sent,messages_received,call_seconds,balance,first_name,note,attributes.other_attributes,attributes.status,z,other_attributes
 r1,+525500000000,pending,registered,,,,0,0,0,0,,false,false,2026-03-01T12:00:00Z,,,2026-03-01T12:00:00Z,0,0,0,-5.5,"Ana ""A"", B",'=1+1,,'@x,'+1 2,
 r2,+525500000001,active,contacted,0,main,ivr,1,2,0,0,1,false,true,2026-03-01T12:00:00Z,2026-03-01T12:00:01Z,,2026-03-01T12:01:00Z,3,2,61,,,"two
 lines",'	x,,,
 `
-	if d := cmp.Diff(want, g.Body); d != "" {
+	if d := cmp.Diff(want, names.Replace(g.Body)); d != "" {
 		t.Error(d)
 	}
 	if g.Status != 200 || g.Header.Get("Content-Type") != "text/csv; charset=utf-8" || g.Header.Get("Content-Disposition") != `attachment; filename="s1-results.csv"` {
@@ -175,7 +183,7 @@ lines",'	x,,,
 		"since=2026-03-01T12:01:00Z": "r2", "until=2026-03-01T12:01:00Z": "r1", "since=2026-03-01T13:00:00%2B01:00": "r1 r2", "since=2026-03-01T12:01:00Z&until=2026-03-01T12:01:00Z": "",
 	} {
 		g := r.Do("GET", "/v1/surveys/s1/results.csv?"+query, "")
-		if got := strings.Join(regexp.MustCompile(`(?m)^r[12]\b`).FindAllString(g.Body, -1), " "); g.Status != 200 || got != want {
+		if got := strings.Join(regexp.MustCompile(`(?m)^r[12]\b`).FindAllString(names.Replace(g.Body), -1), " "); g.Status != 200 || got != want {
 			t.Errorf("%s: %d %q, want %q", query, g.Status, got, want)
 		}
 		page := webtest.Into[surveyapi.RespondentList](t, r.Do("GET", "/v1/surveys/s1/respondents?"+query, ""), 200)
@@ -183,7 +191,7 @@ lines",'	x,,,
 			t.Errorf("%s: %d respondents are listed, want %q", query, got, want)
 		}
 		for _, v := range page.Respondents {
-			if two := v.ID == "r2"; two != (v.MessagesSent == 3) || two != (v.MessagesReceived == 2) {
+			if last := v.ID == two.ID.String(); last != (v.MessagesSent == 3) || last != (v.MessagesReceived == 2) {
 				t.Errorf("%+v", v)
 			}
 		}
@@ -204,11 +212,9 @@ func TestSurveyRespondents_ResultsHaveBoundedColumns(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
 	r.Put("s1", "")
-	for i := range 2500 {
-		r.Respondent(1, func(p *surveys.Respondent) {
-			p.Attributes = map[string]string{"common": "c", fmt.Sprintf("a%d", i%120): "x"}
-		})
-	}
+	r.Crowd("s1", 2500, func(i int, p *surveys.Respondent) {
+		p.Attributes = map[string]string{"common": "c", fmt.Sprintf("a%d", i%120): "x"}
+	})
 	lines := strings.Split(strings.TrimSpace(r.Do("GET", "/v1/surveys/s1/results.csv", "").Body), "\n")
 	if len(lines) != 2501 || strings.Count(lines[0], ",") != 21+100 {
 		t.Fatalf("%d lines, %d commas", len(lines), strings.Count(lines[0], ","))
@@ -234,14 +240,15 @@ func TestSurveyRespondents_LogIsDownloadedAsCSV(t *testing.T) {
 	if g := r.Do("GET", "/v1/surveys/s1/log.csv", ""); g.Body != "id,at,respondent,event,mode,channel,attempt,outcome,from,to,reason\n" {
 		t.Error(g.Body)
 	}
-	for i := range 2100 {
-		r.People.StoredLog = append(r.People.StoredLog, surveys.LogEntry{ID: int64(i + 1), At: webtest.Start(), Respondent: 36, Event: "ended", Mode: "sms", Channel: "texts", Attempt: 2, Outcome: "busy", From: "queued", To: "contacted"})
-	}
+	p := r.Respondent("s1")
+	r.Log(p, slices.Repeat([]surveys.LogEntry{{At: webtest.Start(), Event: "ended", Mode: "sms", Channel: "texts", Attempt: 2, Outcome: "busy", From: "queued", To: "contacted"}}, 2100)...)
 	g := r.Do("GET", "/v1/surveys/s1/log.csv", "")
-	if strings.Count(g.Body, "\n") != 2101 || !strings.Contains(g.Body, "\n2100,2026-03-01T12:00:00Z,r10,ended,sms,texts,2,busy,queued,contacted,\n") {
+	if strings.Count(g.Body, "\n") != 2101 || !strings.HasSuffix(g.Body, ",2026-03-01T12:00:00Z,"+p.ID.String()+",ended,sms,texts,2,busy,queued,contacted,\n") {
 		t.Error(g.Body[:400])
 	}
-	if g := r.Do("GET", "/v1/surveys/s1/log.csv?after=2099", ""); strings.Count(g.Body, "\n") != 2 {
+	lines := strings.Split(g.Body, "\n")
+	after, _, _ := strings.Cut(lines[2099], ",")
+	if g := r.Do("GET", "/v1/surveys/s1/log.csv?after="+after, ""); strings.Count(g.Body, "\n") != 2 {
 		t.Error(g.Body)
 	}
 }
@@ -250,15 +257,19 @@ func TestSurveyRespondents_LogIsListedNewestFirst(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
 	r.Put("s1", "")
-	for i := range 3 {
-		r.People.StoredLog = append(r.People.StoredLog, surveys.LogEntry{ID: int64(i + 1), At: webtest.Start(), Respondent: 36, Event: "ended", Mode: "sms", Channel: "texts", Attempt: 2, Outcome: "busy"})
+	p := r.Respondent("s1")
+	r.Log(p, slices.Repeat([]surveys.LogEntry{{At: webtest.Start(), Event: "ended", Mode: "sms", Channel: "texts", Attempt: 2, Outcome: "busy"}}, 3)...)
+	all, err := r.Store.Log(t.Context(), p.Survey, 0, 10)
+	if err != nil || len(all) != 3 {
+		t.Fatalf("%+v, %v", all, err)
 	}
+	id := func(i int) string { return fmt.Sprint(all[i-1].ID) }
 	page := webtest.Into[surveyapi.SurveyLogList](t, r.Do("GET", "/v1/surveys/s1/log?limit=2", ""), 200)
-	if len(page.Entries) != 2 || page.Entries[0].ID != "3" || page.Entries[0].Respondent != "r10" || page.NextCursor != "2" {
+	if len(page.Entries) != 2 || page.Entries[0].ID != id(3) || page.Entries[0].Respondent != p.ID.String() || page.NextCursor != id(2) {
 		t.Errorf("the newest of the log: %+v", page)
 	}
-	page = webtest.Into[surveyapi.SurveyLogList](t, r.Do("GET", "/v1/surveys/s1/log?cursor=3", ""), 200)
-	if len(page.Entries) != 2 || page.Entries[1].ID != "1" || page.NextCursor != "" {
+	page = webtest.Into[surveyapi.SurveyLogList](t, r.Do("GET", "/v1/surveys/s1/log?cursor="+id(3), ""), 200)
+	if len(page.Entries) != 2 || page.Entries[1].ID != id(1) || page.NextCursor != "" {
 		t.Errorf("the last page of the log: %+v", page)
 	}
 	for _, cursor := range []string{"0", "x", "-1"} {

@@ -11,12 +11,14 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
 	"weir"
 	"weir/surveys"
 	"weir/web"
+	surveyapi "weir/web/surveys"
 	"weir/web/webtest"
 )
 
@@ -52,7 +54,7 @@ func (f *rows) Read(p []byte) (int, error) {
 
 // counting is a store that only counts added rows, and watches memory use.
 type counting struct {
-	*webtest.People
+	*webtest.Store
 	calls, rows int
 	most        uint64
 }
@@ -108,7 +110,7 @@ func TestSurveyImport_FilesOfAnyLengthTakeBoundedMemory(t *testing.T) {
 	} {
 		store := &counting{}
 		r := webtest.New(t, func(o *web.Options) {
-			store.People, o.Logger = o.SurveyStore.(*webtest.People), slog.New(slog.DiscardHandler)
+			store.Store, o.Logger = o.SurveyStore.(*webtest.Store), slog.New(slog.DiscardHandler)
 			o.SurveyStore, o.Importer = store, store
 		})
 		r.Put("s1", "")
@@ -173,21 +175,21 @@ func TestSurveyImport_ThatBreaksOffReportsWhatWasAdded(t *testing.T) {
 		{name: "the body ends", body: rows{n: 5000, breaks: 2500}, status: 400, stay: 2500},
 		{name: "too large", option: func(o *web.Options) { o.MaxImport = 100_000 }, body: rows{n: 5000}, status: 413, stay: 1300},
 		{name: "the store", prep: func(r *webtest.Rig) {
-			r.People.Added = func(context.Context, int) error {
-				if len(r.People.StoredRespondents)+len(r.People.Imports[1]) >= 2000 {
+			r.Adding = func(context.Context, int) error {
+				if r.Stored() >= 2000 {
 					return webtest.ErrDown
 				}
 				return nil
 			}
 		}, body: rows{n: 5000}, status: 503, stay: 2000},
 		{name: "the survey ends", prep: func(r *webtest.Rig) {
-			r.People.Added = func(context.Context, int) error {
-				if len(r.People.StoredRespondents)+len(r.People.Imports[1]) >= 1000 {
-					r.People.StoredSurveys[0].State = surveys.Stopping
+			r.Adding = func(context.Context, int) error {
+				if r.Stored() >= 1000 && r.SurveyNow("s1").State != surveys.Stopping {
+					r.Stands("s1", surveys.Stopping)
 				}
 				return nil
 			}
-		}, body: rows{n: 5000}, status: 409, stay: 2000},
+		}, body: rows{n: 5000}, status: 409, stay: 1000}, // the store takes none once it is stopping
 	} {
 		for _, mode := range []string{"none", "skip"} {
 			t.Run(tc.name+" "+mode, func(t *testing.T) {
@@ -212,11 +214,11 @@ func TestSurveyImport_ThatBreaksOffReportsWhatWasAdded(t *testing.T) {
 					if g.Status != tc.status || v == nil {
 						t.Fatalf("%d %s", g.Status, g.Body)
 					}
-					stay := len(r.People.StoredRespondents)
-					if mode == "none" && (stay != 0 || v.Added != 0 || v.LastLine != 0 || r.People.Aborted != 1 || len(r.People.Imports[1]) != 0) {
+					stay := len(r.RespondentsOf("s1"))
+					if mode == "none" && (stay != 0 || v.Added != 0 || v.LastLine != 0 || r.Aborted != 1) {
 						t.Errorf("%d stay, %+v", stay, v)
 					}
-					if mode == "skip" && (stay < tc.stay || stay > tc.stay+600 || v.Added != stay || v.LastLine != stay+1 || len(r.People.ChangesSeen) != 2) {
+					if mode == "skip" && (stay < tc.stay || stay > tc.stay+600 || v.Added != stay || v.LastLine != stay+1 || len(r.People.Changes) != 2) {
 						t.Errorf("%d stay, %+v", stay, v)
 					}
 				})
@@ -233,15 +235,15 @@ func TestSurveyImport_IsCompleteOnceTheLastRowWasSent(t *testing.T) {
 		r := webtest.New(t)
 		r.Put("s1", "")
 		ctx, leave := context.WithCancel(t.Context())
-		r.People.Added = func(ctx context.Context, _ int) error {
+		r.Adding = func(ctx context.Context, _ int) error {
 			leave()
 			return ctx.Err()
 		}
 		req := httptest.NewRequestWithContext(ctx, "POST", webtest.ImportPath+"?on_error="+mode, &rows{n: 1500})
 		req.Header.Set("Content-Type", "text/csv")
 		req.Header.Set("Authorization", "Bearer "+webtest.APICanary)
-		if g := r.Serve(req); g.Status != 200 || len(r.People.StoredRespondents) != 1500 {
-			t.Errorf("%s: %d, %d stay", mode, g.Status, len(r.People.StoredRespondents))
+		if g := r.Serve(req); g.Status != 200 || len(r.RespondentsOf("s1")) != 1500 {
+			t.Errorf("%s: %d, %d stay", mode, g.Status, len(r.RespondentsOf("s1")))
 		}
 	}
 }
@@ -251,7 +253,7 @@ func TestSurveyImport_FileThatIsAnnouncedAsTooLargeIsRefusedAtOnce(t *testing.T)
 	r := webtest.New(t, func(o *web.Options) { o.MaxImport = 100 })
 	r.Put("s1", "")
 	g := r.Load("?on_error=skip", "text/csv", "phone\n"+strings.Repeat(webtest.PhoneNumber(1)+"\n", 10))
-	if g.Status != 413 || len(r.People.StoredRespondents) != 0 || importOf(t, g) != nil {
+	if g.Status != 413 || len(r.RespondentsOf("s1")) != 0 || importOf(t, g) != nil {
 		t.Errorf("%d %s", g.Status, g.Body)
 	}
 }
@@ -262,7 +264,7 @@ func TestSurveyImport_TransfersEndWhenTheProcessDoes(t *testing.T) {
 	r := webtest.New(t, func(o *web.Options) { o.Ending = func() bool { return draining } })
 	r.Put("s1", "")
 	draining = true
-	if g := r.Load("", "text/csv", "phone\n"+webtest.PhoneNumber(0)+"\n"); g.Status != 503 || g.Problem(t).Code != weir.CodeDraining || r.People.Aborted != 1 {
+	if g := r.Load("", "text/csv", "phone\n"+webtest.PhoneNumber(0)+"\n"); g.Status != 503 || g.Problem(t).Code != weir.CodeDraining || r.Aborted != 1 {
 		t.Errorf("%d %s", g.Status, g.Body)
 	}
 	for _, file := range []string{"results.csv", "log.csv"} {
@@ -272,22 +274,31 @@ func TestSurveyImport_TransfersEndWhenTheProcessDoes(t *testing.T) {
 	}
 }
 
+// breaking is a store that cannot read the second page of the second pass of a download.
+type breaking struct {
+	surveyapi.Store
+	pages *atomic.Int32
+}
+
+func (s breaking) Respondents(ctx context.Context, f surveys.Filter) ([]surveys.Respondent, surveys.RespondentID, error) {
+	if s.pages.Add(1) == 5 {
+		return nil, 0, webtest.ErrDown
+	}
+	return s.Store.Respondents(ctx, f)
+}
+
 // TestSurveyDownload_ThatBreaksOffDoesNotLookComplete: a truncated file must not look complete.
 func TestSurveyDownload_ThatBreaksOffDoesNotLookComplete(t *testing.T) {
 	t.Parallel()
-	r := webtest.New(t)
+	var pages atomic.Int32
+	r := webtest.New(t, func(o *web.Options) { o.SurveyStore = breaking{o.SurveyStore, &pages} })
 	r.Put("s1", "")
-	for range 3000 {
-		r.Respondent(1)
-	}
+	r.Crowd("s1", 3000, nil)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		r.People.Mu.Lock()
-		r.People.Pages = 0
-		r.People.Mu.Unlock()
+		pages.Store(0)
 		r.Handler.ServeHTTP(w, req)
 	}))
 	defer server.Close()
-	r.People.Breaks = 5 // in the second page of the second pass
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	req, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/v1/surveys/s1/results.csv", nil)
 	if err != nil {
@@ -316,9 +327,14 @@ func FuzzImport(f *testing.F) {
 	f.Add([]byte(utf16File("phone\n+525500000000\n")), "utf-16le", true, true)
 	f.Add([]byte("phone;a\n\"+525500000000;\xE9\n"), "windows-1252", true, false)
 	r := webtest.New(f)
-	r.Put("s1", "")
 	f.Fuzz(func(t *testing.T, body []byte, encoding string, csv, skip bool) {
-		r.T, r.People.StoredRespondents = t, nil
+		r.T = t
+		if s, err := r.Store.Survey(t.Context(), "s1"); err == nil {
+			if err := r.RemoveSurvey(t.Context(), s.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.Put("s1", "")
 		contentType, query := "application/x-ndjson", "?on_error=none&encoding="
 		if csv {
 			contentType = "text/csv"
@@ -339,10 +355,10 @@ func FuzzImport(f *testing.F) {
 		r.Holds(req, g)
 		v := importOf(t, g)
 		switch {
-		case g.Status == 422 && (v == nil || v.Rejected > 0) && len(r.People.StoredRespondents) == 0:
-		case g.Status == 200 && v.Added == len(r.People.StoredRespondents) && v.Rejected == len(v.Errors) && (skip || v.Rejected == 0):
+		case g.Status == 422 && (v == nil || v.Rejected > 0) && len(r.RespondentsOf("s1")) == 0:
+		case g.Status == 200 && v.Added == len(r.RespondentsOf("s1")) && v.Rejected == len(v.Errors) && (skip || v.Rejected == 0):
 		default:
-			t.Errorf("%d %s with %d respondents", g.Status, g.Body, len(r.People.StoredRespondents))
+			t.Errorf("%d %s with %d respondents", g.Status, g.Body, len(r.RespondentsOf("s1")))
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package surveys_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -9,8 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir"
+	"weir/events"
 	"weir/surveys"
 	"weir/surveys/calendar"
+	"weir/web"
 	surveyapi "weir/web/surveys"
 	"weir/web/webtest"
 )
@@ -34,12 +37,12 @@ func TestSurvey_IsWrittenAndRead(t *testing.T) {
 	if d := cmp.Diff(v, webtest.Into[surveyapi.SurveyView](t, r.Do("GET", "/v1/surveys/s1", ""), 200)); d != "" {
 		t.Error(d)
 	}
-	if r.People.StoredSurveys[0].Application.Secret != applicationCanary {
+	if r.SurveyNow("s1").Application.Secret != applicationCanary {
 		t.Error("the secret is not kept")
 	}
 	webtest.Into[surveyapi.SurveyView](t, r.Do("PUT", "/v1/surveys/s1", webtest.Survey(`"title":"Summer",`)), 200)
-	if got := r.People.StoredSurveys[0]; got.Title != "Summer" || got.Application != (surveys.Application{}) || len(r.People.ChangesSeen) != 2 {
-		t.Errorf("%+v %v", got, r.People.ChangesSeen)
+	if got := r.SurveyNow("s1"); got.Title != "Summer" || got.Application != (surveys.Application{}) || len(r.People.Changes) != 2 {
+		t.Errorf("%+v %v", got, r.People.Changes)
 	}
 	r.Stands("s1", surveys.Running)
 	if g := r.Do("PUT", "/v1/surveys/s1", webtest.Survey("")); g.Status != 409 || g.Problem(t).Code != weir.CodeConflict {
@@ -77,6 +80,7 @@ func TestSurveys_AreListed(t *testing.T) {
 func TestSurvey_MistakesAreRefusedByPointer(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
+	before := r.Writes()
 	replace := func(old, by string) string { return strings.Replace(webtest.Survey(""), old, by, 1) }
 	for name, tc := range map[string]struct {
 		body string
@@ -110,8 +114,8 @@ func TestSurvey_MistakesAreRefusedByPointer(t *testing.T) {
 	if d := cmp.Diff([]webtest.Mistake{{Pointer: "/modes/sms/channel", Code: "unknown"}}, webtest.MistakesOf(t, r.Do("PUT", "/v1/surveys/s1", webtest.Survey("")))); d != "" {
 		t.Error(d)
 	}
-	if r.People.Writes != 0 || len(r.People.ChangesSeen) != 0 {
-		t.Errorf("%d writes", r.People.Writes)
+	if n := r.Writes() - before; n != 0 || len(r.People.Changes) != 0 {
+		t.Errorf("%d rows were written", n)
 	}
 	r.People.Wrong = nil
 	for _, name := range []string{"A", "a:b", ".a", strings.Repeat("a", 64)} {
@@ -164,7 +168,7 @@ func TestSurvey_IsPatched(t *testing.T) {
 			if g.Status != tc.status {
 				t.Fatalf("%d %s", g.Status, g.Body)
 			}
-			after := r.People.StoredSurveys[0]
+			after := r.SurveyNow("s1")
 			if (g.Status == 200 && tc.name != "nothing") != (after.Version == before.Version+1) || after.Application.Secret != applicationCanary {
 				t.Errorf("version %d, was %d; %v", after.Version, before.Version, after.Application)
 			}
@@ -175,9 +179,23 @@ func TestSurvey_IsPatched(t *testing.T) {
 	}
 }
 
+// overtaken is a store in which a survey is changed by others, just before.
+type overtaken struct {
+	surveyapi.Store
+	by *func()
+}
+
+func (s overtaken) UpdateSurvey(ctx context.Context, v surveys.Survey, told ...events.Event) (surveys.Survey, error) {
+	if *s.by != nil {
+		(*s.by)()
+	}
+	return s.Store.UpdateSurvey(ctx, v, told...)
+}
+
 func TestSurvey_PatchOfAnOtherVersionIsAConflict(t *testing.T) {
 	t.Parallel()
-	r := webtest.New(t)
+	var meanwhile func()
+	r := webtest.New(t, func(o *web.Options) { o.SurveyStore = overtaken{o.SurveyStore, &meanwhile} })
 	r.Put("s1", "")
 	if g := r.Do("PATCH", "/v1/surveys/s1?version=2", `{"title":"x"}`); g.Status != 409 {
 		t.Errorf("%d", g.Status)
@@ -185,13 +203,13 @@ func TestSurvey_PatchOfAnOtherVersionIsAConflict(t *testing.T) {
 	if g := r.Do("PATCH", "/v1/surveys/s1?version=1", `{"title":"x"}`); g.Status != 200 {
 		t.Errorf("%d", g.Status)
 	}
-	r.People.Meanwhile = func() { r.People.StoredSurveys[0].Version++ }
+	meanwhile = func() { r.Stands("s1", surveys.Draft) }
 	if g := r.Do("PATCH", "/v1/surveys/s1", `{"title":"y"}`); g.Status != 409 || g.Problem(t).Code != weir.CodeConflict {
 		t.Errorf("%d", g.Status)
 	}
-	r.People.Meanwhile = nil
+	meanwhile = nil
 	webtest.Into[surveyapi.SurveyView](t, r.Do("PATCH", "/v1/surveys/s1", `{"application":null,"title":null}`), 200)
-	if s := r.People.StoredSurveys[0]; s.Title != "" || s.Application != (surveys.Application{}) {
+	if s := r.SurveyNow("s1"); s.Title != "" || s.Application != (surveys.Application{}) {
 		t.Errorf("%+v", s)
 	}
 }
@@ -209,7 +227,7 @@ func TestSurvey_StepsLeadFromStateToState(t *testing.T) {
 		{"resume", 200, surveys.Running}, {"stop", 200, surveys.Stopping}, {"stop", 200, surveys.Stopping}, {"launch", 409, surveys.Stopping},
 	} {
 		g := r.Do("POST", "/v1/surveys/s.1-a:"+tc.step, "")
-		if g.Status != tc.status || r.People.StoredSurveys[0].State != tc.state {
+		if g.Status != tc.status || r.SurveyNow("s.1-a").State != tc.state {
 			t.Errorf("%s: %d %s", tc.step, g.Status, g.Body)
 		}
 		if g.Status == 200 && webtest.Into[surveyapi.SurveyView](t, g, 200).State != tc.state {
@@ -253,8 +271,8 @@ func TestSurvey_ThatIsLockedIsChangedByRespondentsOnly(t *testing.T) {
 		{"POST", "s1:pause", "", 200, "", false},
 	} {
 		g := r.Do(tc.method, "/v1/surveys/"+tc.path, tc.body)
-		if g.Status != tc.status || r.People.StoredSurveys[0].Locked != tc.locked {
-			t.Errorf("%s %s: %d, locked: %v; %s", tc.method, tc.path, g.Status, r.People.StoredSurveys[0].Locked, g.Body)
+		if locked := r.SurveyNow("s1").Locked; g.Status != tc.status || locked != tc.locked {
+			t.Errorf("%s %s: %d, locked: %v; %s", tc.method, tc.path, g.Status, locked, g.Body)
 		}
 		if tc.status == 409 && (g.Problem(t).Code != tc.code || tc.code == weir.CodeLocked && !strings.Contains(g.Problem(t).Detail, "surveys:admin can unlock it")) {
 			t.Errorf("%s %s: %s", tc.method, tc.path, g.Body)
@@ -288,7 +306,7 @@ func TestSurvey_StatsShowSumsQuotasAndChannels(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
 	r.Put("s1", "")
-	r.People.StoredStats = surveys.Stats{
+	r.People.Statistic = surveys.Stats{
 		Sums: surveys.Sums{
 			Respondents: map[surveys.Group]int{
 				{Status: surveys.Active, Disposition: surveys.Queued, Bucket: 1}:                     3,
@@ -321,7 +339,7 @@ func TestSurvey_StatsShowSumsQuotasAndChannels(t *testing.T) {
 func TestSurvey_ExamplesWork(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
-	tried := 0
+	tried, first := 0, ""
 	for _, id := range []string{"put-survey", "patch-survey", "post-respondents", "post-disposition"} {
 		for path, ops := range r.Spec().Paths {
 			for method, op := range ops {
@@ -332,7 +350,7 @@ func TestSurvey_ExamplesWork(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				url := strings.NewReplacer("{survey}", "s1", "{id}", "r1").Replace(path)
+				url := strings.NewReplacer("{survey}", "s1", "{id}", first).Replace(path)
 				if g := r.Do(strings.ToUpper(method), url, string(raw)); g.Status > 201 {
 					t.Errorf("%s: %d %s", id, g.Status, g.Body)
 				}
@@ -340,6 +358,7 @@ func TestSurvey_ExamplesWork(t *testing.T) {
 			}
 		}
 		if id == "post-respondents" {
+			first = r.RespondentsOf("s1")[0].ID.String()
 			r.Stands("s1", surveys.Running)
 		}
 	}
@@ -353,7 +372,7 @@ func TestSurvey_EveryRouteSays503WhileTheStoreIsDown(t *testing.T) {
 	r := webtest.New(t)
 	r.Put("a", "")
 	for _, err := range []error{webtest.ErrDown, fmt.Errorf("read: %w", webtest.TimeoutError{}), weir.Errorf(weir.CodeDraining, "shutting down")} {
-		r.People.Down = err
+		r.Down = err
 		for _, req := range [][3]string{
 			{"GET", "/v1/surveys", ""}, {"PUT", "/v1/surveys/a", webtest.Survey("")}, {"GET", "/v1/surveys/a", ""}, {"PATCH", "/v1/surveys/a", `{}`}, {"DELETE", "/v1/surveys/a", ""},
 			{"POST", "/v1/surveys/a:launch", ""}, {"GET", "/v1/surveys/a/stats", ""}, {"GET", "/v1/surveys/a/respondents", ""}, {"GET", "/v1/surveys/a/respondents/r1", ""},
@@ -377,9 +396,14 @@ func FuzzSurvey(f *testing.F) {
 	f.Add(`[]`, `{"application":{"url":7},"questionnaires":{"main":{"ivr":{"0":{}}}}}`)
 	r := webtest.New(f)
 	f.Fuzz(func(t *testing.T, body, patch string) {
-		r.T, r.People.StoredSurveys = t, nil
+		r.T = t
+		if s, err := r.Store.Survey(t.Context(), "s"); err == nil {
+			if err := r.RemoveSurvey(t.Context(), s.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
 		for i, req := range [][2]string{{"PUT", body}, {"PUT", webtest.Survey("")}, {"PATCH", patch}} {
-			writes := r.People.Writes
+			writes := r.Writes()
 			g := r.Do(req[0], "/v1/surveys/s", req[1]+" ")
 			switch g.Status {
 			case 200, 201:
@@ -391,8 +415,8 @@ func FuzzSurvey(f *testing.F) {
 					t.Errorf("accepted: %v", wrong)
 				}
 			case 400, 422:
-				if i == 1 || r.People.Writes != writes {
-					t.Errorf("%s: %d, written %v\n%s", req[0], g.Status, r.People.Writes != writes, g.Body)
+				if i == 1 || r.Writes() != writes {
+					t.Errorf("%s: %d, written %v\n%s", req[0], g.Status, r.Writes() != writes, g.Body)
 				}
 			default:
 				t.Errorf("%d: %s", g.Status, g.Body)

@@ -1,38 +1,22 @@
 package webtest
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
 
 	"weir"
-	"weir/operators"
 	"weir/persistence"
-	"weir/persistence/storetest"
 	"weir/web"
 	"weir/web/api"
-	"weir/web/auth"
 )
-
-// undertaker is a broker that stores contacts and requeues dead letters.
-type undertaker struct {
-	Direct
-	dead operators.DeadLetterStore
-}
-
-func (u undertaker) Requeue(ctx context.Context, channel weir.ChannelID, list []weir.ContactID, token string) (operators.Requeued, error) {
-	return u.dead.Requeue(ctx, channel, list, token)
-}
 
 // DeadRig returns a rig over a store with two channels; one of them has n
 // failed contacts, and one failed contact of a respondent.
 func DeadRig(t *testing.T, n int, change ...func(*web.Options)) (*Rig, *persistence.Store, []weir.Contact) {
 	t.Helper()
-	store := storetest.SQLite(t)
-	r := New(t, append([]func(*web.Options){func(o *web.Options) {
-		o.Store, o.Dead, o.Trail, o.Broker = store, store, auth.NewTrail(store), undertaker{Direct{o.Broker.(*Memory), store}, store}
-	}}, change...)...)
+	r := New(t, change...)
+	store := r.Store.Store
 	Into[api.ChannelView](t, r.Do("PUT", "/v1/channels/a", GoodTexts), 201)
 	Into[api.ChannelView](t, r.Do("PUT", "/v1/channels/b", GoodTexts), 201)
 	ch, err := store.Channel(t.Context(), "a")

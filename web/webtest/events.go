@@ -14,15 +14,14 @@ import (
 	"weir/channels/simulation/memnet"
 	"weir/events"
 	"weir/persistence"
-	"weir/persistence/storetest"
 	"weir/web"
 )
 
 // EventRig is an API on an event log.
 func EventRig(t *testing.T, change ...func(*web.Options)) (*Rig, *persistence.Store) {
 	t.Helper()
-	s := storetest.SQLite(t)
-	return New(t, append([]func(*web.Options){func(o *web.Options) { o.Events = s }}, change...)...), s
+	r := New(t, append([]func(*web.Options){func(o *web.Options) { o.Events = o.Store.(*Store).Store }}, change...)...)
+	return r, r.Store.Store
 }
 
 func EventsRequest(t *testing.T, ctx context.Context, query string, header ...string) *http.Request {

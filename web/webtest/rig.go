@@ -1,11 +1,10 @@
-// Package webtest runs the whole server over a store in memory, with a clock that stands still, for
+// Package webtest runs the whole server over SQLite in memory, with a clock that stands still, for
 // the tests of web and of the packages below it. A test asks it over HTTP, as a client does; each answer is
 // checked against the published description, and no log line may hold a secret or a number.
 package webtest
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -25,7 +24,7 @@ import (
 
 	"weir"
 	"weir/channels"
-	"weir/operators"
+	"weir/people"
 	"weir/surveys"
 	"weir/web"
 	"weir/web/api"
@@ -47,13 +46,14 @@ const (
 // Start is when the clock of a rig stands.
 func Start() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 
-// Rig is the handler over fakes, with a clock that stands still.
+// Rig is the handler over a store in memory and brokers that send nothing, with a clock that stands still. The store
+// has the real time.
 type Rig struct {
 	T       testing.TB
 	Handler http.Handler
-	*Memory
-	People   *People
-	Consents *consents
+	*Store
+	*Broker
+	People   *SurveyBroker
 	Registry *prometheus.Registry
 	Logs     *logBuffer
 	Clock    *Clock
@@ -96,17 +96,16 @@ func (l *logBuffer) String() string {
 func New(t testing.TB, change ...func(*web.Options)) *Rig {
 	t.Helper()
 	r := &Rig{T: t, Registry: prometheus.NewRegistry(), Logs: &logBuffer{}, Clock: &Clock{Instant: Start()}}
-	r.Memory = &Memory{Ended: map[weir.Ref][]weir.Attempt{}, Incoming: map[weir.ChannelID][]weir.Incoming{}, now: r.Clock.Now}
-	r.Consents = &consents{}
-	r.People = &People{Imports: map[int64][]surveys.Respondent{}}
+	r.Store = newStore(t)
+	r.Broker, r.People = &Broker{store: r.Store, now: r.Clock.Now}, &SurveyBroker{store: r.Store}
 	o := web.Options{
 		Gate:    auth.NewGate(auth.GateOptions{Configured: []string{"another", APICanary}, Now: r.Clock.Now}),
-		Surveys: r.People, SurveyStore: r.People, Importer: r.People, Respondents: r.People, People: r.Consents,
+		Surveys: r.People, SurveyStore: r.Store, Importer: r.Store, Respondents: r.Store, People: r.Store,
 		Options: api.Options{
 			DefaultCapacity: 100, Directory: channels.NewDirectory(Table(), "http://weir.test", nil), Now: r.Clock.Now,
-			Dead: noDeadLetters{}, Trail: auth.NewTrail(noAudit{}),
+			Dead: r.Store, Trail: auth.NewTrail(r.Store),
 		},
-		Store: r.Memory, Broker: r.Memory,
+		Store: r.Store, Broker: r.Broker,
 		Logger:  slog.New(slog.NewTextHandler(r.Logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Metrics: web.NewMetrics(r.Registry), Gatherer: r.Registry, Version: "test",
 	}
@@ -118,7 +117,7 @@ func New(t testing.TB, change ...func(*web.Options)) *Rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		for _, canary := range []string{APICanary, ProviderCanary, SecretCanary, PhoneCanary, PhoneCanary[1:], TextCanary} {
+		for _, canary := range append(r.canaries(), APICanary, ProviderCanary, SecretCanary, PhoneCanary, PhoneCanary[1:], TextCanary) {
 			if strings.Contains(r.Logs.String(), canary) {
 				t.Errorf("the log holds %s:\n%s", canary, r.Logs)
 			}
@@ -126,18 +125,6 @@ func New(t testing.TB, change ...func(*web.Options)) *Rig {
 	})
 	return r
 }
-
-// noDeadLetters and noAudit know nothing of any contact.
-type (
-	noDeadLetters struct{ operators.DeadLetterStore }
-	noAudit       struct{ operators.AuditStore }
-)
-
-func (noDeadLetters) History(context.Context, weir.Ref) (operators.DeadLetterHistory, error) {
-	return operators.DeadLetterHistory{}, nil
-}
-
-func (noAudit) AuditOf(context.Context, string, int) ([]operators.AuditEntry, error) { return nil, nil }
 
 // Got is a response.
 type Got struct {
@@ -210,7 +197,7 @@ func (r *Rig) Do(method, path, body string, header ...string) Got {
 func (r *Rig) Holds(req *http.Request, g Got) {
 	r.T.Helper()
 	name := req.Method + " " + req.URL.Path
-	for _, canary := range []string{APICanary, ProviderCanary, SecretCanary, "CANARY-cause"} {
+	for _, canary := range append(r.canaries(), APICanary, ProviderCanary, SecretCanary, "CANARY-cause") {
 		if strings.Contains(g.Body, canary) {
 			r.T.Errorf("%s: the answer holds %s: %s", name, canary, g.Body)
 		}
@@ -241,24 +228,75 @@ func (r *Rig) Channel(name, typ string, change ...func(*weir.Channel)) weir.Chan
 	for _, f := range change {
 		f(&c)
 	}
+	deleting := c.Deleting
 	c, _, err := r.PutChannel(r.T.Context(), c)
+	if c.Deleting = deleting; deleting && err == nil {
+		c, err = r.UpdateChannel(r.T.Context(), c)
+	}
 	if err != nil {
 		r.T.Fatal(err)
 	}
 	return c
 }
 
-// Contact adds a contact directly to the store.
+// Contact adds a contact directly to the store. Without a progress it waits there.
 func (r *Rig) Contact(ch weir.Channel, p weir.Progress, change ...func(*weir.Contact)) weir.Contact {
-	c := weir.Contact{
-		Ref:  weir.Ref{Channel: ch.ID, ID: weir.ContactID(len(r.StoredContacts) + 1)},
-		Spec: weir.Spec{To: PhoneCanary, Priority: weir.Normal, Messages: []string{TextCanary}}, QueuedAt: Start(), Progress: p,
-	}
+	r.T.Helper()
+	c := weir.Contact{Spec: weir.Spec{To: PhoneCanary, Priority: weir.Normal, Messages: []string{TextCanary}}}
 	for _, f := range change {
 		f(&c)
 	}
-	r.StoredContacts = append(r.StoredContacts, c)
+	got, err := r.Store.Accept(r.T.Context(), ch.ID, []weir.Spec{c.Spec})
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	if p == (weir.Progress{}) {
+		return got[0].Contact
+	}
+	return r.Move(got[0].Contact, p)
+}
+
+// Move gives a contact another progress, directly in the store.
+func (r *Rig) Move(c weir.Contact, p weir.Progress, ended ...weir.Attempt) weir.Contact {
+	r.T.Helper()
+	err := r.move(r.T.Context(), c, p, ended...)
+	if err == nil {
+		c, _, err = r.Store.Contact(r.T.Context(), c.Ref)
+	}
+	if err != nil {
+		r.T.Fatal(err)
+	}
 	return c
+}
+
+// All returns the contacts of all channels.
+func (r *Rig) All() []weir.Contact {
+	r.T.Helper()
+	list, _, err := r.Contacts(r.T.Context(), weir.ContactFilter{Limit: 10_000})
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	return list
+}
+
+// Messages returns what people wrote on a channel.
+func (r *Rig) Messages(ch weir.Channel) []weir.Incoming {
+	r.T.Helper()
+	list, err := r.IncomingSince(r.T.Context(), ch.ID, 0, 1000)
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	return list
+}
+
+// Said returns what people said about being contacted.
+func (r *Rig) Said() []people.Consent {
+	r.T.Helper()
+	list, err := r.AllConsents(r.T.Context(), 0, 1000)
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	return list
 }
 
 // Counter reads one series.
@@ -300,7 +338,7 @@ func (r *Rig) As(method, path, body string, token string) Got {
 // Refuses sends a request and checks the response against tc.
 func (r *Rig) Refuses(t *testing.T, method, path string, tc Refused) {
 	t.Helper()
-	writes := r.Writes
+	writes := r.Writes()
 	g := r.Do(method, path, tc.Body, tc.Header...)
 	if tc.Status == 0 {
 		tc.Status = 422
@@ -314,8 +352,8 @@ func (r *Rig) Refuses(t *testing.T, method, path string, tc Refused) {
 	if d := cmp.Diff(tc.Mistakes, MistakesOf(t, g)); d != "" {
 		t.Errorf("mistakes (-want +got):\n%s\n%s", d, g.Body)
 	}
-	if r.Writes != writes {
-		t.Errorf("%d writes", r.Writes-writes)
+	if n := r.Writes() - writes; n != 0 {
+		t.Errorf("%d rows were written", n)
 	}
 }
 
@@ -445,32 +483,6 @@ func (r *Rig) Token(scopes ...string) string {
 	return Into[api.TokenView](r.T, r.As("POST", "/v1/tokens", `{"name":"team","scopes":`+string(list)+`}`, APICanary), http.StatusCreated).Token
 }
 
-func (r *Rig) OverAStoreCallbacks(t *testing.T, store api.Store) {
-	t.Helper()
-	Into[api.ChannelView](t, r.Do("PUT", "/v1/channels/b", GoodTexts), 201)
-	ch, err := store.Channel(t.Context(), "b")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if g := r.Call("", CallbackPath(ch, "incoming?guid=g&from=15559998877&body=x"), "", ""); g.Status != 200 || g.Body != "[]" {
-			t.Errorf("%d %s", g.Status, g.Body)
-		}
-	}
-	if v := Into[api.IncomingList](t, r.Do("GET", "/v1/channels/b/incoming", ""), 200); len(v.Incoming) != 1 {
-		t.Errorf("%+v", v)
-	}
-	if g := r.Do("DELETE", "/v1/channels/b", ""); g.Status != 204 {
-		t.Errorf("%d %s", g.Status, g.Body)
-	}
-	if g := r.Call("", CallbackPath(ch, "incoming?guid=h"), "", ""); g.Status != 200 || r.Results("texts")["deleted"] != 1 {
-		t.Errorf("callback of a deleted channel: %d %v", g.Status, r.Results("texts"))
-	}
-	if g := r.Do("GET", "/v1/channels/b", ""); g.Status != 404 {
-		t.Errorf("%d", g.Status)
-	}
-}
-
 // Load sends a file.
 func (r *Rig) Load(query, contentType, body string) Got {
 	r.T.Helper()
@@ -478,16 +490,71 @@ func (r *Rig) Load(query, contentType, body string) Got {
 }
 
 // Respondent adds a respondent directly to the store.
-func (r *Rig) Respondent(s int64, change ...func(*surveys.Respondent)) surveys.Respondent {
-	p := surveys.Respondent{
-		Survey: s, ID: surveys.RespondentID(len(r.People.StoredRespondents) + 1), Phone: PhoneNumber(len(r.People.StoredRespondents)),
-		Attributes: map[string]string{"first_name": "Ana"}, Bucket: surveys.NoBucket, Progress: surveys.NewProgress(), Added: Start(),
+func (r *Rig) Respondent(survey string, change ...func(*surveys.Respondent)) surveys.Respondent {
+	r.T.Helper()
+	return r.Crowd(survey, 1, func(_ int, p *surveys.Respondent) {
+		for _, f := range change {
+			f(p)
+		}
+	})[0]
+}
+
+// Crowd adds n respondents directly to the store, whose numbers continue those that there are.
+func (r *Rig) Crowd(survey string, n int, change func(i int, p *surveys.Respondent)) []surveys.Respondent {
+	r.T.Helper()
+	s, first := r.SurveyNow(survey), r.Stored()
+	var all []surveys.Respondent
+	for i := range n {
+		p := surveys.Respondent{Phone: PhoneNumber(first + i), Attributes: map[string]string{"first_name": "Ana"}, Bucket: surveys.NoBucket, Progress: surveys.NewProgress(), Added: Start()}
+		if change != nil {
+			change(i, &p)
+		}
+		all = append(all, p)
 	}
-	for _, f := range change {
-		f(&p)
+	for part := range slices.Chunk(all, 1000) {
+		added, err := r.Add(r.T.Context(), s.ID, 0, part)
+		if err != nil {
+			r.T.Fatal(err)
+		}
+		for i := range part {
+			want := part[i]
+			was, err := r.Store.Respondent(r.T.Context(), s.ID, added[i].ID)
+			if err == nil && want.Progress != was.Progress {
+				was, err = r.People.move(r.T.Context(), was, func(p *surveys.Respondent) {
+					p.Progress, p.Contact, p.Bucket, p.Updated = want.Progress, want.Contact, want.Bucket, want.Updated
+				})
+			}
+			if err != nil {
+				r.T.Fatal(err)
+			}
+			part[i] = was
+		}
 	}
-	r.People.StoredRespondents = append(r.People.StoredRespondents, p)
-	return p
+	return all
+}
+
+// Log adds entries about a respondent to the log of the survey.
+func (r *Rig) Log(p surveys.Respondent, list ...surveys.LogEntry) {
+	r.T.Helper()
+	if _, err := r.People.move(r.T.Context(), p, func(*surveys.Respondent) {}, list...); err != nil {
+		r.T.Fatal(err)
+	}
+}
+
+// RespondentsOf returns the respondents of a survey.
+func (r *Rig) RespondentsOf(survey string) []surveys.Respondent {
+	r.T.Helper()
+	var all []surveys.Respondent
+	for f := (surveys.Filter{Survey: r.SurveyNow(survey).ID, Limit: 1000}); ; {
+		list, next, err := r.Respondents(r.T.Context(), f)
+		if err != nil {
+			r.T.Fatal(err)
+		}
+		if all = append(all, list...); next == 0 {
+			return all
+		}
+		f.After = next
+	}
 }
 
 func (r *Rig) Put(name, more string) surveyapi.SurveyView {
@@ -495,15 +562,87 @@ func (r *Rig) Put(name, more string) surveyapi.SurveyView {
 	return Into[surveyapi.SurveyView](r.T, r.Do("PUT", "/v1/surveys/"+name, Survey(more)), 201)
 }
 
-// Stands puts a survey into a state.
-func (r *Rig) Stands(name string, state surveys.State) surveys.Survey {
+// SurveyNow returns a survey as it is stored.
+func (r *Rig) SurveyNow(name string) surveys.Survey {
 	r.T.Helper()
-	s, err := r.People.find(surveyNamed(name))
+	s, err := r.Store.Store.Survey(r.T.Context(), name)
 	if err != nil {
 		r.T.Fatal(err)
 	}
+	return s
+}
+
+// Stands puts a survey into a state.
+func (r *Rig) Stands(name string, state surveys.State) surveys.Survey {
+	r.T.Helper()
+	s := r.SurveyNow(name)
 	s.State = state
-	return *s
+	s, err := r.UpdateSurvey(r.T.Context(), s)
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	return s
+}
+
+const ImportPath = "/v1/surveys/s1/respondents"
+
+// PhoneNumber returns a number that is possible in Mexico.
+func PhoneNumber(i int) string { return fmt.Sprintf("+5255%08d", i) }
+
+func Active(p *surveys.Respondent) {
+	p.Status, p.Disposition, p.Started, p.Step, p.Serial = surveys.Active, surveys.Contacted, Start().Add(time.Second), 1, 3
+	p.Attempts, p.Bucket, p.Contact = surveys.Counts{SMS: 2, IVR: 1}, 1, weir.Ref{Channel: 3, ID: 9}
+}
+
+// Survey returns a body that begins with more. A member of more takes effect
+// only if its name differs from those of the members that follow.
+func Survey(more string) string {
+	return `{` + more + `"schedule":{"time_zone":"America/Mexico_City","weekdays":["mon","tue"],"windows":[{"from":"09:00","to":"18:00"}]},
+	"modes":{"sms":{"channel":"texts","retries":"10m 2h"},"ivr":{"channel":"calls"}},
+	"arms":[{"modes":["sms","ivr"]}],
+	"questionnaires":{"main":{"sms":[{"messages":["Hello {{first_name}}"]}],"ivr":[{"call":{"call_flow_id":7}}]}},
+	"quotas":[{"where":{"age":{"from":18,"to":30}},"quota":10},{"where":{"age":{"from":31}},"quota":20}]}`
+}
+
+// Person is what Someone has stored.
+type Person struct {
+	Contacts   []weir.Contact // of the person, the oldest first; the first was retried and is done
+	Respondent surveys.Respondent
+}
+
+// Someone fills a rig with contacts, messages and a respondent of one person, and others of another person.
+func Someone(r *Rig) (p Person) {
+	r.T.Helper()
+	Into[api.ChannelView](r.T, r.Do("PUT", "/v1/channels/a", GoodTexts), 201)
+	ch, err := r.Store.Channel(r.T.Context(), "a")
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	message := func(from, body string) {
+		if _, err := r.Receive(r.T.Context(), ch.ID, weir.Incoming{From: from, Body: body, ReceivedAt: Start()}); err != nil {
+			r.T.Fatal(err)
+		}
+	}
+	for i, to := range []string{PhoneCanary, "+15550001", PhoneCanary[1:], PhoneCanary} {
+		c := r.Contact(ch, weir.Progress{}, func(c *weir.Contact) { c.To, c.Survey = to, "s" })
+		switch i {
+		case 0:
+			c = r.Move(c, weir.Progress{State: weir.Done, Attempt: 2, Outcome: weir.Completed, FinishedAt: Start()}, weir.Attempt{Number: 1, ClaimedAt: Start(), Reason: "busy"})
+			message("sms://"+PhoneCanary[1:], "si")
+			message("+15550001", "no")
+		case 2:
+			message(PhoneCanary, "STOP")
+		}
+		if i != 1 {
+			p.Contacts = append(p.Contacts, c)
+		}
+	}
+	r.Put("s", "")
+	p.Respondent = r.Respondent("s", func(x *surveys.Respondent) {
+		x.Phone, x.Contact, x.Status, x.Disposition, x.Totals = PhoneCanary, p.Contacts[0].Ref, surveys.Active, surveys.Contacted, surveys.Totals{Received: 2}
+	})
+	r.Respondent("s", func(x *surveys.Respondent) { x.Phone = "+15550001" })
+	return p
 }
 
 // Life returns the events of a contact, one per line, without instants.
