@@ -1,6 +1,7 @@
 package people_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -91,28 +92,35 @@ func TestJudge_Caps(t *testing.T) {
 		}
 		return list
 	}
+	oneADay := []people.Cap{{Max: 1, Within: "1d", Kind: people.Calendar}}
 	for name, tt := range map[string]struct {
 		caps   []people.Cap
 		before []people.Entry
 		left   int
 		due    string // empty: it passes
+		zones  string // empty: Nairobi
 	}{
-		"nothing before":                {[]people.Cap{{Max: 1, Within: "7d"}}, nil, 0, ""},
-		"one left":                      {[]people.Cap{{Max: 3, Within: "7d"}}, at("2026-03-01T12:00:00Z"), 1, ""},
-		"rolling":                       {[]people.Cap{{Max: 2, Within: "7d"}}, at("2026-03-01T12:00:00Z", "2026-03-03T12:00:00Z"), 0, "2026-03-08T12:00:00Z"},
-		"out of the window":             {[]people.Cap{{Max: 1, Within: "2d"}}, at("2026-03-03T12:00:00Z"), 0, ""},
-		"lowered since":                 {[]people.Cap{{Max: 1, Within: "7d"}}, at("2026-03-01T12:00:00Z", "2026-03-03T12:00:00Z"), 0, "2026-03-10T12:00:00Z"},
-		"calendar day":                  {[]people.Cap{{Max: 1, Within: "1d", Kind: people.Calendar}}, at("2026-03-04T22:00:00Z"), 0, "2026-03-05T21:00:00Z"}, // it is the 5th in Nairobi
-		"the calendar day before":       {[]people.Cap{{Max: 1, Within: "1d", Kind: people.Calendar}}, at("2026-03-04T20:00:00Z"), 0, ""},
-		"a week of calendar days":       {[]people.Cap{{Max: 1, Within: "7d", Kind: people.Calendar}}, at("2026-03-04T20:00:00Z"), 0, "2026-03-10T21:00:00Z"},
-		"another purpose":               {[]people.Cap{{Max: 1, Within: "7d"}}, []people.Entry{{At: instant(t, "2026-03-05T11:00:00Z"), Purpose: "q"}}, 0, ""},
-		"over all purposes":             {[]people.Cap{{Max: 1, Within: "7d", Over: people.OverAll}}, []people.Entry{{At: instant(t, "2026-03-05T11:00:00Z"), Purpose: "q"}}, 0, "2026-03-12T11:00:00Z"},
-		"two caps, the later counts":    {[]people.Cap{{Max: 1, Within: "1d"}, {Max: 1, Within: "3d"}}, at("2026-03-05T11:00:00Z"), 0, "2026-03-08T11:00:00Z"},
-		"the clock was put back a week": {[]people.Cap{{Max: 1, Within: "1d"}}, at("2026-03-12T11:00:00Z"), 0, "2026-03-13T11:00:00Z"},
+		"nothing before":                    {[]people.Cap{{Max: 1, Within: "7d"}}, nil, 0, "", ""},
+		"one left":                          {[]people.Cap{{Max: 3, Within: "7d"}}, at("2026-03-01T12:00:00Z"), 1, "", ""},
+		"rolling":                           {[]people.Cap{{Max: 2, Within: "7d"}}, at("2026-03-01T12:00:00Z", "2026-03-03T12:00:00Z"), 0, "2026-03-08T12:00:00Z", ""},
+		"out of the window":                 {[]people.Cap{{Max: 1, Within: "2d"}}, at("2026-03-03T12:00:00Z"), 0, "", ""},
+		"lowered since":                     {[]people.Cap{{Max: 1, Within: "7d"}}, at("2026-03-01T12:00:00Z", "2026-03-03T12:00:00Z"), 0, "2026-03-10T12:00:00Z", ""},
+		"calendar day":                      {[]people.Cap{{Max: 1, Within: "1d", Kind: people.Calendar}}, at("2026-03-04T22:00:00Z"), 0, "2026-03-05T21:00:00Z", ""}, // it is the 5th in Nairobi
+		"the calendar day before":           {[]people.Cap{{Max: 1, Within: "1d", Kind: people.Calendar}}, at("2026-03-04T20:00:00Z"), 0, "", ""},
+		"a week of calendar days":           {[]people.Cap{{Max: 1, Within: "7d", Kind: people.Calendar}}, at("2026-03-04T20:00:00Z"), 0, "2026-03-10T21:00:00Z", ""},
+		"another purpose":                   {[]people.Cap{{Max: 1, Within: "7d"}}, []people.Entry{{At: instant(t, "2026-03-05T11:00:00Z"), Purpose: "q"}}, 0, "", ""},
+		"over all purposes":                 {[]people.Cap{{Max: 1, Within: "7d", Over: people.OverAll}}, []people.Entry{{At: instant(t, "2026-03-05T11:00:00Z"), Purpose: "q"}}, 0, "2026-03-12T11:00:00Z", ""},
+		"two caps, the later counts":        {[]people.Cap{{Max: 1, Within: "1d"}, {Max: 1, Within: "3d"}}, at("2026-03-05T11:00:00Z"), 0, "2026-03-08T11:00:00Z", ""},
+		"a calendar day, of several zones":  {oneADay, at("2026-03-05T10:00:00Z"), 0, "2026-03-06T08:00:00Z", "America/New_York America/Los_Angeles"},
+		"the same, in another order":        {oneADay, at("2026-03-05T10:00:00Z"), 0, "2026-03-06T08:00:00Z", "America/Los_Angeles America/New_York"},
+		"it is the next day already in one": {oneADay, at("2026-03-05T05:30:00Z"), 0, "2026-03-06T05:00:00Z", "America/Los_Angeles America/New_York"},
+		"a day before in all of them":       {oneADay, at("2026-03-05T04:30:00Z"), 0, "", "America/Los_Angeles America/New_York"},
+		"days, of several zones":            {[]people.Cap{{Max: 1, Within: "2d", Kind: people.Calendar}}, at("2026-03-05T10:00:00Z"), 0, "2026-03-07T08:00:00Z", "America/New_York America/Los_Angeles America/Chicago"},
+		"the clock was put back a week":     {[]people.Cap{{Max: 1, Within: "1d"}}, at("2026-03-12T11:00:00Z"), 0, "2026-03-13T11:00:00Z", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			v := people.Judge(&people.Claim{Name: "p", Purpose: compiled(t, people.Purpose{Caps: tt.caps}), Zones: zonesOf(t, "Africa/Nairobi"), Before: tt.before}, now)
+			v := people.Judge(&people.Claim{Name: "p", Purpose: compiled(t, people.Purpose{Caps: tt.caps}), Zones: zonesOf(t, strings.Fields(cmp.Or(tt.zones, "Africa/Nairobi"))...), Before: tt.before}, now)
 			if tt.due != "" {
 				if v.Rule != "cap" || !v.Due.Equal(instant(t, tt.due)) {
 					t.Errorf("the verdict is %+v", v)
