@@ -12,13 +12,6 @@ import (
 	"weir/surveys/respondents"
 )
 
-// Bounds of the check of hours at a launch.
-const (
-	hoursAhead = 7 * 24 * time.Hour
-	hoursStep  = 15 * time.Minute
-	leastHours = time.Hour
-)
-
 // hours are the hours in which the purpose of a survey allows that its respondents are
 // contacted.
 //
@@ -72,7 +65,7 @@ func (h *hours) add(r *surveys.Respondent) {
 		return
 	}
 	zones := h.zonesOf(r)
-	key := fmt.Sprint(len(zones), zones[0], zones[len(zones)-1])
+	key := fmt.Sprint(zones)
 	if h.sets[key] == nil {
 		h.sets[key] = &zoneSet{zones: zones}
 	}
@@ -82,19 +75,13 @@ func (h *hours) add(r *surveys.Respondent) {
 // check returns a mistake for each set of zones that is left less than an hour in the week
 // from the first window on.
 func (h *hours) check(now time.Time) (wrong []weir.FieldError) {
-	from, ok := h.plan.Schedule.NextOpen(now)
-	if !ok {
+	if _, ok := h.plan.Schedule.NextOpen(now); !ok {
 		return nil // reported already
 	}
 	for _, key := range slices.Sorted(maps.Keys(h.sets)) {
 		set := h.sets[key]
-		var open time.Duration
-		for at := from; at.Before(from.Add(hoursAhead)) && open < leastHours; at = at.Add(hoursStep) {
-			if h.plan.Schedule.Contains(at) && h.purpose.Allows(at, set.zones) {
-				open += hoursStep
-			}
-		}
-		if open >= leastHours {
+		open := h.plan.HoursFor(h.purpose, set.zones, now)
+		if open >= surveys.LeastHours {
 			continue
 		}
 		where := set.zones[0].String()
