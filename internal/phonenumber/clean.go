@@ -20,10 +20,22 @@ func Clean(text string) (string, error) {
 	if scientific.MatchString(text) {
 		return "", errScientific
 	}
-	if head, tail, ok := strings.Cut(text, "/"); ok && countDigits(head) >= 7 && len(tail) <= 3 && countDigits(tail) == len(tail) {
+	if hasSecond(text) {
 		return "", errTwoNumbers
 	}
 	return withoutFraction(text)
+}
+
+// hasSecond reports whether what is behind a slash is a second number, or the last digits of one:
+// there is a whole number before it, and not an area code alone.
+func hasSecond(text string) bool {
+	head, tail, _ := strings.Cut(text, "/")
+	whole := 7
+	if strings.HasPrefix(head, "00") || strings.Contains(head, "+") {
+		whole += 3 // of the country
+	}
+	before, behind := countDigits(head), countDigits(tail)
+	return behind > 0 && Written(text) && (before >= whole || before >= 7 && behind <= 3)
 }
 
 // withoutFraction removes a fraction of zeros behind a number. What is behind the only point, or
