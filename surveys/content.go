@@ -133,6 +133,31 @@ func (pl *Plan) RequiredAttributes() []string {
 	return slices.Compact(names)
 }
 
+// Resembling returns a warning for each text that has what looks like a field and is none: a
+// person would get it as it is.
+func (pl *Plan) Resembling() (warnings []weir.FieldError) {
+	check := func(t text, at string) {
+		if found := t.resembles(); found != "" {
+			warnings = append(warnings, weir.FieldError{Pointer: at, Code: "content", Detail: fmt.Sprintf("%q is sent as it is: a field is an attribute's name between {{ and }}", validation.Clip(found))})
+		}
+	}
+	for _, name := range sortedKeys(pl.content) {
+		for _, mode := range sortedKeys(pl.content[name]) {
+			for i, t := range pl.content[name][mode] {
+				at := "/questionnaires/" + validation.Token(name) + "/" + string(mode) + "/" + strconv.Itoa(i)
+				for j, message := range t.messages {
+					check(message, at+"/messages/"+strconv.Itoa(j))
+				}
+				check(t.url, at+"/call/callback_url")
+				check(t.twiml, at+"/call/twiml")
+			}
+		}
+	}
+	check(pl.quotaMessage, "/quota_message")
+	check(pl.thanks, "/answer/thanks")
+	return warnings
+}
+
 func missingFrom(needs []string, attributes map[string]string) []string {
 	var out []string
 	for _, name := range needs {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -233,6 +235,41 @@ func TestContent_AttributesAreEscaped(t *testing.T) {
 			t.Fatalf("%q: %v", two.Call.TwiML, err)
 		}
 	})
+}
+
+// Each text in which a field of another program was left is named; what has braces for another reason is not.
+func TestContent_NamesWhatLooksLikeAField(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"Hello {first_name}": "{first_name}", "Hello ${first_name}, {{first_name}}": "${first_name}", "Hello { First Name }.": "{ First Name }", "#{name}": "#{name}",
+		"Hello ｛｛first_name｝｝": "｛｛first_name｝｝", "{{{name}}}": "", "{año}": "{año}", "a {b} {c}": "{b}", "%{name}": "%{name}",
+		"Hello {{first_name}}": "", "1 {2}": "", "{}": "", "{ }": "", "{-:": "", ":-}": "", "{\"a\":1}": "", "Choose {1, 2}": "", "$5": "",
+	} {
+		d := smsOnly("")
+		d.Questionnaires["q"] = map[surveys.Mode][]surveys.Content{surveys.SMS: {{Messages: []string{"fine"}}, {Messages: []string{"fine", text}}}}
+		d.Arms = []surveys.Arm{{Questionnaire: "q", Modes: []surveys.Mode{surveys.SMS}}}
+		d.QuotaMessage, d.Answer = text, &surveys.Answer{Thanks: text}
+		pl, wrong := d.Compile(surveys.Defaults{})
+		if text == "{{{name}}}" { // refused: no name is within the inner braces
+			if len(wrong) == 0 {
+				t.Errorf("%q is a text", text)
+			}
+			continue
+		}
+		if len(wrong) > 0 {
+			t.Fatalf("%q: %v", text, wrong)
+		}
+		var at []string
+		for _, w := range pl.Resembling() {
+			if !strings.HasPrefix(w.Detail, strconv.Quote(want)+" is sent") {
+				t.Errorf("%q: %s", text, w.Detail)
+			}
+			at = append(at, w.Pointer)
+		}
+		if all := []string{"/questionnaires/q/sms/1/messages/1", "/quota_message", "/answer/thanks"}; want == "" && at != nil || want != "" && !slices.Equal(at, all) {
+			t.Errorf("%q: warnings at %q", text, at)
+		}
+	}
 }
 
 func FuzzContent(f *testing.F) {

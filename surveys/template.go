@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"weir/internal/validation"
@@ -54,6 +55,19 @@ func parseText(s string) (text, error) {
 		s = after
 	}
 	return out, nil
+}
+
+// resembling matches what other programs write for a field, and a field in other braces.
+var resembling = regexp.MustCompile(`[$#%]?[{｛]+\s*\pL[\pL\pN_ .-]*[}｝]+`)
+
+// resembles returns the first part of the template that is text and looks like a field.
+func (t text) resembles() string {
+	for _, p := range t {
+		if found := resembling.FindString(p.literal); found != "" {
+			return found
+		}
+	}
+	return ""
 }
 
 // fields returns the attributes that the template uses.

@@ -143,8 +143,8 @@ func (c *commands) step(ctx context.Context, survey surveys.Survey, step surveys
 
 // checkLaunch returns an error with everything that prevents a survey from being
 // launched. If nothing does, it prepares the channels. The warnings name
-// attributes of quotas that no respondent has and no application can supply, and
-// respondents that the launch skips.
+// attributes of quotas that no respondent has and no application can supply,
+// respondents that the launch skips, and texts with what looks like a field.
 func (c *commands) checkLaunch(ctx context.Context, survey *surveys.Survey, now time.Time, skip bool) (warnings []weir.FieldError, _ error) {
 	plan, wrong := c.Check(ctx, survey.Definition)
 	if plan == nil {
@@ -171,7 +171,7 @@ func (c *commands) checkLaunch(ctx context.Context, survey *surveys.Survey, now 
 	if err := surveys.Invalid(wrong); err != nil {
 		return nil, err
 	}
-	return append(warnings, unknownQuotas(survey, plan, &found)...), c.prepareChannels(ctx, plan)
+	return slices.Concat(warnings, unknownQuotas(survey, plan, &found), plan.Resembling()), c.prepareChannels(ctx, plan)
 }
 
 // refusals returns what a launch is refused for, apart from missing values.
@@ -231,7 +231,7 @@ func (c *commands) CheckLaunch(ctx context.Context, survey surveys.Survey) (surv
 	if e, ok := errors.AsType[*weir.Error](found.gaps.Err()); ok {
 		out.Refusal = append(out.Refusal, e.Fields...)
 	}
-	out.Warnings = unknownQuotas(&survey, plan, &found)
+	out.Warnings = append(unknownQuotas(&survey, plan, &found), plan.Resembling()...)
 	for _, name := range plan.Channels {
 		ch, err := lookup(ctx, c.io.Store.Channel, name)
 		if err != nil {
