@@ -123,8 +123,12 @@ func (w *Words) For(stop, help, answers []string) *Words {
 // Find returns what a message says, or "" if that is nothing about being contacted; with the
 // word or phrase by which it may refuse. Case, accents, spaces and punctuation do not count. A
 // message that has other words besides a word that refuses may be a refusal; with other words
-// beside any other it says nothing. "Yes" never takes a refusal back.
+// beside any other it says nothing, and so does a reaction that quotes them. "Yes" never takes a
+// refusal back.
 func (w *Words) Find(message string) (Said, string) {
+	if IsReaction(message) {
+		return "", ""
+	}
 	if len(message) <= MaxWord {
 		if says := w.whole[fold(message)]; says != "" {
 			return says, ""

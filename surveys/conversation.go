@@ -176,14 +176,19 @@ func (pl *Plan) QuotaMessage(survey string, person Person, p Progress) string {
 	return pl.fillMessage(pl.quotaMessage, survey, person, p)
 }
 
+// invisible reports whether a rune shows nothing.
+func invisible(r rune) bool {
+	return r == '\u2800' || unicode.IsSpace(r) || unicode.In(r, unicode.Cf, unicode.Cc, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+}
+
 // Answered returns the report of a survey that evaluates the answers itself about a message of
-// a respondent; ok is false if the message is none, or if the survey does not evaluate
-// answers. The first message to a question completes the respondent. Calling it again for
+// a respondent; ok is false if the message is none, as if it shows nothing or is a reaction to the
+// question, or if the survey does not evaluate answers. The first message to a question completes the respondent. Calling it again for
 // the same message, or for a later one, changes no answer, and sends thanks only if they
 // were not sent.
 func (pl *Plan) Answered(survey string, person Person, p Progress, message string) (_ Report, ok bool) {
 	answer := []rune(strings.TrimSpace(message))
-	if says, _ := pl.Words().Find(message); pl.answer == "" || len(answer) == 0 || says != "" && says != people.SaidMaybe {
+	if says, _ := pl.Words().Find(message); pl.answer == "" || strings.TrimFunc(message, invisible) == "" || people.IsReaction(message) || says != "" && says != people.SaidMaybe {
 		return Report{}, false
 	}
 	report := Report{Disposition: Complete, Key: "thanks"}

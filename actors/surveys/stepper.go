@@ -8,6 +8,7 @@ import (
 	"weir"
 	"weir/actors/supervise"
 	"weir/events"
+	"weir/people"
 	"weir/surveys"
 )
 
@@ -248,7 +249,7 @@ func (st *stepper) ruleFor(n *surveys.OutboxEntry) rule {
 			q, e = st.plan.ContactEnded(p, st.now, surveys.Ending{At: n.At, Serial: n.Owner.Serial, Outcome: n.Outcome, Rule: n.Rule, Result: n.Result})
 		case n.Kind == surveys.MessageReceived && st.plan.IsOptOut(n.Message.Body):
 			q, e = st.plan.OptOut(p)
-		case n.Kind == surveys.MessageReceived:
+		case n.Kind == surveys.MessageReceived && !people.IsReaction(n.Message.Body):
 			q, e, err = st.plan.Replied(p, st.now, 0, "")
 		}
 		return q, e, err
