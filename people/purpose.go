@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"weir"
+	"weir/internal/phonenumber"
 	"weir/internal/validation"
 )
 
@@ -160,9 +161,9 @@ func (p *Purpose) Compile() (*Purpose, validation.Errors) {
 	}
 	out.zone = time.UTC
 	if p.TimeZone != "" {
-		zone, err := time.LoadLocation(p.TimeZone)
-		if err != nil || p.TimeZone == "Local" {
-			m.Add("/time_zone", "unknown", "%q is not an IANA time zone, like Africa/Nairobi", validation.Clip(p.TimeZone))
+		zone, err := phonenumber.LoadZone(p.TimeZone)
+		if err != nil {
+			m.Add("/time_zone", "unknown", "%v", err)
 		}
 		out.zone = zone
 	}

@@ -8,7 +8,7 @@ import (
 	"weir/internal/phonenumber"
 )
 
-// Zones finds the time zones in which a person may live. Zones that were used are kept. It
+// Zones finds the time zones in which a person may live. What it has found is kept. It
 // may be used by several goroutines.
 type Zones struct {
 	mu       sync.Mutex
@@ -16,10 +16,10 @@ type Zones struct {
 	byNumber map[string][]*time.Location
 }
 
-// maxNumbers bounds the memory of numbers.
-const maxNumbers = 10_000
+// maxKept bounds the memory of names, and that of numbers.
+const maxKept = 10_000
 
-// Load returns a zone, and whether there is one of the name.
+// Load returns the zone of a name as [phonenumber.LoadZone] does, and whether there is one.
 func (z *Zones) Load(name string) (*time.Location, bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -27,18 +27,15 @@ func (z *Zones) Load(name string) (*time.Location, bool) {
 }
 
 func (z *Zones) load(name string) (*time.Location, bool) {
-	if known, ok := z.byName[name]; ok {
-		return known, known != nil
+	zone, known := z.byName[name]
+	if !known {
+		zone, _ = phonenumber.LoadZone(name) // nil: there is none
+		if z.byName == nil || len(z.byName) >= maxKept {
+			z.byName = map[string]*time.Location{}
+		}
+		z.byName[name] = zone
 	}
-	zone, err := time.LoadLocation(name)
-	if err != nil || name == "" || name == "Local" {
-		return nil, false
-	}
-	if z.byName == nil {
-		z.byName = map[string]*time.Location{}
-	}
-	z.byName[name] = zone
-	return zone, true
+	return zone, zone != nil
 }
 
 // Of returns the zones of a person: the one that the contact names, otherwise those that
@@ -72,7 +69,7 @@ func (z *Zones) ofNumber(number string) []*time.Location {
 			zones = append(zones, zone)
 		}
 	}
-	if z.byNumber == nil || len(z.byNumber) >= maxNumbers {
+	if z.byNumber == nil || len(z.byNumber) >= maxKept {
 		z.byNumber = map[string][]*time.Location{}
 	}
 	z.byNumber[number] = zones

@@ -1,6 +1,7 @@
 package surveys
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"weir/internal/validation"
 	"weir/people"
 	"weir/surveys"
+	"weir/surveys/respondents"
 )
 
 // commands carries out what users command surveys to do. Its methods are safe for
@@ -181,6 +183,10 @@ func refusals(plan *surveys.Plan, found *launchSummary, now time.Time) (wrong []
 		wrong = append(wrong, f)
 	}
 	wrong = append(wrong, found.hours...)
+	if n := found.zoneless.count; n > 0 {
+		wrong = append(wrong, weir.FieldError{Pointer: "/respondents", Code: "format", Detail: fmt.Sprintf(
+			"respondents whose time_zone is not an IANA time zone, like Africa/Nairobi: %d, the first of them %v; correct them, or remove the attribute", n, found.zoneless.first)})
+	}
 	if found.count == 0 {
 		wrong = append(wrong, weir.FieldError{Pointer: "/respondents", Code: "required", Detail: "the survey has no respondents; add some before the launch"})
 	}
@@ -245,11 +251,18 @@ func (c *commands) CheckLaunch(ctx context.Context, survey surveys.Survey) (surv
 	return out, nil
 }
 
+// zoneless are respondents with an attribute time_zone that is no zone.
+type zoneless struct {
+	count int
+	first surveys.RespondentID
+}
+
 // launchSummary summarizes the respondents for the launch checks.
 type launchSummary struct {
 	count      int
 	attributes map[string]bool
 	gaps       surveys.MissingAttributes
+	zoneless   zoneless
 	hours      []weir.FieldError    // people whom the schedule and the rules of the purpose leave no time for
 	first      []surveys.Respondent // that lack nothing
 	partial    bool                 // there are more respondents than limit
@@ -273,6 +286,11 @@ func (c *commands) inspectRespondents(ctx context.Context, survey *surveys.Surve
 			out.count++
 			if out.gaps.Check(page[i].ID.String(), page[i].Attributes) && len(out.first) < maxFirst {
 				out.first = append(out.first, page[i])
+			}
+			if zone := page[i].Attributes[respondents.FieldTimeZone]; zone != "" {
+				if _, ok := c.io.zones.Load(zone); !ok {
+					out.zoneless = zoneless{out.zoneless.count + 1, cmp.Or(out.zoneless.first, page[i].ID)}
+				}
 			}
 			hours.add(&page[i])
 			out.cost.add(&page[i])

@@ -43,6 +43,8 @@ func TestLaunch_ReportsAllThatPreventsIt(t *testing.T) {
 			},
 			people: []map[string]string{{"first_name": "Ana"}, {"first_name": " "}}, want: []string{"/respondents/*/attributes/first_name"},
 		},
+		"time zones in another case": {people: []map[string]string{{"time_zone": "africa/nairobi"}}},
+		"no time zones":              {people: []map[string]string{{"time_zone": "EAT"}, nil, {"time_zone": "Africa/Nairoby"}}, want: []string{"/respondents"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inLab(t, noAnswer, func(l *lab) {
@@ -84,6 +86,44 @@ func TestLaunch_ReportsAllThatPreventsIt(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Respondents whose time zone was stored before it was checked are counted.
+func TestLaunch_CountsTimeZonesThatAreNone(t *testing.T) {
+	inLab(t, noAnswer, func(l *lab) {
+		l.store.addChannel("texts", "text", 7)
+		s := l.addSurvey("s", smsSurvey("10m"), 1)
+		first := surveys.RespondentID(0)
+		for i, zone := range []string{"UTC+3", "EAT", "Africa/Nairobi"} {
+			if id := l.store.addPerson(s.ID, phone(s.ID, 10+i), map[string]string{"time_zone": zone}); i == 0 {
+				first = id
+			}
+		}
+		check, err := l.system.CheckLaunch(l.t.Context(), s)
+		if err != nil || len(check.Refusal) != 1 || !strings.Contains(check.Refusal[0].Detail, ": 2, the first of them "+first.String()+";") {
+			l.t.Errorf("%+v %v", check.Refusal, err)
+		}
+	})
+}
+
+// What looks like a field of another program is sent as it is, and prevents no launch.
+func TestLaunch_WarnsOfWhatLooksLikeAField(t *testing.T) {
+	inLab(t, noAnswer, func(l *lab) {
+		l.store.addChannel("texts", "text", 7)
+		d := smsSurvey("10m")
+		d.Questionnaires["q"][surveys.SMS] = []surveys.Content{{Messages: []string{"Hello {first_name}"}}}
+		s := l.addSurvey("s", d, 1)
+		want := []weir.FieldError{{
+			Pointer: "/questionnaires/q/sms/0/messages/0", Code: "content", Detail: `"{first_name}" is sent as it is: a field is an attribute's name between {{ and }}`,
+		}}
+		check, err := l.system.CheckLaunch(l.t.Context(), s)
+		if diff := cmp.Diff(want, check.Warnings); diff != "" || err != nil || len(check.Refusal) > 0 {
+			l.t.Error(err, check.Refusal, diff)
+		}
+		if diff := cmp.Diff(want, l.command("s", surveys.Launch).Warnings); diff != "" {
+			l.t.Error(diff)
+		}
+	})
 }
 
 // What people see before a launch comes from their own data, and from the channels.

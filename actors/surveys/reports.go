@@ -417,6 +417,11 @@ func (s *reports) applyResponse(ctx context.Context, e events.Event, body []byte
 		return err
 	}
 	answers, wrong := respondents.Attributes(a.Answers)
+	// The application passes on what a person has written, which cannot be refused: the rest of it counts.
+	if i := slices.IndexFunc(wrong, func(f weir.FieldError) bool { return f.Pointer == "/"+respondents.FieldTimeZone }); i >= 0 {
+		s.io.Logger.WarnContext(ctx, "time zone of an answer not stored", "subject", e.Subject, "error", wrong[i].Detail)
+		wrong = slices.Delete(wrong, i, i+1)
+	}
 	if err := surveys.Invalid(wrong); err != nil {
 		return err
 	}

@@ -193,6 +193,59 @@ func TestReports_ApplicationsAnswerIsAppliedOnce(t *testing.T) {
 	})
 }
 
+// What a person answers about a time zone may be none: the rest of the answer counts.
+func TestReports_AnswerWithoutATimeZoneCounts(t *testing.T) {
+	for given, want := range map[string]string{`"EAT"`: "UTC", `"Africa/Nairoby"`: "UTC", `3`: "UTC", `["UTC"]`: "UTC", `""`: "UTC", `" asia/karachi"`: "Asia/Karachi"} {
+		t.Run(given, func(t *testing.T) {
+			inLab(t, noAnswer, func(l *lab) {
+				ch := l.store.addChannel("texts", "text", 5)
+				s := l.addSurvey("s", smsSurvey("1d"), 0)
+				l.store.addPerson(s.ID, phone(s.ID, 0), map[string]string{"time_zone": "UTC"})
+				l.store.locked(func() { l.store.surveys[s.ID].Application.URL = "https://app.test" })
+				l.command("s", surveys.Launch)
+				l.advance(5 * time.Minute)
+				l.channels.receiveMessage(ch.ID, phone(s.ID, 0), "hello")
+				l.advance(time.Second)
+				e := l.store.events[slices.IndexFunc(l.store.events, func(e events.Event) bool { return e.Type == "weir.survey.message" })]
+				if err := l.system.ApplyResponse(l.t.Context(), e, []byte(`{"disposition":"completed","answers":{"time_zone":`+given+`,"well":"yes"}}`)); err != nil {
+					l.t.Fatal(err)
+				}
+				got := l.respondents(s.ID)[0]
+				if got.Disposition != surveys.Complete || got.Attributes["well"] != "yes" || got.Attributes["time_zone"] != want {
+					l.t.Errorf("after %s: %v, %v", given, got.Disposition, got.Attributes)
+				}
+			})
+		})
+	}
+}
+
+// Who reacts to the question has not answered, and is asked again.
+func TestReports_ReactionIsNoReply(t *testing.T) {
+	inLab(t, noAnswer, func(l *lab) {
+		ch := l.store.addChannel("texts", "text", 5)
+		d := smsSurvey("10m")
+		d.Answer = &surveys.Answer{}
+		s := l.addSurvey("s", d, 1)
+		l.command("s", surveys.Launch)
+		l.advance(5 * time.Minute)
+		was := l.respondents(s.ID)[0]
+		l.channels.receiveMessage(ch.ID, was.Phone, "Loved “hello”")
+		l.advance(time.Second)
+		e := l.store.events[slices.IndexFunc(l.store.events, func(e events.Event) bool { return e.Type == "weir.survey.message" })]
+		if err := l.system.ApplyMessage(l.t.Context(), e); err != nil {
+			l.t.Fatal(err)
+		}
+		got := l.respondents(s.ID)[0]
+		if got.Disposition != was.Disposition || got.Status != surveys.Active || got.Totals.Received != 1 || got.Attributes["answer"] != "" {
+			l.t.Errorf("%+v, %v", got.Progress, got.Attributes)
+		}
+		l.advance(10 * time.Minute)
+		if got := l.respondents(s.ID)[0]; got.Totals.Sent != 2 {
+			l.t.Errorf("%d messages were sent", got.Totals.Sent)
+		}
+	})
+}
+
 // A survey of one question takes the first message once, however often it is delivered, and
 // thanks once.
 func TestReports_FirstMessageIsTheAnswer(t *testing.T) {

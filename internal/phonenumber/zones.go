@@ -2,9 +2,12 @@ package phonenumber
 
 import (
 	_ "embed"
+	"errors"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nyaruka/phonenumbers"
 )
@@ -49,15 +52,46 @@ func Zones(number string) []string {
 
 // zonesOf returns the zones of regions, in the order of the file.
 func zonesOf(regions []string) (zones []string) {
-	for line := range strings.SplitSeq(zoneTab, "\n") {
-		region, rest, _ := strings.Cut(line, "\t")
+	for region, zone := range table() {
 		if slices.Contains(regions, region) {
-			_, rest, _ = strings.Cut(rest, "\t") // the coordinates
-			zone, _, _ := strings.Cut(rest, "\t")
 			zones = append(zones, zone)
 		}
 	}
 	return zones
+}
+
+// table yields the regions of [zoneTab] with their zones.
+func table() iter.Seq2[string, string] {
+	return func(yield func(region, zone string) bool) {
+		for line := range strings.SplitSeq(zoneTab, "\n") {
+			region, rest, _ := strings.Cut(line, "\t")
+			_, rest, _ = strings.Cut(rest, "\t") // the coordinates
+			if zone, _, _ := strings.Cut(rest, "\t"); zone != "" && !yield(region, zone) {
+				return
+			}
+		}
+	}
+}
+
+var errZone = errors.New("is not an IANA time zone, like Africa/Nairobi")
+
+// LoadZone loads the time zone of an IANA name. Blanks around it do not count, nor does the case
+// of the zones of countries and of abbreviations such as UTC.
+func LoadZone(name string) (*time.Location, error) {
+	name = strings.TrimSpace(name)
+	names := []string{name, strings.ToUpper(name)}
+	for _, zone := range table() {
+		if strings.EqualFold(zone, name) {
+			names = []string{zone}
+		}
+	}
+	for _, name := range names {
+		// LoadLocation accepts two names that are not zones: the empty one and Local.
+		if zone, err := time.LoadLocation(name); err == nil && name != "" && name != "Local" {
+			return zone, nil
+		}
+	}
+	return nil, errZone
 }
 
 // known returns zones of the library's table that are known.

@@ -198,3 +198,26 @@ func TestZones_TableOfTheDocumentation(t *testing.T) {
 		t.Errorf("docs/limits.md must have these rows, and no others:\n%s", rows)
 	}
 }
+
+// Every zone of a country has its name in any case.
+func TestLoadZone_TakesOnlyNamesOfZones(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"", " ", "Local", "Mars", "../zone", "EAT", "UTC+3", "TZ", "Africa", "Africa/Nairobi/"} {
+		if zone, err := phonenumber.LoadZone(name); err == nil || zone != nil {
+			t.Errorf("%q is %v", name, zone)
+		}
+	}
+	names := []string{"UTC", "Etc/GMT+3", "US/Eastern", "EST5EDT"}
+	for _, zones := range countries(t) {
+		for _, name := range zones {
+			names = append(names, name, strings.ToLower(name), strings.ToUpper(name), "\t"+name+" ")
+		}
+	}
+	for _, name := range names {
+		if zone, err := phonenumber.LoadZone(name); err != nil || !strings.EqualFold(zone.String(), strings.TrimSpace(name)) || zone.String() == name && zone.String() != strings.TrimSpace(name) {
+			t.Errorf("%q is %v, %v", name, zone, err)
+		} else if loaded, err := time.LoadLocation(zone.String()); err != nil || loaded.String() != zone.String() {
+			t.Errorf("%q is %v: %v", name, zone, err)
+		}
+	}
+}

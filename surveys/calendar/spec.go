@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/internal/phonenumber"
 	"weir/internal/validation"
 )
 
@@ -67,25 +68,15 @@ func (s *Schedule) CheckAhead(now time.Time) []weir.FieldError {
 }
 
 func zoneOf(name string, m *validation.Errors) *time.Location {
-	// LoadLocation accepts two names that are not zones: the empty one and Local.
 	if name == "" {
 		m.Add("/time_zone", "required", "must be the IANA name of a time zone, like America/Mexico_City")
 		return nil
 	}
-	zone, err := LoadZone(name)
+	zone, err := phonenumber.LoadZone(name)
 	if err != nil {
 		m.Add("/time_zone", "unknown", "%v", err)
 	}
 	return zone
-}
-
-// LoadZone loads the zone of an IANA name.
-func LoadZone(name string) (*time.Location, error) {
-	zone, err := time.LoadLocation(name)
-	if err != nil || name == "" || name == "Local" {
-		return nil, fmt.Errorf("%q is not an IANA time zone, like America/Mexico_City", validation.Clip(name))
-	}
-	return zone, nil
 }
 
 // daysOf returns the days by their time.Weekday.

@@ -75,8 +75,8 @@ func Attributes(attributes map[string]any) (map[string]string, []weir.FieldError
 		if err == nil && name == FieldPhone {
 			err = errors.New("is not an attribute")
 		}
-		if c.value = strings.TrimSpace(c.value); err == nil && utf8.RuneCountInString(c.value) > MaxAttribute {
-			err = fmt.Errorf("has more than %d characters", MaxAttribute)
+		if err == nil {
+			c.value, err = valueOf(name, c.value, map[string]bool{})
 		}
 		if err != nil {
 			m.Add("/"+validation.Token(name), "format", "%v", err)
@@ -85,6 +85,22 @@ func Attributes(attributes map[string]any) (map[string]string, []weir.FieldError
 		}
 	}
 	return out, m
+}
+
+// valueOf returns the value of an attribute as it is stored. It adds names of zones to the known.
+func valueOf(name, value string, known map[string]bool) (string, error) {
+	switch value = strings.TrimSpace(value); {
+	case utf8.RuneCountInString(value) > MaxAttribute:
+		return "", fmt.Errorf("has more than %d characters", MaxAttribute)
+	case name == FieldTimeZone && value != "" && !known[value]:
+		zone, err := phonenumber.LoadZone(value)
+		if err != nil {
+			return "", err
+		}
+		value = zone.String()
+		known[value] = true
+	}
+	return value, nil
 }
 
 // Bounds of rows.

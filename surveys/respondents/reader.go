@@ -59,8 +59,9 @@ type Reader struct {
 	format  Format
 	region  string
 	comma   string
-	names   []string // of the columns of CSV, as in the file
-	columns []string // the same, as attributes; empty: it is ignored
+	names   []string        // of the columns of CSV, as in the file
+	columns []string        // the same, as attributes; empty: it is ignored
+	zones   map[string]bool // names of time zones so far
 }
 
 // NewReader starts to read a file. region applies to numbers without a country
@@ -99,7 +100,7 @@ func newReader(r io.Reader, format Format, encoding string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{lines: lineReader{in: bufio.NewReaderSize(&lineEnds{in: in}, 16<<10)}, decoded: decoded, format: format}, nil
+	return &Reader{lines: lineReader{in: bufio.NewReaderSize(&lineEnds{in: in}, 16<<10)}, decoded: decoded, format: format, zones: map[string]bool{}}, nil
 }
 
 // Next returns the next row. The error is a *[RowError] if reading can continue,
@@ -116,14 +117,18 @@ func (r *Reader) Next() (Row, error) {
 		row := Row{Line: number, Attributes: make(map[string]string, len(cells))}
 		phone := ""
 		for _, c := range cells {
-			value := strings.TrimSpace(c.value)
 			switch {
 			case c.name == "" || IsRemark(c.name):
+				continue
 			case c.name == FieldPhone:
-				phone = value
-			case utf8.RuneCountInString(value) > MaxAttribute:
-				return Row{}, &RowError{Line: number, Column: c.name, Reason: fmt.Sprintf("has more than %d characters", MaxAttribute)}
-			case value != "":
+				phone = strings.TrimSpace(c.value)
+				continue
+			}
+			value, err := valueOf(c.name, c.value, r.zones)
+			if err != nil {
+				return Row{}, &RowError{Line: number, Column: c.name, Reason: err.Error()}
+			}
+			if value != "" {
 				row.Attributes[c.name] = value
 			}
 		}

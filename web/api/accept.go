@@ -301,9 +301,12 @@ func (b *batchReader) person(o map[string]any, s *weir.Spec, at string) {
 	if s.TimeZone == "" {
 		return
 	}
-	if _, ok := b.zones.Load(s.TimeZone); !ok {
-		b.errors.Add(at+"/time_zone", "unknown", "must be the IANA name of a time zone, like Africa/Nairobi")
+	zone, ok := b.zones.Load(s.TimeZone)
+	if !ok {
+		b.errors.Add(at+"/time_zone", "unknown", "is not an IANA time zone, like Africa/Nairobi")
+		return
 	}
+	s.TimeZone = zone.String()
 }
 
 // instantOf reads an instant; the schema reports invalid ones.

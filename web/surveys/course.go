@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"weir"
+	"weir/internal/phonenumber"
 	"weir/surveys"
-	"weir/surveys/calendar"
 	"weir/web/httpjson"
 	"weir/web/route"
 )
@@ -90,7 +90,7 @@ func (s courseRoute) course(c *route.Call, v surveys.Survey) (route.Reply, error
 	span.Until, _ = c.Instant("until")
 	if name := c.Query.Text("time_zone"); name != "" {
 		var err error
-		if span.Zone, err = calendar.LoadZone(name); err != nil {
+		if span.Zone, err = phonenumber.LoadZone(name); err != nil {
 			c.Errors.Add("/time_zone", "unknown", "%v", err)
 		}
 	}
