@@ -5,8 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"golang.org/x/text/runes"
-	"golang.org/x/text/transform"
+	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -30,13 +29,14 @@ type WordLists struct {
 }
 
 // DefaultWordLists returns the words of carriers and regulators in English, and their usual
-// equivalents in Spanish, French and Portuguese. "Yes" takes nothing back: it is an answer.
+// equivalents in Spanish, French and Portuguese. In other languages they wait for a decision: a
+// word of one can be common in another. "Yes" takes nothing back: it is an answer.
 func DefaultWordLists() WordLists {
 	return WordLists{
 		Stop: []string{
 			"stop", "stop all", "quit", "end", "revoke", "opt out", "cancel", "unsubscribe",
-			"alto", "parar", "baja", "cancelar", "detener", "desuscribir", // Spanish
-			"arret", "arrete", "arreter", "desabonner", // French
+			"alto", "parar", "baja", "cancelar", "detener", "desuscribir", "salir", // Spanish
+			"arret", "arrete", "arreter", "arretez", "desabonner", // French
 			"sair", "pare", "remover", "descadastrar", // Portuguese
 		},
 		Start: []string{"start", "unstop", "resume", "alta", "iniciar", "suscribir", "reprendre", "cadastrar"},
@@ -49,9 +49,27 @@ func DefaultWordLists() WordLists {
 		Phrases: []string{
 			"remove me", "remove my number", "take me off", "leave me alone", "no more messages", "no more texts", "no more calls",
 			"do not call", "don't call", "do not contact", "don't contact", "do not text", "don't text", "opt me out", "not interested", "wrong number",
-			"no me llame", "no me llamen", "no me escriba", "no me escriban", "no quiero más", "no molestar", "no molesten", "dejen de", "déjenme en paz", "borren mi número", "darme de baja",
-			"ne m'appelez plus", "ne m'écrivez plus", "ne me contactez plus", "laissez-moi tranquille", "supprimez mon numéro", "désabonnez-moi",
-			"não me ligue", "não me liguem", "não quero mais", "não me mande", "não me mandem", "não me incomode", "me deixe em paz", "me tire da lista", "retire meu número",
+			// Spanish
+			"no me llame", "no me llamen", "no me llames", "no llamen", "no me escriba", "no me escriban", "no me escribas", "no me mande", "no me manden", "no me envíe", "no me envíen", "no me contacten",
+			"no quiero más", "no quiero recibir", "no más", "basta", "no molestar", "no molesten", "dejen de", "déjenme en paz", "borren mi número", "bórrenme", "quítenme", "darme de baja", "no me interesa", "número equivocado",
+			// French
+			"ne m'appelez plus", "ne m'appelle plus", "ne m'écrivez plus", "ne m'envoyez plus", "ne me contactez plus", "ne me dérangez plus", "ne plus recevoir", "laissez-moi tranquille",
+			"supprimez mon numéro", "désabonnez-moi", "désinscrire", "désinscrivez-moi", "retirez-moi", "pas intéressé", "pas intéressée", "faux numéro", "mauvais numéro",
+			// Portuguese
+			"não me ligue", "não me liguem", "não ligue", "não liguem", "não quero mais", "não quero receber", "não mais", "não me mande", "não me mandem", "não me envie", "não me enviem", "não me incomode",
+			"me deixe em paz", "me tire da lista", "retire meu número", "parem", "não tenho interesse", "número errado",
+			// Swahili
+			"usinipigie", "msinipigie", "usinitumie", "msinitumie", "usinisumbue", "msinisumbue", "acha kunipigia", "acha kunitumia", "acheni", "sitisha", "niondoe", "niondoeni", "ondoa namba yangu", "sitaki ujumbe", "sitaki tena",
+			// Arabic
+			"توقف", "توقفوا", "أوقف", "إيقاف", "إلغاء", "لا تتصل", "لا تتصلوا", "لا ترسل", "لا ترسلوا", "لا أريد رسائل", "احذف رقمي", "رقم خاطئ",
+			// Indonesian
+			"berhenti", "hentikan", "unreg", "jangan hubungi", "jangan telepon", "jangan kirim", "jangan ganggu", "hapus nomor saya", "salah nomor",
+			// Turkish
+			"ret", "iptal", "çık", "durdur", "durdurun", "aramayın", "beni arama", "mesaj atma", "mesaj atmayın", "mesaj gönderme", "mesaj göndermeyin", "mesaj istemiyorum", "aranmak istemiyorum", "numaramı silin", "listeden çıkar", "yanlış numara",
+			// Russian
+			"стоп", "отписаться", "отпишите", "отмена", "хватит", "прекратите", "не звони", "не звоните", "не пиши", "не пишите", "не присылайте", "удалите меня", "удалите мой номер", "оставьте меня в покое", "ошиблись номером",
+			// Hindi
+			"बंद करो", "बंद करें", "बंद कर दो", "बंद कीजिए", "बन्द करो", "रोको", "कॉल मत करो", "कॉल मत करना", "कॉल न करें", "फोन मत करो", "फ़ोन मत करो", "फोन न करें", "फ़ोन न करें", "मत भेजो", "मत भेजना", "न भेजें", "परेशान मत करो", "नंबर हटा दो", "गलत नंबर", "ग़लत नंबर", "band karo",
 		},
 	}
 }
@@ -150,11 +168,11 @@ func (w *Words) within(message string) string {
 	if len(message) > maxLookedAt {
 		message = strings.ToValidUTF8(message[:maxLookedAt], "")
 	}
-	words := strings.FieldsFunc(plain(message), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := foldWords(message)
 	for i := range words {
 		joined := ""
 		for _, next := range words[i:] {
-			if joined += lower(next); len(joined) > w.most {
+			if joined += next; len(joined) > w.most {
 				break
 			}
 			if part, ok := w.parts[joined]; ok {
@@ -165,29 +183,40 @@ func (w *Words) within(message string) string {
 	return ""
 }
 
-// plain returns a text without accents.
-func plain(text string) string {
-	out, _, err := transform.String(transform.Chain(norm.NFKD, runes.Remove(runes.In(unicode.Mn))), text)
-	if err != nil {
-		return text
-	}
-	return out
-}
-
-// fold returns the letters and digits of a text in lower case, without accents.
-func fold(text string) string {
-	return lower(strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+// foldWords returns the words of a text, without case and width. The marks of a letter of Latin,
+// Greek, Cyrillic, Arabic and Hebrew script are accents and points, which many people do not type;
+// those of other scripts are vowels and tones, which make other words.
+func foldWords(text string) []string {
+	marked := false // the marks that follow are part of the word
+	return strings.Fields(strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsMark(r) && !unicode.Is(unicode.Variation_Selector, r):
+			if !marked {
+				return -1
+			}
+			return r
+		case r == 'ـ': // lengthens a word of Arabic
+			return -1
+		case unicode.IsLetter(r):
+			marked = !unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Arabic, unicode.Hebrew, unicode.Common)
+			if r == 'ı' {
+				return 'i' // as I and İ fold
+			}
+			return unicode.ToLower(r) // Fold makes capitals of Cherokee
+		}
+		marked = false
+		if unicode.IsDigit(r) {
 			return r
 		}
-		return -1
-	}, plain(text)))
+		return ' '
+	}, cases.Fold().String(norm.NFKD.String(text))))
 }
 
-func lower(text string) string { return strings.Map(unicode.ToLower, text) }
+// fold returns the words of a text as one, so that "opt-out" and "opt out" are the same.
+func fold(text string) string { return strings.Join(foldWords(text), "") }
 
 // Affirmative reports whether a word is a yes in one of the languages of the default words.
 // Such a word never takes a refusal back: it is an answer to many questions.
 func Affirmative(word string) bool {
-	return slices.Contains([]string{"yes", "y", "ok", "okay", "si", "oui", "sim"}, fold(word))
+	return slices.Contains([]string{"yes", "y", "ok", "okay", "si", "oui", "sim", "ndiyo", "نعم", "ya", "evet", "да", "हाँ", "हां"}, fold(word))
 }
