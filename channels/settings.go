@@ -45,7 +45,7 @@ func (t *Type) Sender(from, region string) string {
 
 // ReplyReserve returns the common setting reply_reserve.
 func ReplyReserve(s weir.Settings) int {
-	v, _ := s["reply_reserve"].(float64)
+	v, _ := weir.Number(s["reply_reserve"])
 	return int(v)
 }
 
@@ -74,9 +74,9 @@ const maxRate = 10_000
 // Pace returns the common settings rate_per_second and burst. A rate of 0 is no
 // limit.
 func Pace(s weir.Settings) (rate, burst int) {
-	perSecond, _ := s["rate_per_second"].(float64)
+	perSecond, _ := weir.Number(s["rate_per_second"])
 	rate, burst = int(perSecond), int(perSecond+9)/10
-	if v, ok := s["burst"].(float64); ok {
+	if v, ok := weir.Number(s["burst"]); ok {
 		burst = int(v)
 	}
 	return rate, max(1, burst)
@@ -84,11 +84,11 @@ func Pace(s weir.Settings) (rate, burst int) {
 
 // checkPace returns the mistakes in the rate limit, whose kinds were checked.
 func checkPace(s weir.Settings) (errs []weir.FieldError) {
-	rate, limited := s["rate_per_second"].(float64)
+	rate, limited := weir.Number(s["rate_per_second"])
 	if rate < 0 || rate > maxRate {
 		errs = append(errs, weir.FieldError{Pointer: "/rate_per_second", Code: "range", Detail: fmt.Sprintf("must be 0 (no limit) to %d", maxRate)})
 	}
-	burst, ok := s["burst"].(float64)
+	burst, ok := weir.Number(s["burst"])
 	switch {
 	case !ok:
 	case !limited || rate == 0:
@@ -149,7 +149,7 @@ func (k Setting) wrong(v any) string {
 			return "must be true or false"
 		}
 	case Integer:
-		if n, ok := v.(float64); !ok || n != math.Trunc(n) || math.Abs(n) > 1<<53 {
+		if n, ok := weir.Number(v); !ok || n != math.Trunc(n) || math.Abs(n) > 1<<53 {
 			return "must be a whole number"
 		}
 	case Object:

@@ -15,6 +15,7 @@ import (
 	"weir"
 	"weir/events"
 	"weir/internal/backoff"
+	"weir/internal/plainjson"
 	"weir/people"
 	"weir/surveys"
 	"weir/surveys/respondents"
@@ -406,7 +407,7 @@ func (s *reports) applyResponse(ctx context.Context, e events.Event, body []byte
 		return err
 	}
 	var a appResponse
-	if err := json.Unmarshal(body, &a); err != nil {
+	if err := plainjson.Unmarshal(body, &a); err != nil {
 		return weir.Errorf(weir.CodeInvalid, "the response is not a JSON object with disposition, messages, answers and stop")
 	}
 	if a.Disposition == "" && len(a.Messages) == 0 && len(a.Answers) == 0 && !a.Stop {

@@ -156,12 +156,12 @@ func TestReports_ApplicationsAnswerIsAppliedOnce(t *testing.T) {
 			}
 		}
 		for range 3 {
-			if err := l.system.ApplyResponse(l.t.Context(), e, []byte(`{"disposition":"started","messages":["how old are you?","really?"],"answers":{"name":"Ana","age":34,"ok":true}}`)); err != nil {
+			if err := l.system.ApplyResponse(l.t.Context(), e, []byte(`{"disposition":"started","messages":["how old are you?","really?"],"answers":{"name":"Ana","age":34.10,"nid":9007199254740993,"ok":true}}`)); err != nil {
 				l.t.Fatal(err)
 			}
 		}
 		got := l.respondents(s.ID)[0]
-		if got.Disposition != surveys.Started || got.Attributes["name"] != "Ana" || got.Attributes["age"] != "34" || got.Attributes["ok"] != "true" || len(l.channels.replies) != 1 {
+		if got.Disposition != surveys.Started || got.Attributes["name"] != "Ana" || got.Attributes["age"] != "34.10" || got.Attributes["nid"] != "9007199254740993" || got.Attributes["ok"] != "true" || len(l.channels.replies) != 1 {
 			l.t.Errorf("%+v, %v; replies %+v", got.Disposition, got.Attributes, l.channels.replies)
 		}
 		if reply := l.channels.replies[0]; reply.Priority != weir.Reply || reply.To != r.Phone || len(reply.Messages) != 2 || reply.Owner != (weir.Owner{Group: s.ID, ID: int64(r.ID)}) {

@@ -144,12 +144,22 @@ func TestRender_WhatIsNoNumberStaysText(t *testing.T) {
 	t.Parallel()
 	tpl := parsed(t, `{"send": {"url": "https://gw.example/", "json": {"n": {"$": "label.n", "as": "number"}}}, "answer": [{"status": "2xx", "fate": "completed"}]}`)
 	for text, want := range map[string]string{
-		"12": `12`, "-1.5": `-1.5`, "9007199254740993": `9007199254740993`, "1e400": `"1e400"`, "NaN": `"NaN"`, "-Inf": `"-Inf"`, "infinity": `"infinity"`, "many": `"many"`,
+		"12": `12`, "-1.5": `-1.5`, "9007199254740993": `9007199254740993`, "12345678901234567890": `12345678901234567890`, "1.10": `1.10`, "1e3": `1e3`, "-0": `-0`, "007": `7`, "+12": `12`, "1e400": `"1e400"`, "NaN": `"NaN"`, "-Inf": `"-Inf"`, "infinity": `"infinity"`, "many": `"many"`,
 	} {
 		got, err := tpl.send.render(&content{a: channels.Attempt{Labels: map[string]string{"n": text}}})
 		if err != nil || string(got.Body) != `{"n":`+want+`}` {
 			t.Errorf("%s: %s (%v)", text, got.Body, err)
 		}
+	}
+}
+
+// Scenario 388: numbers of a template keep their digits, whether it is an object or a text.
+func TestRender_NumbersKeepTheirDigits(t *testing.T) {
+	t.Parallel()
+	const ids = `[9007199254740993,12345678901234567890,1.10,1e3,-0]`
+	tpl := parsed(t, `{"send": {"url": "https://gw.example/", "json": {"ids": `+ids+`}}, "answer": [{"status": "2xx", "fate": "completed"}]}`)
+	if got, err := tpl.send.render(&content{}); err != nil || string(got.Body) != `{"ids":`+ids+`}` {
+		t.Errorf("%s (%v)", got.Body, err)
 	}
 }
 

@@ -2,7 +2,6 @@ package httpgateway
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"weir/channels"
 	"weir/channels/provider"
 	"weir/internal/backoff"
+	"weir/internal/plainjson"
 )
 
 // rule says what an answer means, if it fits.
@@ -248,11 +248,8 @@ func decode(body []byte, contentType string) any {
 		return nil
 	}
 	if trimmed[0] == '{' || trimmed[0] == '[' {
-		d := json.NewDecoder(bytes.NewReader(body))
-		// Ids of gateways can have more digits than a float64 holds.
-		d.UseNumber()
 		var v any
-		if d.Decode(&v) != nil || d.More() || tooDeep(v, maxDepth) {
+		if plainjson.Unmarshal(body, &v) != nil || tooDeep(v, maxDepth) {
 			return nil
 		}
 		return v

@@ -1,11 +1,11 @@
 package httpgateway
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
 	"weir"
+	"weir/internal/plainjson"
 )
 
 // Settings of a channel of this type.
@@ -72,7 +72,7 @@ func parse(s weir.Settings) (*template, content, []weir.FieldError) {
 func document(v any) any {
 	if s, isText := v.(string); isText {
 		var out any
-		if json.Unmarshal([]byte(s), &out) == nil {
+		if plainjson.Unmarshal([]byte(s), &out) == nil {
 			return out
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"weir"
 	"weir/channels"
 )
 
@@ -73,7 +74,7 @@ func readTyped(wrong *mistakes, v map[string]any, at string, sc scope) value {
 	sc.check(wrong, out.name, o.under("$"))
 	if o.has("max") {
 		var ok bool
-		if out.most, ok = o.fields["max"].(float64); !ok || out.most <= 0 || out.as != "number" {
+		if out.most, ok = weir.Number(o.fields["max"]); !ok || out.most <= 0 || out.as != "number" {
 			wrong.fail(o.under("max"), "type", "must be a number above 0, beside \"as\": \"number\"")
 		}
 	}
@@ -142,8 +143,10 @@ func (v typedValue) render(c *content) (any, bool) {
 		if v.most > 0 && n > v.most {
 			return v.most, true
 		}
-		// A whole number does not stay a float64, which changes digits beyond 2^53.
-		if i, err := strconv.ParseInt(s, 10, 64); err == nil {
+		if json.Valid([]byte(s)) { // a float64 would change digits
+			return json.Number(s), true
+		}
+		if i, err := strconv.ParseInt(s, 10, 64); err == nil { // with a plus or zeros in front
 			return i, true
 		}
 		return n, true

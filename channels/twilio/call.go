@@ -30,7 +30,7 @@ type voiceDriver struct {
 func newVoiceDriver(c channels.Config) (*voiceDriver, error) {
 	base, err := newClient(c)
 	d := &voiceDriver{client: base, ring: defaultRing, machineDetection: provider.Text(c.Settings, "machine_detection")}
-	if v, ok := c.Settings["ring_seconds"].(float64); ok {
+	if v, ok := weir.Number(c.Settings["ring_seconds"]); ok {
 		d.ring = int(v)
 	}
 	return d, err

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"weir"
 	"weir/channels"
 	"weir/channels/provider"
 )
@@ -128,7 +129,7 @@ func checkText(s *provider.Settings) {
 func checkVoice(s *provider.Settings) {
 	checkAccount(s)
 	s.OneOf("machine_detection", machineDetections()...)
-	if v, ok := s.Settings["ring_seconds"].(float64); ok && (v < 1 || v > maxRing) {
+	if v, ok := weir.Number(s.Settings["ring_seconds"]); ok && (v < 1 || v > maxRing) {
 		s.Wrong("ring_seconds", "range", "must be 1 to 600")
 	}
 }

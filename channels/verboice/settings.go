@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"weir"
 	"weir/channels"
 	"weir/channels/provider"
 )
@@ -48,7 +49,7 @@ func check(s *provider.Settings) {
 		s.Wrong("password", "required", "goes with username")
 	}
 	// Verboice prefers the name if it gets both, without a word; so both are refused here.
-	id, numbered := s.Settings["channel_id"].(float64)
+	id, numbered := weir.Number(s.Settings["channel_id"])
 	switch {
 	case s.Has("channel") && numbered:
 		s.Wrong("channel_id", "conflict", "give either channel or channel_id")
@@ -74,7 +75,7 @@ func newDriver(c channels.Config) (*driver, error) {
 		d.line, d.linePath = url.Values{"channel": {name}}, []string{"api", "channels", name}
 		return d, nil
 	}
-	id, _ := c.Settings["channel_id"].(float64)
+	id, _ := weir.Number(c.Settings["channel_id"])
 	number := strconv.FormatInt(int64(id), 10)
 	d.line, d.linePath = url.Values{"channel_id": {number}}, []string{"api", "channels", "all", number}
 	return d, nil

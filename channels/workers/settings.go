@@ -50,7 +50,7 @@ func (r *reader) text(key string) string {
 // integer returns a number between bounds, or usual if it is not set.
 func (r *reader) integer(key string, low, high, usual int) int {
 	// The kind was checked before, so that another type means that the setting is absent.
-	v, ok := r.from[key].(float64)
+	v, ok := weir.Number(r.from[key])
 	switch {
 	case !ok:
 		return usual

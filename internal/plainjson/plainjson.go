@@ -58,8 +58,19 @@ func TooMany(raw []byte) bool {
 // ErrTooMany is the error of a text that has more values than [Parse] accepts.
 var ErrTooMany = fmt.Errorf("the body has more than %d objects and arrays or more than %d values", MaxContainers, MaxValues)
 
+// Unmarshal is json.Unmarshal with numbers as [json.Number] where the type is not given: a
+// float64 would change their digits.
+func Unmarshal(raw []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if d.Decode(v) == nil && len(bytes.TrimLeft(raw[d.InputOffset():], " \t\r\n")) == 0 {
+		return nil
+	}
+	return json.Unmarshal(raw, v) // whose errors have the place
+}
+
 // Parse reads the JSON text of a request body: objects as map[string]any, numbers as
-// float64. It rejects texts that decoding would silently change, and those with more
+// [json.Number]. It rejects texts that decoding would silently change, and those with more
 // than [MaxContainers] or [MaxValues]. Its errors do not repeat the text.
 func Parse(raw []byte) (any, error) {
 	if !utf8.Valid(raw) {
@@ -72,11 +83,11 @@ func Parse(raw []byte) (any, error) {
 		return nil, ErrTooMany
 	}
 	var v any
-	if err := json.Unmarshal(raw, &v); err != nil {
+	if err := Unmarshal(raw, &v); err != nil {
 		if s, ok := errors.AsType[*json.SyntaxError](err); ok {
 			return nil, fmt.Errorf("the body is not JSON: byte %d: %s", s.Offset, s.Error())
 		}
-		return nil, errors.New("the body is not JSON, or has a number that is too large")
+		return nil, errors.New("the body is not JSON")
 	}
 	return v, nil
 }

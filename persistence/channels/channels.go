@@ -13,6 +13,7 @@ import (
 
 	"weir"
 	"weir/events"
+	"weir/internal/plainjson"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
 	"weir/persistence/dialect"
@@ -155,7 +156,7 @@ func encodeSettings(c *weir.Channel) (string, error) {
 
 // decodeSettings sets what encodeSettings has stored.
 func decodeSettings(c *weir.Channel, stored string) error {
-	if err := json.Unmarshal([]byte(stored), &c.Settings); err != nil {
+	if err := plainjson.Unmarshal([]byte(stored), &c.Settings); err != nil {
 		return err
 	}
 	if _, ok := c.Settings[brakeKey]; !ok {

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -331,7 +332,7 @@ func testIncoming(t *testing.T, backend Backend) {
 
 func testChannels(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
-	in := weir.Channel{Name: "b", Type: "verboice", Title: "Bé", Capacity: 3, Settings: weir.Settings{"url": "http://x", "n": 1.5, "on": true}}
+	in := weir.Channel{Name: "b", Type: "verboice", Title: "Bé", Capacity: 3, Settings: weir.Settings{"url": "http://x", "n": json.Number("1.10"), "ids": []any{json.Number("12345678901234567890")}, "on": true}}
 	stored, created, err := b.PutChannel(b.ctx, in)
 	b.ok(err)
 	if !created || stored.ID == 0 || len(stored.Secret) < 40 || stored.Version == 0 || stored.Created.IsZero() {

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -66,12 +65,7 @@ func Attributes(attributes map[string]any) (map[string]string, []weir.FieldError
 	}
 	out := make(map[string]string, len(attributes))
 	for _, name := range slices.Sorted(maps.Keys(attributes)) {
-		value := attributes[name]
-		if f, ok := value.(float64); ok {
-			// Without an exponent, as a row of a file would have it.
-			value = json.Number(strconv.FormatFloat(f, 'f', -1, 64))
-		}
-		c, err := scalar(name, value)
+		c, err := scalar(name, attributes[name])
 		if err == nil && name == FieldPhone {
 			err = errors.New("is not an attribute")
 		}

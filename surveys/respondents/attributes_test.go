@@ -1,6 +1,7 @@
 package respondents_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -12,8 +13,8 @@ import (
 
 func TestRowOf_ReadsTheBodyOfARequest(t *testing.T) {
 	t.Parallel()
-	row, wrong := respondents.RowOf("55 1234 5678", map[string]any{"name": " Ana ", "age": 30.0, "big": 1e15, "ok": true, "none": nil, "empty": " "}, "MX")
-	want := respondents.Row{Phone: "+525512345678", Attributes: map[string]string{"name": "Ana", "age": "30", "big": "1000000000000000", "ok": "true"}}
+	row, wrong := respondents.RowOf("55 1234 5678", map[string]any{"name": " Ana ", "age": json.Number("30"), "big": json.Number("9007199254740993"), "share": json.Number("1.10"), "ok": true, "none": nil, "empty": " "}, "MX")
+	want := respondents.Row{Phone: "+525512345678", Attributes: map[string]string{"name": "Ana", "age": "30", "big": "9007199254740993", "share": "1.10", "ok": "true"}}
 	if diff := cmp.Diff(want, row); diff != "" || wrong != nil {
 		t.Errorf("%v\n%s", wrong, diff)
 	}

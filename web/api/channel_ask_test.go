@@ -42,6 +42,34 @@ func TestChannelTypes_DescribeEverySetting(t *testing.T) {
 	}
 }
 
+// Scenario 388: numbers of a template keep their digits; a whole number that programs could change is refused.
+func TestChannels_NumbersOfSettingsKeepTheirDigits(t *testing.T) {
+	t.Parallel()
+	r := webtest.New(t, func(o *web.Options) { o.Directory = channels.NewDirectory(all.Types(nil), "http://weir.test", nil) })
+	settings := func(ids string) string {
+		return `{"type":"http","settings":{"burst":2e1,"rate_per_second":10,"template":{"answer":[{"fate":"completed","status":"2xx"}],"send":{"json":{"ids":` + ids + `,"to":"{to}"},"url":"https://gateway.example/send"}}}}`
+	}
+	const ids, more = `[9007199254740993,12345678901234567890,1.10,1e3,-0]`, `[18446744073709551617,0.30]`
+	for _, step := range []struct{ method, body, want string }{
+		{"PUT", settings(ids), ids}, {"PATCH", `{"name":"a title"}`, ids}, {"PATCH", settings(more), more},
+	} {
+		if a := r.Do(step.method, "/v1/channels/gateway", step.body); a.Status/100 != 2 || !strings.Contains(a.Body, `"ids":`+step.want) {
+			t.Errorf("%s %s: %d %s", step.method, step.body, a.Status, a.Body)
+		}
+		if a := r.Do("GET", "/v1/channels/gateway", ""); !strings.Contains(a.Body, `"ids":`+step.want) {
+			t.Errorf("after %s: %s", step.method, a.Body)
+		}
+	}
+	for _, number := range []string{"9007199254740993", "12345678901234567890", "20.5", "1e400"} {
+		if a := r.Do("PATCH", "/v1/channels/gateway", `{"settings":{"burst":`+number+`}}`); a.Status != http.StatusUnprocessableEntity {
+			t.Errorf("burst %s: %d %s", number, a.Status, a.Body)
+		}
+		if a := r.Do("PATCH", "/v1/channels/gateway", `{"capacity":`+number+`}`); a.Status != http.StatusUnprocessableEntity {
+			t.Errorf("capacity %s: %d %s", number, a.Status, a.Body)
+		}
+	}
+}
+
 func TestChannelTest_AsksTheProviderAndStoresNothing(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"weir"
+	"weir/internal/plainjson"
 	"weir/operators"
 	"weir/web/api"
 	"weir/web/auth"
@@ -168,7 +169,7 @@ func (c *caller) send(req *http.Request, into any) (string, error) {
 	if into == nil || res.status == http.StatusNoContent {
 		return "", nil
 	}
-	if err := json.Unmarshal(res.body.Bytes(), into); err != nil {
+	if err := plainjson.Unmarshal(res.body.Bytes(), into); err != nil {
 		return "", fmt.Errorf("decode a response of the API: %w", err)
 	}
 	return res.header.Get("ETag"), nil

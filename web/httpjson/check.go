@@ -134,7 +134,8 @@ func (c *Checker) compileInner(r huma.Registry, s *huma.Schema) (err error) {
 }
 
 // Check finds every error in v. Details never repeat a value: it may be a phone
-// number or a secret.
+// number or a secret. Numbers of the schema become float64 in v; those of open objects
+// keep their digits.
 func (c *Checker) Check(v any, at string, m *validation.Errors) {
 	if v == nil && c.nullable {
 		return
@@ -149,14 +150,22 @@ func (c *Checker) Check(v any, at string, m *validation.Errors) {
 	case "integer":
 		c.checkInteger(v, at, m)
 	case "number":
-		if _, ok := v.(float64); !ok {
-			m.Add(at, "type", "must be a number")
+		if _, ok := weir.ExactNumber(v); !ok {
+			m.Add(at, "type", "must be a number of at most 15 digits")
 		}
 	case "boolean":
 		if _, ok := v.(bool); !ok {
 			m.Add(at, "type", "must be true or false")
 		}
 	}
+}
+
+// typed returns a number as a float64 if the schema wants one.
+func (c *Checker) typed(v any) any {
+	if n, ok := weir.Number(v); ok && (c.kind == "integer" || c.kind == "number") {
+		return n
+	}
+	return v
 }
 
 func (c *Checker) checkObject(v any, at string, m *validation.Errors) {
@@ -174,6 +183,7 @@ func (c *Checker) checkObject(v any, at string, m *validation.Errors) {
 	for _, name := range c.names {
 		if value, ok := o[name]; ok {
 			c.properties[name].Check(value, at+"/"+name, m)
+			o[name] = c.properties[name].typed(value)
 			known++
 		}
 	}
@@ -196,6 +206,7 @@ func (c *Checker) checkOthers(o map[string]any, at string, m *validation.Errors)
 			m.Add(at+"/"+PointerToken(name), "unknown", "there is no such field")
 		case c.each != nil:
 			c.each.Check(o[name], at+"/"+PointerToken(name), m)
+			o[name] = c.each.typed(o[name])
 		}
 	}
 }
@@ -218,6 +229,7 @@ func (c *Checker) checkArray(v any, at string, m *validation.Errors) {
 			return
 		}
 		c.each.Check(value, at+"/"+strconv.Itoa(i), m)
+		a[i] = c.each.typed(value)
 	}
 }
 
@@ -244,13 +256,13 @@ func (c *Checker) checkString(v any, at string, m *validation.Errors) {
 	}
 }
 
-// maxInteger is the max absolute value of an integer: JSON numbers are decoded
+// maxInteger is the max absolute value of an integer: many programs read JSON numbers
 // as float64, which cannot represent all larger integers, so that one could
 // silently become another.
 const maxInteger = 1<<53 - 1
 
 func (c *Checker) checkInteger(v any, at string, m *validation.Errors) {
-	n, ok := v.(float64)
+	n, ok := weir.Number(v)
 	if !ok || n != math.Trunc(n) {
 		m.Add(at, "type", "must be a whole number")
 		return

@@ -37,7 +37,7 @@ const (
 )
 
 // ReadJSON reads a request body as JSON: objects as map[string]any, numbers as
-// float64.
+// [json.Number].
 func ReadJSON(w http.ResponseWriter, r *http.Request, types []string, limit int64) (any, error) {
 	if err := checkContentType(r, types); err != nil {
 		return nil, err

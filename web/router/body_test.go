@@ -138,7 +138,8 @@ func TestBody_MistakesAreRefusedByPointer(t *testing.T) {
 		{"queues/x", ``, nil},
 		{"queues/x", `{"name":"a"`, nil},
 		{"queues/x", `{"name":"a"} {}`, nil},
-		{"queues/x", `{"labels":{"a":1e999}}`, nil},
+		{"queues/x", `{"labels":{"a":1e999}}`, []string{"Type /labels/a"}},
+		{"queues/x", `{"labels":{"a":9007199254740993,"b":12345678901234567890,"c":1e-400,"d":9007199254740992,"e":1.10,"f":1e3,"g":-0,"h":1e300}}`, []string{"Type /labels/a", "Type /labels/b", "Type /labels/c"}},
 		{"queues/x", `{"name":"\ud800"}`, nil},
 		{"queues/x", "{\"name\":\"\xff\"}", nil},
 	} {

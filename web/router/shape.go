@@ -1,6 +1,7 @@
 package router
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -166,10 +167,12 @@ func labels(in *reading, at string, v any) any {
 
 func primitive(in *reading, at string, v any) any {
 	switch v.(type) {
-	case string, float64, bool:
-	default:
-		in.wrong(at, "type", "must be a string, a number or a boolean")
+	case string, bool:
+		return v
+	case json.Number:
+		return number(in, at, v)
 	}
+	in.wrong(at, "type", "must be a string, a number or a boolean")
 	return v
 }
 
@@ -194,21 +197,24 @@ func boolean(in *reading, at string, v any) any {
 }
 
 func number(in *reading, at string, v any) any {
-	typed[float64](in, at, v, "a number")
-	return v
+	n, ok := weir.ExactNumber(v)
+	if !ok {
+		in.wrong(at, "type", "must be a number of at most 15 digits")
+	}
+	return n
 }
 
 // integer accepts a 32-bit number without a fraction, of at least least.
 func integer(least int) form {
 	return func(in *reading, at string, v any) any {
-		f, ok := v.(float64)
+		f, ok := weir.ExactNumber(v)
 		switch {
 		case !ok || f != math.Trunc(f):
 			in.wrong(at, "type", "must be a whole number")
 		case f < float64(least) || f > math.MaxInt32:
 			in.wrong(at, "range", "between %d and %d", least, math.MaxInt32)
 		}
-		return v
+		return f
 	}
 }
 

@@ -61,7 +61,7 @@ func BadContacts() []Refused {
 		{Name: "half a character", Body: Batch(Text(`,"key":"a\ud800"`)), Status: 400},
 		{Name: "the other half", Body: Batch(Text(`,"key":"a\udc00\ud800"`)), Status: 400},
 		{Name: "half a character and another escape", Body: Batch(Text(`,"key":"\ud83d\\de00"`)), Status: 400},
-		{Name: "number out of range", Body: `{"contacts":1e999}`, Status: 400},
+		{Name: "number out of range", Body: `{"contacts":1e999}`, Mistakes: []Mistake{{"/contacts", "type"}}},
 		{Name: "content type", Body: Batch(Text("")), Header: []string{"Content-Type", "text/plain"}, Status: 415, Code: "unsupported_content_type"},
 		{Name: "no content type", Body: Batch(Text("")), Header: []string{"Content-Type", ""}, Status: 415, Code: "unsupported_content_type"},
 		{Name: "charset", Body: Batch(Text("")), Header: []string{"Content-Type", "application/json; charset=latin1"}, Status: 415, Code: "unsupported_content_type"},

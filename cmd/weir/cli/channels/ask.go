@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"weir"
 	"weir/client"
 	"weir/cmd/internal/command"
 	"weir/cmd/internal/terminal"
@@ -77,8 +78,9 @@ func testBody(a *app.App, c *cobra.Command, f *flags, args []string) (body clien
 	switch n := given["capacity"].(type) {
 	case int:
 		body.Capacity = n
-	case float64: // of a file
-		body.Capacity = int(n)
+	default: // of a file
+		capacity, _ := weir.Number(n)
+		body.Capacity = int(capacity)
 	}
 	return body, nil
 }

@@ -2,7 +2,6 @@ package channels
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +19,7 @@ import (
 	"weir/cmd/internal/command"
 	"weir/cmd/internal/terminal"
 	"weir/cmd/weir/cli/app"
+	"weir/internal/plainjson"
 )
 
 const maxSecret = 64 << 10 // bytes
@@ -153,7 +153,7 @@ func requestBody(a *app.App, c *cobra.Command, f *flags) (map[string]any, error)
 		if err != nil {
 			return nil, err
 		}
-		if err := json.Unmarshal(text, &body); err != nil || body == nil {
+		if err := plainjson.Unmarshal(text, &body); err != nil || body == nil {
 			return nil, fmt.Errorf("%s: must be an object such as {\"type\": \"nuntium\", \"settings\": {…}}", f.file)
 		}
 	}
@@ -245,14 +245,14 @@ func settings(a *app.App, c *cobra.Command, f *flags) (map[string]any, error) {
 		if !isJSON {
 			// Numbers, booleans and objects need no :=. A text that is no JSON is sent as it is,
 			// and the server reports the mistake.
-			if slices.Contains(typed, key) && json.Unmarshal([]byte(value), &v) == nil {
+			if slices.Contains(typed, key) && plainjson.Unmarshal([]byte(value), &v) == nil {
 				out[key] = v
 			} else {
 				out[key] = value
 			}
 			continue
 		}
-		if err := json.Unmarshal([]byte(value), &v); err != nil {
+		if err := plainjson.Unmarshal([]byte(value), &v); err != nil {
 			return nil, command.UsageError(c, fmt.Sprintf("--set %s: %q is not JSON; for a text write %s=TEXT", bare, value, bare))
 		}
 		out[bare] = v

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -21,6 +20,7 @@ import (
 	"weir/cmd/internal/command"
 	"weir/cmd/internal/terminal"
 	"weir/cmd/weir/cli/app"
+	"weir/internal/plainjson"
 )
 
 const aboutTry = `Send one message on a text channel to an address of yours, and show what becomes of it
@@ -88,7 +88,7 @@ func render(console *app.Console, c *cobra.Command, f *tryFlags) error {
 		Type     string
 		Settings weir.Settings
 	}
-	if err := json.Unmarshal(text, &ch); err != nil || ch.Settings == nil {
+	if err := plainjson.Unmarshal(text, &ch); err != nil || ch.Settings == nil {
 		return fmt.Errorf("%s: must be an object such as {\"type\": \"http\", \"settings\": {…}}", f.file)
 	}
 	if ch.Type != "http" {
