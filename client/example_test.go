@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"weir/client"
 )
@@ -21,15 +22,22 @@ func greet(ctx context.Context, token string) error {
 	}
 	defer c.Close()
 	list, err := c.PostContacts(ctx, "sms", client.ContactsBody{Contacts: []client.ContactBody{
-		{Key: "r1-1", To: "+15550001", Messages: []string{"Hello from Weir"}},
+		{Key: "r1-2", To: "+15550002", Messages: []string{"Hello from Go"}},
 	}})
 	if err != nil {
 		return err
 	}
 	contact, err := c.GetContact(ctx, list.Contacts[0].ID)
+	for ; err == nil && contact.State != "done"; contact, err = c.GetContact(ctx, contact.ID) {
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	if err != nil {
 		return err
 	}
-	fmt.Println(contact.State, contact.Outcome, contact.Attempts)
+	fmt.Println(contact.State, contact.Outcome, len(contact.Attempts)) // done completed 1
 	return nil
 }

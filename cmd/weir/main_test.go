@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -11,13 +12,19 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	lab "weir/cmd/weirlab/cli"
 )
 
 const asProgram = "WEIR_TEST_AS_PROGRAM"
 
-// TestMain runs the program instead of the tests if asProgram is set.
+// TestMain runs a program instead of the tests if asProgram is set: weirlab if that is its value.
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
+	switch os.Getenv(asProgram) {
+	case "":
+	case "weirlab":
+		os.Exit(lab.Run(context.Background(), os.Args[1:], lab.Options{Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}))
+	default:
 		os.Exit(run())
 	}
 	os.Exit(m.Run())
