@@ -202,7 +202,7 @@ func (s *Server) run(ctx context.Context) error {
 		"--port="+strconv.Itoa(s.port), "--bind-address=127.0.0.1", "--skip-name-resolve",
 		"--init-file="+s.initFile(), "--max-connections=500",
 	)...)
-	cmd.Args = append(cmd.Args, s.member.options()...)
+	cmd.Args = append(append(cmd.Args, s.member.options()...), s.options...) // of an option the last one counts
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = endWithParent()
 	if err := cmd.Start(); err != nil {

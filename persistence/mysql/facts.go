@@ -24,6 +24,7 @@ type facts struct {
 	members     []groupMember // of the group, as this server sees them
 	denied      string        // the account that may not read them; empty: it may
 	pageSize    string        // innodb_page_size
+	statements  bool          // the binary log holds statements only (binlog_format = STATEMENT)
 }
 
 // groupMember is a row of performance_schema.replication_group_members.
@@ -63,6 +64,8 @@ func (f facts) unfit() *refusal {
 		return lasting("the server's group replication has several primaries (group_replication_single_primary_mode = OFF), where one process can take another's channels; " + wantOneWriter)
 	case slices.Contains([]string{"4096"}, f.pageSize):
 		return lasting("the server has innodb_page_size = %s, and the indexes of Weir need larger pages; that is set when a server is initialized", f.pageSize)
+	case f.statements:
+		return lasting("the server writes statements to its binary log (binlog_format = STATEMENT), and refuses those of Weir, whose transactions are READ COMMITTED; set ROW or MIXED")
 	case f.group == "":
 		return nil
 	case f.denied != "":
@@ -89,7 +92,7 @@ func (f facts) unusable() *refusal {
 		}
 	}
 	if f.readOnly != "" {
-		return passing("the server is read-only (%s)", f.readOnly)
+		return passing("the server is read-only (%s), and Weir has to write; name a server that takes writes", f.readOnly)
 	}
 	return nil
 }
@@ -189,7 +192,7 @@ func asks(ctx context.Context, c driver.QueryerContext, text string) (rows [][]s
 
 // readFacts asks a server for its role: one query, and another one of a member of a group.
 func readFacts(ctx context.Context, c driver.QueryerContext) (f facts, err error) {
-	rows, err := asks(ctx, c, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'read_only', 'super_read_only', 'innodb_read_only', 'innodb_page_size', 'wsrep_on', 'server_uuid', "+
+	rows, err := asks(ctx, c, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'read_only', 'super_read_only', 'innodb_read_only', 'innodb_page_size', 'log_bin', 'binlog_format', 'wsrep_on', 'server_uuid', "+
 		"'group_replication_group_name', 'group_replication_single_primary_mode', 'group_replication_consistency')")
 	if err != nil {
 		return f, fmt.Errorf("mysql: read the server's variables: %w", err)
@@ -228,7 +231,7 @@ func factsOf(variables map[string]string) facts {
 	}
 	f := facts{
 		version: variables["version"], galera: is("wsrep_on"), uuid: variables["server_uuid"],
-		pageSize: variables["innodb_page_size"],
+		pageSize: variables["innodb_page_size"], statements: is("log_bin") && strings.EqualFold(variables["binlog_format"], "STATEMENT"),
 		multi:    strings.EqualFold(variables["group_replication_single_primary_mode"], "OFF"),
 		group:    variables["group_replication_group_name"], consistency: variables["group_replication_consistency"],
 	}

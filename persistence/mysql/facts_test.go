@@ -52,6 +52,8 @@ func TestFacts_TellWhyAServerIsNotUsed(t *testing.T) {
 		"replica":                            {change: map[string]string{"group_replication_group_name": "", "read_only": "ON"}, want: "read_only = ON"},
 		"replica of MariaDB 12":              {change: map[string]string{"group_replication_group_name": "", "version": "12.0.2-MariaDB", "read_only": "NO_LOCK_NO_ADMIN"}, want: "read_only = NO_LOCK_NO_ADMIN"},
 		"reader of Aurora":                   {change: map[string]string{"group_replication_group_name": "", "innodb_read_only": "ON"}, want: "innodb_read_only"},
+		"statements in the binary log":       {members: well, change: map[string]string{"log_bin": "ON", "binlog_format": "STATEMENT"}, want: "set ROW or MIXED", lasting: true},
+		"statements, and no binary log":      {members: well, change: map[string]string{"log_bin": "OFF", "binlog_format": "STATEMENT"}},
 		"Galera":                             {change: map[string]string{"wsrep_on": "ON"}, want: "Galera", lasting: true},
 		"no Galera":                          {members: well, change: map[string]string{"wsrep_on": "OFF"}},
 		"TiDB":                               {change: map[string]string{"version": "8.0.11-TiDB-v8.5.6"}, want: "TiDB", lasting: true},

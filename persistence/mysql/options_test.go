@@ -32,28 +32,46 @@ func TestOpen_EveryTextIsStoredWhateverTheServersCharacterSet(t *testing.T) {
 // says what to set.
 func TestOpen_RefusesAServerThatCannotWork(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		name    string
-		options []string
-		want    string // empty: it can be used
-	}{
-		{"rows in the binary log", []string{"--log-bin", "--binlog-format=ROW"}, ""},
-		{"small pages", []string{"--innodb-page-size=4k"}, "innodb_page_size = 4096"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			at := testmysql.Start(t, c.options...).URL(t)
-			db, err := persistence.OpenDatabase(t.Context(), at, slog.New(slog.DiscardHandler))
-			if err == nil {
-				_ = db.Close()
-			}
-			if c.want == "" && err == nil {
-				storetest.Migrate(t, at)
-				return
-			}
-			if err == nil || c.want == "" || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("%v, want %q", err, c.want)
-			}
-		})
+	try := func(t *testing.T, at, want string) {
+		t.Helper()
+		db, err := persistence.OpenDatabase(t.Context(), at, slog.New(slog.DiscardHandler))
+		if err == nil {
+			_ = db.Close()
+		}
+		switch {
+		case want == "" && err == nil:
+			storetest.Migrate(t, at)
+		case err == nil || want == "" || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n"):
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
+	t.Run("when it is initialized", func(t *testing.T) {
+		t.Parallel()
+		try(t, testmysql.Start(t, "--innodb-page-size=4k").URL(t), "innodb_page_size = 4096")
+	})
+	t.Run("while it runs", func(t *testing.T) {
+		t.Parallel()
+		server := testmysql.Start(t, "--log-bin")
+		admin, err := persistence.OpenDatabase(t.Context(), server.URL(t), slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = admin.Close() }()
+		at := server.URL(t)
+		for _, c := range []struct {
+			variable, value, usual string
+			want                   string // empty: it can be used
+		}{
+			{"binlog_format", "'STATEMENT'", "'ROW'", "binlog_format = STATEMENT"},
+			{"binlog_format", "'MIXED'", "'ROW'", ""},
+			{"read_only", "ON", "OFF", "read_only = ON"},
+		} {
+			for _, step := range []struct{ value, want string }{{c.value, c.want}, {c.usual, ""}} {
+				if _, err := admin.Pools().Write.ExecContext(t.Context(), "SET GLOBAL "+c.variable+" = "+step.value); err != nil {
+					t.Fatal(err)
+				}
+				try(t, at, step.want)
+			}
+		}
+	})
 }

@@ -206,17 +206,10 @@ func (d *Database) checkRole(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r := f.unfit(); r != nil {
-		return r
+	if f.group != "" {
+		d.servers.belong(f.group)
+		d.servers.checked.Store(true)
 	}
-	if f.group == "" {
-		if f.readOnly != "" {
-			d.log.Warn("the database server is read-only; nothing can be stored", "variable", f.readOnly)
-		}
-		return nil
-	}
-	d.servers.belong(f.group)
-	d.servers.checked.Store(true)
 	if r := f.unusable(); r != nil {
 		return r
 	}
