@@ -243,6 +243,7 @@ func isEmpty(p pointer, body any) bool {
 // decode reads a body: JSON objects and lists, and forms as an object of their fields.
 // Anything else is nil.
 func decode(body []byte, contentType string) any {
+	body = provider.WithoutMark(body)
 	trimmed := bytes.TrimLeft(body, " \t\r\n")
 	if len(trimmed) == 0 {
 		return nil
@@ -254,8 +255,8 @@ func decode(body []byte, contentType string) any {
 		}
 		return v
 	}
-	if strings.HasPrefix(contentType, "application/x-www-form-urlencoded") {
-		if form, err := url.ParseQuery(string(body)); err == nil {
+	if contentType != "" {
+		if form, err := provider.Form(contentType, body); err == nil && form != nil {
 			return formObject(form)
 		}
 	}

@@ -150,7 +150,10 @@ func once(
 	}
 	if int64(len(body)) > maxBody {
 		result.Body, result.Err = body[:maxBody], ErrBodyTooLarge
+	} else if err == nil {
+		result.Body, result.Err = Unpack(body, maxBody)
 	}
+	result.Body = WithoutMark(result.Body)
 	return result, false
 }
 
@@ -219,6 +222,7 @@ func NewRequest(method string, target *url.URL, body io.Reader, credentials Cred
 	}
 	credentials.apply(request)
 	request.Header.Set("User-Agent", "weir")
+	request.Header.Set("Accept-Encoding", "identity") // answers are short
 	return request, nil
 }
 

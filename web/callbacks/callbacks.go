@@ -8,9 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"mime"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -19,6 +17,7 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/channels/provider"
 	"weir/internal/tracing"
 	"weir/people"
 	"weir/surveys"
@@ -392,13 +391,11 @@ func (s *Handler) unavailable(w http.ResponseWriter, typ string, err error) {
 	httpjson.WriteProblem(w, out)
 }
 
-const formType = "application/x-www-form-urlencoded"
-
 // errIncomplete reports an incomplete body. The provider may send it again, so
 // this does not reject the callback for good.
 var errIncomplete = errors.New("the body did not arrive whole")
 
-// readCallback reads the body, as a form if the Content-Type says so. What the
+// readCallback reads the body, in whichever form gateways send it. What the
 // request holds already is passed on without a copy.
 func readCallback(w http.ResponseWriter, r *http.Request, now time.Time) (channels.Callback, error) {
 	r.Header.Del("Cookie")
@@ -412,19 +409,12 @@ func readCallback(w http.ResponseWriter, r *http.Request, now time.Time) (channe
 		return c, err
 	}
 	if r.URL.RawQuery != "" {
-		if c.Query, err = url.ParseQuery(r.URL.RawQuery); err != nil {
-			return c, err
-		}
+		c.Query = provider.Fields(r.URL.RawQuery)
 	}
-	c.Body = raw
-	contentType := r.Header.Get("Content-Type")
-	if contentType != formType {
-		contentType, _, _ = mime.ParseMediaType(contentType)
+	if c.Body, err = provider.Unpack(raw, httpjson.MaxCallbackBody); err != nil {
+		return c, err
 	}
-	if contentType != formType {
-		return c, nil
-	}
-	c.Form, err = url.ParseQuery(string(raw))
+	c.Form, err = provider.Form(r.Header.Get("Content-Type"), c.Body)
 	return c, err
 }
 
