@@ -221,6 +221,24 @@ func TestProvider_NewKeysAreRead(t *testing.T) {
 }
 
 // A provider that is down is tried again after a while; one that was found goes on.
+// A key that cannot be read ends nothing: those beside it count.
+func TestProvider_KeysThatCannotBeReadAreSkipped(t *testing.T) {
+	t.Parallel()
+	for _, key := range []string{
+		`{"kty":"EC","kid":"0","crv":"P-256","x":"AAAA","y":"AAAA"}`, `{"kty":"EC","crv":"P-999","x":"AQ","y":"AQ"}`, `{"kty":"EC","crv":"secp256k1","x":"AQ","y":"AQ"}`,
+		`{"kty":"RSA","n":"","e":""}`, `{"kty":"RSA","n":"!","e":"AQAB"}`, `{"kty":"RSA","n":"AQAB","e":"AQAB","x5c":["no certificate"]}`,
+		`{"kty":"OKP","crv":"X448","x":"AQ"}`, `{"kty":"AKP","alg":"ML-DSA-44","pub":"AQ"}`, `{"kty":"oct"}`, `{"kty":7}`, `{"alg":7}`, `{}`, `"key"`, `null`, `[]`,
+	} {
+		at := openidtest.Open(t, "a")
+		at.Misbehaves(openidtest.Mischief{MoreKeys: []string{key, key}})
+		p := open(at, nil)
+		kept, query := login(t, p, at)
+		if _, _, err := p.Finish(t.Context(), kept, query); err != nil {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+}
+
 func TestProvider_DiscoveryIsRetried(t *testing.T) {
 	t.Parallel()
 	at := openidtest.Open(t, "a")

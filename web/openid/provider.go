@@ -1,7 +1,9 @@
 package openid
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/go-jose/go-jose/v4"
 	"golang.org/x/oauth2"
 
 	"weir/operators"
@@ -90,6 +93,34 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
+// readableKeys leaves the keys that cannot be read out of a set: a key of a new kind would
+// otherwise end the use of those beside it.
+type readableKeys struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (k readableKeys) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := k.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if json.Unmarshal(body, &set) == nil && set.Keys != nil {
+		set.Keys = slices.DeleteFunc(set.Keys, func(key json.RawMessage) bool { return json.Unmarshal(key, new(jose.JSONWebKey)) != nil })
+		if body, err = json.Marshal(set); err != nil {
+			return nil, err
+		}
+	}
+	res.Body, res.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return res, nil
+}
+
 // checkRedirect bounds redirects. The exchange of a code is not redirected: 307 and 308 would repeat
 // the client's secret to another address.
 func checkRedirect(r *http.Request, via []*http.Request) error {
@@ -163,7 +194,9 @@ func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 
 // ask reads the provider's description.
 func (p *Provider) ask(ctx context.Context) (*discovered, error) {
-	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, p.client), p.o.Issuer)
+	client := *p.client
+	client.Transport = readableKeys{client.Transport}
+	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, &client), p.o.Issuer)
 	if err != nil {
 		return nil, err
 	}

@@ -54,14 +54,15 @@ type Mischief struct {
 	Unsigned   bool           // alg none
 	HMAC       bool           // signs with the client's secret instead of a key
 	NoIDToken  bool
-	ReuseCodes bool // takes a code more than once
-	Down       bool // every request fails
-	TokenDown  bool // the token endpoint fails
-	Huge       bool // responses have no end
-	Slow       bool // the token endpoint does not answer
-	Moved      int  // the token endpoint redirects to one that works, with this status
-	OtherName  bool // the description has another issuer
-	Plain      bool // the description names a token endpoint without https
+	ReuseCodes bool     // takes a code more than once
+	Down       bool     // every request fails
+	TokenDown  bool     // the token endpoint fails
+	Huge       bool     // responses have no end
+	Slow       bool     // the token endpoint does not answer
+	Moved      int      // the token endpoint redirects to one that works, with this status
+	OtherName  bool     // the description has another issuer
+	Plain      bool     // the description names a token endpoint without https
+	MoreKeys   []string // further keys of the set, as JSON, before its own
 }
 
 // Open starts a provider that vouches for ana@example.org, of the groups given.
@@ -200,7 +201,12 @@ func answer(w http.ResponseWriter, v any) {
 func (p *Provider) keys(w http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	answer(w, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: p.key.Public(), KeyID: fmt.Sprint(p.keyID), Algorithm: "ES256", Use: "sig"}}})
+	var keys []any
+	for _, key := range p.mischief.MoreKeys {
+		keys = append(keys, json.RawMessage(key))
+	}
+	keys = append(keys, jose.JSONWebKey{Key: p.key.Public(), KeyID: fmt.Sprint(p.keyID), Algorithm: "ES256", Use: "sig"})
+	answer(w, map[string]any{"keys": keys})
 }
 
 // authorize logs the person in without a question.
