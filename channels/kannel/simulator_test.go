@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"weir/channels"
@@ -189,6 +190,30 @@ func TestSimulator_RefusesWrongRules(t *testing.T) {
 	} {
 		if _, err := simulator.New(o); err == nil {
 			t.Errorf("%+v was taken", o)
+		}
+	}
+}
+
+// A get-url as docs/providers.md has it, filled as Kannel fills it, brings each part of a message:
+// numbers in international form, and every text.
+func TestIncoming_RecipeOfTheDocumentsIsUnderstood(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ from, to, wantFrom, wantTo string }{
+		{"+254722123456", "+254722000000", "+254722123456", "+254722000000"},
+		{"00254722123456", "00254722000000", "+254722123456", "+254722000000"},
+		{"254722123456", "4000", "254722123456", "4000"},
+	} {
+		for _, text := range []string{"STOP", "100% & more; a=b + c", "%q?", "çık", "ja\nja"} {
+			inWorld(t, simulator.Options{GlobalSender: c.to}, basicSettings(), func(w *world) {
+				if err := w.sim.Receive(simulator.Incoming{From: c.from, Text: text, ID: "id-1"}); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				got := w.readings[len(w.readings)-1].Incoming
+				if len(got) != 1 || got[0].From != c.wantFrom || got[0].To != c.wantTo || got[0].Body != text || got[0].GUID != "id-1" {
+					t.Errorf("%+v %q: %+v", c, text, got)
+				}
+			})
 		}
 	}
 }

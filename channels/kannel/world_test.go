@@ -3,6 +3,8 @@ package kannel_test
 import (
 	"context"
 	"net/http"
+	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -50,7 +52,7 @@ func inWorld(t *testing.T, o simulator.Options, settings weir.Settings, test fun
 		transport := w.net.Transport()
 		w.client = &http.Client{Transport: transport}
 		o.Client, o.Username, o.Password = w.client, "weir", password
-		o.IncomingURL = base + "/incoming?from=%p&to=%P&text=%b&id=%I&ts=%T&coding=%c&charset=%C"
+		o.IncomingURL = base + recipe(t)
 		var err error
 		if w.sim, err = simulator.New(o); err != nil {
 			t.Fatal(err)
@@ -61,6 +63,20 @@ func inWorld(t *testing.T, o simulator.Options, settings weir.Settings, test fun
 		w.driver = w.newDriver(settings)
 		test(w)
 	})
+}
+
+// recipe returns what docs/providers.md puts behind the address of the channel in a get-url.
+func recipe(t *testing.T) string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/providers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`get-url = "ADDRESS(.*)"`).FindSubmatch(page)
+	if m == nil {
+		t.Fatal("docs/providers.md has no get-url")
+	}
+	return string(m[1])
 }
 
 func basicSettings(more ...weir.Settings) weir.Settings {

@@ -23,7 +23,7 @@ import (
 )
 
 // incomingFields are the parameters of docs/providers.md.
-const incomingFields = "/incoming?from=%p&to=%P&text=%b&id=%I&ts=%T&coding=%c&charset=%C"
+const incomingFields = "/incoming?from=%q&to=%Q&text=%b&id=%I&ts=%T&coding=%c&charset=%C"
 
 // ours is our end: it keeps what Kannel requests, and reads it with the driver.
 type ours struct {

@@ -44,7 +44,7 @@ func (s *Server) Receive(in Incoming) error {
 	to := cmp.Or(s.options.GlobalSender, in.To)
 	charset := map[int]string{0: "UTF-8", 1: "8-BIT", 2: "UTF-16BE"}[in.Coding]
 	target := fill(s.options.IncomingURL, values{
-		'p': in.From, 'P': to, 'b': text, 'A': text, 'c': fmt.Sprint(in.Coding), 'C': charset,
+		'p': in.From, 'P': to, 'q': international(in.From), 'Q': international(to), 'b': text, 'A': text, 'c': fmt.Sprint(in.Coding), 'C': charset,
 		'I': cmp.Or(in.ID, fmt.Sprintf("%08x-0000-4000-8000-000000000000", s.serial)), 'T': fmt.Sprint(time.Now().Unix()),
 	}, text)
 	s.call(opIncoming, in.From, target, &s.records.Incoming, func(body []byte) {
@@ -53,6 +53,14 @@ func (s *Server) Receive(in Incoming) error {
 		}
 	})
 	return nil
+}
+
+// international replaces a leading 00, as Kannel does for %q and %Q.
+func international(number string) string {
+	if rest, ok := strings.CutPrefix(number, "00"); ok {
+		return "+" + rest
+	}
+	return number
 }
 
 // values holds the replacements of escapes, by their letter.
@@ -83,7 +91,7 @@ func fill(pattern string, v values, text string) string {
 			b.WriteByte('%')
 		case known:
 			b.WriteString(url.QueryEscape(value))
-		case strings.IndexByte("aBDeFfimMnoOrRtuvVqQ", pattern[i]) >= 0: // empty here
+		case strings.IndexByte("aBDeFfimMnoOrRtuvV", pattern[i]) >= 0: // empty here
 		default:
 			b.WriteByte('%')
 			b.WriteByte(pattern[i])
