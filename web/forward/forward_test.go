@@ -74,7 +74,7 @@ func (r *rig) owned(epoch int64, p *process) {
 	defer r.mu.Unlock()
 	r.owner = forward.Owner{}
 	if p != nil {
-		r.owner = forward.Owner{Epoch: epoch, Address: p.Listener.Addr().String()}
+		r.owner = p.owner(epoch)
 	}
 	close(r.changed)
 	r.changed = make(chan struct{})
@@ -597,5 +597,72 @@ func TestForwarder_LeavesAFormerOwner(t *testing.T) {
 	}
 	if g := <-write; g.Status != 503 || !strings.Contains(g.Body, "not known") {
 		t.Errorf("a write: %+v", g)
+	}
+}
+
+// owner is a process as the owner of the database.
+func (p *process) owner(epoch int64) forward.Owner {
+	return forward.Owner{Epoch: epoch, Address: p.Listener.Addr().String()}
+}
+
+// Whoever has found the former owner, and is late, does not bring it back.
+func TestPeers_AFormerOwnerIsNotAskedAgain(t *testing.T) {
+	t.Parallel()
+	pools := &forward.Peers{TLS: func(string) *tls.Config { return &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13} }}
+	t.Cleanup(pools.Close)
+	processes := []*process{answers(t, "former"), answers(t, "next"), answers(t, "last")}
+	ask := func(epoch int) (string, error) {
+		p := processes[epoch-1]
+		q, err := http.NewRequestWithContext(t.Context(), "GET", p.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := pools.To(p.owner(int64(epoch))).RoundTrip(q)
+		if err != nil {
+			return "", err
+		}
+		defer func() { _ = answer.Body.Close() }()
+		text, err := io.ReadAll(answer.Body)
+		return string(text), err
+	}
+	for _, x := range []struct {
+		epoch int
+		want  string // empty: it is not asked
+	}{{2, "next"}, {1, ""}, {2, "next"}, {3, "last"}, {2, ""}, {1, ""}, {3, "last"}} {
+		if got, err := ask(x.epoch); got != x.want || (err == nil) != (x.want != "") {
+			t.Errorf("owner %d: %q (%v), want %q", x.epoch, got, err, x.want)
+		}
+	}
+	for i, want := range []int32{0, 2, 2} {
+		if n := processes[i].requests.Load(); n != want {
+			t.Errorf("owner %d was asked %d times, want %d", i+1, n, want)
+		}
+	}
+}
+
+// A process that does not accept the connection gets no request, not even one that may be
+// handled twice.
+func TestForwarder_SendsNothingToAProcessThatRefusesTheConnection(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int32
+	refusing := &process{Server: httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get(forward.PeerHeader) != forward.PeerPing {
+			requests.Add(1)
+		}
+		w.WriteHeader(http.StatusMisdirectedRequest)
+	}))}
+	t.Cleanup(refusing.Server.Close)
+	r := newRig(t, forward.Limits{})
+	r.owned(1, refusing)
+	read, write := r.begin("GET", "/", ""), r.begin("POST", "/", "body")
+	r.held(2)
+	r.owned(2, answers(t, "next"))
+	for what, answer := range map[string]<-chan got{"a read": read, "a write": write} {
+		if g := <-answer; g.Body != "next" {
+			t.Errorf("%s: %+v", what, g)
+		}
+	}
+	if n := requests.Load(); n != 0 {
+		t.Errorf("%d requests were sent to it", n)
 	}
 }
