@@ -91,3 +91,31 @@ func TestFairShare_DebtsOutlastClosedWindows(t *testing.T) {
 		}
 	})
 }
+
+// Whatever the rooms, sizes and weights were: a survey that has all that it wanted keeps no credit
+// by which it could take more than its share later. It has no more than one that has never wanted
+// anything.
+func TestFairShare_NoCreditAfterSatisfaction(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		const idle = "idle"
+		var claims []pacing.Claim
+		for _, name := range []string{"a", "b", "c"} {
+			claims = append(claims, pacing.Claim{Survey: name, Weight: rapid.IntRange(1, 5).Draw(t, "weight"), Size: rapid.IntRange(1, 10).Draw(t, "size")})
+		}
+		claims = append(claims, pacing.Claim{Survey: idle, Weight: 1, Size: 1})
+		var share pacing.FairShare
+		for range rapid.IntRange(1, 30).Draw(t, "polls") {
+			for i := range claims[:len(claims)-1] {
+				claims[i].Wants, claims[i].More = rapid.IntRange(0, 5).Draw(t, "wants"), rapid.Bool().Draw(t, "more")
+			}
+			var got []int
+			got, share = share.Share(rapid.IntRange(0, 30).Draw(t, "room"), claims)
+			for i, c := range claims {
+				if got[i] >= c.Wants && !c.More && share[c.Survey] > share[idle] {
+					t.Fatalf("%s has all of %d and keeps a credit of %d, beside %d of a survey without wants", c.Survey, c.Wants, share[c.Survey], share[idle])
+				}
+			}
+		}
+	})
+}
