@@ -1,9 +1,12 @@
 package auth_test
 
 import (
+	"context"
 	"net/http/httptest"
 	"testing"
+	"time"
 
+	"weir"
 	"weir/operators"
 	"weir/web/auth"
 )
@@ -45,5 +48,45 @@ func TestPeople_HaveTheUnionOfTheirGroups(t *testing.T) {
 	surveys := []operators.Scope{operators.ScopeSurveysAdmin}
 	if !v.May(surveys, operators.Survey("south-a")) || !v.May(surveys, operators.Survey("north-a")) || v.May(surveys, operators.Survey("east-a")) || v.Has(operators.ScopeSurveysAdmin) {
 		t.Error("the rights of two groups are not their union")
+	}
+}
+
+// regrouped is a store that has other groups of the people of its sessions.
+type regrouped struct {
+	operators.SessionStore
+	groups []string
+}
+
+// Session implements [operators.SessionStore].
+func (s *regrouped) Session(ctx context.Context, id operators.TokenHash, now time.Time) (operators.Session, bool, error) {
+	found, ok, err := s.SessionStore.Session(ctx, id, now)
+	found.Groups = s.groups
+	return found, ok, err
+}
+
+// A session whose groups have no scopes is void only as long as that is so, although it is cached
+// as a void one.
+func TestPeople_AVoidSessionIsValidOnceItsGroupsAreBack(t *testing.T) {
+	t.Parallel()
+	k := newSessionKeeper(t)
+	store := &regrouped{SessionStore: k.sessions}
+	gate := auth.NewGate(auth.GateOptions{Store: k.store, Sessions: store, Now: k.clock.Now, People: &auth.People{
+		Provider: "p", Groups: map[string][]operators.Scope{"readers": {operators.ScopeContactsRead}},
+	}})
+	text, err := gate.BeginPerson(t.Context(), operators.PersonID("ana", "1"), []string{"readers"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequestWithContext(auth.WithSession(t.Context()), "GET", "/", nil)
+	r.Header.Set("Authorization", "Bearer "+text)
+	for i, x := range []struct {
+		groups []string
+		want   weir.Code
+	}{{[]string{"readers"}, ""}, {nil, weir.CodeUnauthorised}, {nil, weir.CodeUnauthorised}, {[]string{"readers"}, ""}} {
+		store.groups = x.groups
+		k.clock.advance(5 * time.Second) // until then another process may not know
+		if _, err := gate.Authenticate(r); weir.CodeOf(err) != x.want {
+			t.Errorf("request %d, with the groups %v: %v, want %q", i+1, x.groups, err, x.want)
+		}
 	}
 }
