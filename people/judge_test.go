@@ -134,6 +134,25 @@ func TestJudge_Caps(t *testing.T) {
 	}
 }
 
+// A contact counts until its last calendar day is over in every zone that the person may be in.
+func TestJudge_CalendarCapsHoldInAllZones(t *testing.T) {
+	t.Parallel()
+	p := compiled(t, people.Purpose{Caps: []people.Cap{{Max: 1, Within: "1d", Kind: people.Calendar}}})
+	for _, tt := range []struct{ before, zones, due string }{
+		{"2026-03-05T10:00:00Z", "Africa/Nairobi America/Los_Angeles", "2026-03-06T08:00:00Z"},
+		{"2026-03-05T10:00:00Z", "America/Los_Angeles Africa/Nairobi", "2026-03-06T08:00:00Z"},
+		{"2026-03-05T07:00:00Z", "Africa/Nairobi America/Los_Angeles", "2026-03-05T21:00:00Z"}, // in Los Angeles it was the day before
+		{"2026-03-05T07:00:00Z", "America/Los_Angeles Africa/Nairobi", "2026-03-05T21:00:00Z"},
+	} {
+		v := people.Judge(&people.Claim{
+			Name: "p", Purpose: p, Zones: zonesOf(t, strings.Fields(tt.zones)...), Before: []people.Entry{{At: instant(t, tt.before), Purpose: "p"}},
+		}, instant(t, "2026-03-05T12:00:00Z"))
+		if v.Rule != "cap" || !v.Due.Equal(instant(t, tt.due)) {
+			t.Errorf("contacted at %s, maybe in %s: %+v, want it to wait until %s", tt.before, tt.zones, v, tt.due)
+		}
+	}
+}
+
 // A cap and the night: the contact waits for both.
 func TestJudge_WaitsForAllRules(t *testing.T) {
 	t.Parallel()
