@@ -90,6 +90,7 @@ type Usage struct {
 
 	claimed, units int // by the batch
 	taken          []contacted
+	fresh          map[Hash]bool // people of the batch who are new
 	money          spending
 	budget         *SurveyBudget // nil: it is a limit
 }
@@ -101,11 +102,13 @@ type contacted struct {
 
 // NewUsage returns the usage of a limit, of which nothing is used.
 func NewUsage(l *Limit) *Usage {
-	return &Usage{Limit: l, people: map[Hash]time.Time{}, money: newSpending(l)}
+	return &Usage{Limit: l, people: map[Hash]time.Time{}, fresh: map[Hash]bool{}, money: newSpending(l)}
 }
 
 // Begin forgets what a batch has taken.
-func (u *Usage) Begin() { u.claimed, u.units, u.taken, u.money.taken = 0, 0, nil, 0 }
+func (u *Usage) Begin() {
+	u.claimed, u.units, u.taken, u.fresh, u.money.taken = 0, 0, nil, map[Hash]bool{}, 0
+}
 
 // Want is what a claim would take.
 type Want struct {
@@ -169,7 +172,7 @@ func (u *Usage) Room(name string, w *Want, inFlight int, now time.Time) (Hold, b
 	}
 	if u.NewPeoplePerDay > 0 {
 		u.expire(now)
-		if _, known := u.people[w.Hash]; !known && !u.took(w.Hash) && len(u.people)+u.strangers() >= u.NewPeoplePerDay {
+		if _, known := u.people[w.Hash]; !known && !u.fresh[w.Hash] && len(u.people)+len(u.fresh) >= u.NewPeoplePerDay {
 			return Hold{RuleNewPeople, fmt.Sprintf("limit %s: %d people in 24 hours over its channels, the most that are allowed", name, u.NewPeoplePerDay), u.nextPlaces(now), false}, false
 		}
 	}
@@ -178,22 +181,6 @@ func (u *Usage) Room(name string, w *Want, inFlight int, now time.Time) (Hold, b
 
 // inFlightRetry is how soon a channel tries again whose limit has no room in flight.
 const inFlightRetry = 250 * time.Millisecond
-
-// took reports whether the batch contacts a person already.
-func (u *Usage) took(hash Hash) bool {
-	return slices.ContainsFunc(u.taken, func(c contacted) bool { return c.hash == hash })
-}
-
-// strangers counts the people of the batch who are new.
-func (u *Usage) strangers() int {
-	seen := map[Hash]bool{}
-	for _, c := range u.taken {
-		if _, known := u.people[c.hash]; !known {
-			seen[c.hash] = true
-		}
-	}
-	return len(seen)
-}
 
 // nextPlaces returns when a part of the places is free again. With single places, whoever
 // waits would be looked at each time that one is free.
@@ -229,6 +216,9 @@ func (u *Usage) Take(w *Want, now time.Time) {
 	u.money.taken += w.Cost
 	if u.NewPeoplePerDay > 0 {
 		u.taken = append(u.taken, contacted{w.Hash, now})
+		if _, known := u.people[w.Hash]; !known {
+			u.fresh[w.Hash] = true
+		}
 	}
 }
 

@@ -27,6 +27,7 @@ func purposeTopics() []topic {
 		{"budgets of surveys", testBudgets},
 		{"sums of days", testDailySums},
 		{"new people a day", testNewPeople},
+		{"replies, which limits alone count", testReplies},
 	}
 }
 
@@ -450,6 +451,54 @@ func testNewPeople(t *testing.T, backend Backend) {
 	}
 	if c := b.claimed(byA, list[3]); c.State != weir.Sending {
 		t.Errorf("in the place of whoever was not reached: %+v", c.Progress)
+	}
+}
+
+// testReplies: a reply counts as a contact of a new person, also after a start, until it is known that it did not go out. It is
+// none of the entries that claims read, of which a person may have any number.
+func testReplies(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	b.purpose("research", people.Purpose{Caps: []people.Cap{{Max: 1, Within: "7d", Over: people.OverAll}}})
+	b.ok(b.PutLimit(b.ctx, "portfolio", &people.Limit{Channels: []string{"a"}, NewPeoplePerDay: 9}))
+	_, lease := b.owned("a")
+	var replies []weir.Spec
+	for i := range 40 {
+		s := sms(fmt.Sprint("reply ", i))
+		s.Priority = weir.Reply
+		if i == 39 {
+			s.To = "+15550002"
+		}
+		replies = append(replies, s)
+	}
+	got := must[[]weir.Accepted](t)(b.acceptClaimed(lease, len(replies), replies...))
+	wantPeople := func(want int) {
+		t.Helper()
+		if use := b.LimitUse()["portfolio"]; use.People != want {
+			t.Errorf("%d people count, want %d", use.People, want)
+		}
+	}
+	rows := func(table string) (n int) {
+		t.Helper()
+		b.ok(b.db.Pools().Write.QueryRowContext(b.ctx, "SELECT COUNT(*) FROM "+table).Scan(&n))
+		return n
+	}
+	wantPeople(2)
+	b.ok(b.OpenPeople(b.ctx, nil)) // as after a start: it is read again
+	wantPeople(2)
+	b.commitAll(lease, requeue(got[39].Contact, now(), time.Time{}))
+	b.ok(b.OpenPeople(b.ctx, nil))
+	wantPeople(1)
+	if c := b.claimed(lease, b.accept(lease.Channel, smsFor("research", "asked"))[0]); c.State != weir.Sending {
+		t.Errorf("replies count for a cap: %+v", c.Progress)
+	}
+	if contacts, answers := rows("person_contacts"), rows("person_replies"); contacts != 1 || answers != 39 {
+		t.Errorf("a claim reads %d entries, and %d are of replies", contacts, answers)
+	}
+	for range 2 {
+		must[int](t)(b.PurgeHistory(b.ctx, now().Add(60*24*time.Hour), 100))
+	}
+	if n := rows("person_replies"); n != 0 {
+		t.Errorf("%d replies are never purged", n)
 	}
 }
 

@@ -22,8 +22,13 @@ func NewestSQL() (all, purpose, text string) {
 	return newestSQL(newest{}), newestSQL(newest{purpose: "p"}), newestSQL(newest{text: 1})
 }
 
-// NewPeopleSQL reads whom channels have contacted.
-func NewPeopleSQL(n int) string { return newPeopleSQL(n) }
+// RemoveSQL removes the entry of a claim: of a contact, and of a reply.
+func RemoveSQL() (contact, reply string) { return removeContactSQL, removeReplySQL }
+
+// NewPeopleSQL reads whom channels have contacted, and answered.
+func NewPeopleSQL(n int) (contacts, replies string) {
+	return newPeopleSQL(contactsTable, n), newPeopleSQL(repliesTable, n)
+}
 
 // Statements of messages that wait for a decision, and of answers.
 const (
@@ -34,10 +39,15 @@ const (
 )
 
 // OldestEntriesSQL finds what can be purged.
-const OldestEntriesSQL = oldestEntriesSQL
+func OldestEntriesSQL() (contacts, replies string) {
+	return oldestEntriesSQL(contactsTable), oldestEntriesSQL(repliesTable)
+}
 
 // Reading reads earlier contacts, one batch after the other, as a gate does.
 type Reading struct{ before histories }
+
+// BoundRows bounds the rows of long histories that a gate reads for one batch.
+func BoundRows(g *Gate, most int) { g.before.most = most }
 
 // Read reads what claims for a purpose need of people who are known by their hashes.
 func (r *Reading) Read(ctx context.Context, from selecter, n people.Needs, purpose string, text int64, hashes ...people.Hash) (map[string][]people.Entry, error) {
@@ -46,5 +56,6 @@ func (r *Reading) Read(ctx context.Context, from selecter, n people.Needs, purpo
 		owner[h] = string(h[:])
 		want.add(h, purpose, n, text, weir.Ref{})
 	}
-	return r.before.read(ctx, from, want, columns.Instant(1), owner)
+	found, _, err := r.before.read(ctx, from, want, columns.Instant(1), owner)
+	return found, err
 }

@@ -32,7 +32,7 @@ type Gate struct {
 // batch is what a batch adds.
 type batch struct {
 	claimed  map[weir.AttemptRef]entry
-	returned map[weir.AttemptRef]string // the canonical address of each
+	returned map[weir.AttemptRef]returned
 
 	uncontacted []uncontacted
 	optedOut    []people.Consent
@@ -45,12 +45,19 @@ type uncontacted struct {
 	at      time.Time
 }
 
-// entry is a row of person_contacts.
+// entry is a row of person_contacts, or of person_replies.
 type entry struct {
 	hash    people.Hash
 	at      int64
-	purpose string
+	purpose string // empty: it is a reply
 	text    int64
+}
+
+// returned is an entry that counts no longer.
+type returned struct {
+	address string // canonical
+	at      int64
+	reply   bool
 }
 
 // Begin implements [commit.Part].
@@ -91,7 +98,7 @@ func (g *Gate) Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, er
 	if err != nil {
 		return nil, err
 	}
-	earlier, err := g.earlier(t, now, claims, addresses)
+	earlier, unread, err := g.earlier(t, now, claims, addresses)
 	if err != nil {
 		return nil, err
 	}
@@ -100,6 +107,10 @@ func (g *Gate) Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, er
 		name, purpose := now.of(c)
 		claim := people.Claim{
 			Name: name, Purpose: purpose, Channel: t.Channel(c.Channel).Name, Reply: c.Spec.Priority == weir.Reply, Confirms: c.Owner.Confirms(), Contact: c.Ref, Text: people.TextOf(c.Messages), States: states[addresses[i]],
+		}
+		if unread[addresses[i]] && purpose.NeedsHistory() && !claim.Reply {
+			verdicts[i] = people.Verdict{Receipt: weir.Receipt{Rule: string(people.RuleCap)}, Reason: tooMany, Due: t.Now.Add(nextBatch), Channel: true}
+			continue
 		}
 		if purpose.Ruled() {
 			claim.Zones, claim.Before = g.zones.Of(c.TimeZone, addresses[i], purpose.Zone()), earlier[addresses[i]]
@@ -119,6 +130,12 @@ func (g *Gate) Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, er
 	}
 	return verdicts, nil
 }
+
+// A claim whose earlier contacts are too many to be read with those of the batch is undone, and comes with a later one.
+const (
+	tooMany   = "the earlier contacts of so many people are not read at once; it goes on in a moment"
+	nextBatch = 50 * time.Millisecond
+)
 
 // consentsOf returns the canonical addresses of claims, and the states of those to look at.
 func (g *Gate) consentsOf(t *commit.Tx, now *purposes, claims []*weir.Contact) ([]string, map[string][]people.State, error) {
@@ -148,8 +165,8 @@ func (g *Gate) consentsOf(t *commit.Tx, now *purposes, claims []*weir.Contact) (
 }
 
 // earlier returns when the people of claims were contacted, as far as it decides, by address;
-// nil if that matters for none.
-func (g *Gate) earlier(t *commit.Tx, now *purposes, claims []*weir.Contact, addresses []string) (map[string][]people.Entry, error) {
+// nil if that matters for none. Of those in unread it is not known.
+func (g *Gate) earlier(t *commit.Tx, now *purposes, claims []*weir.Contact, addresses []string) (entries map[string][]people.Entry, unread map[string]bool, err error) {
 	owner, want := map[people.Hash]string{}, wanted{}
 	for i, c := range claims {
 		name, purpose := now.of(c)
@@ -163,7 +180,7 @@ func (g *Gate) earlier(t *commit.Tx, now *purposes, claims []*weir.Contact, addr
 		}
 	}
 	if len(owner) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	return g.before.read(t.Ctx, t, want, t.Now.Add(-now.window), owner)
 }
@@ -208,9 +225,9 @@ func (g *Gate) Returned(t *commit.Tx, c *weir.Contact, attempt int, before *weir
 		return
 	}
 	if g.returned == nil {
-		g.returned = map[weir.AttemptRef]string{}
+		g.returned = map[weir.AttemptRef]returned{}
 	}
-	g.returned[ref] = people.Canonical(c.To)
+	g.returned[ref] = returned{people.Canonical(c.To), columns.Micros(before.ClaimedAt), c.Spec.Priority == weir.Reply}
 }
 
 // Ended implements contacts.Gate. That the provider refused a contact because the person has
@@ -243,21 +260,37 @@ func (g *Gate) Flush(t *commit.Tx) error {
 	}
 	g.prices.write(t)
 	g.skips.write(t)
-	for _, ref := range sorted(g.returned) {
+	for _, ref := range sorted(g.returned) { // by the whole key: the person may have any number of entries
+		r := g.returned[ref]
+		if r.reply {
+			t.Add(removeReplySQL, r.at, int64(ref.Channel), int64(ref.ID), ref.Number)
+			continue
+		}
 		for _, k := range g.keys {
-			h := k.History(g.returned[ref])
-			t.Add("DELETE FROM person_contacts WHERE hash = ? AND channel_id = ? AND contact_id = ? AND number = ?", h[:], int64(ref.Channel), int64(ref.ID), ref.Number)
+			h := k.History(r.address)
+			t.Add(removeContactSQL, h[:], r.at, int64(ref.Channel), int64(ref.ID), ref.Number)
 		}
 	}
-	const width = 7
-	args := make([]any, 0, width*len(g.claimed))
+	var contacts, replies []any
 	for _, ref := range sorted(g.claimed) {
 		e := g.claimed[ref]
-		args = append(args, e.hash[:], e.at, int64(ref.Channel), int64(ref.ID), ref.Number, e.purpose, e.text)
+		row := []any{e.hash[:], e.at, int64(ref.Channel), int64(ref.ID), ref.Number}
+		if e.purpose == "" {
+			replies = append(replies, row...)
+		} else {
+			contacts = append(append(contacts, row...), e.purpose, e.text)
+		}
 	}
-	multirow.Insert(t, "person_contacts (hash, claimed_at, channel_id, contact_id, number, purpose, text)", columns.Marks(width), args, len(g.claimed))
+	const key = " (hash, claimed_at, channel_id, contact_id, number"
+	multirow.Insert(t, contactsTable+key+", purpose, text)", columns.Marks(7), contacts, len(contacts)/7)
+	multirow.Insert(t, repliesTable+key+")", columns.Marks(5), replies, len(replies)/5)
 	return nil
 }
+
+const (
+	removeContactSQL = "DELETE FROM person_contacts WHERE hash = ? AND claimed_at = ? AND channel_id = ? AND contact_id = ? AND number = ?"
+	removeReplySQL   = "DELETE FROM person_replies WHERE claimed_at = ? AND channel_id = ? AND contact_id = ? AND number = ?"
+)
 
 func sorted[T any](m map[weir.AttemptRef]T) []weir.AttemptRef {
 	return slices.SortedFunc(maps.Keys(m), func(a, b weir.AttemptRef) int {

@@ -28,6 +28,9 @@ const few = 32
 // maxLong bounds the memory of whose histories are long.
 const maxLong = 10_000
 
+// maxRows bounds what one batch reads of long histories, so that no batch takes too long, whatever the caps are.
+const maxRows = 50_000
+
 // newest names the newest entries of a hash: those for a purpose, or with a text but not of a
 // contact itself; otherwise all.
 type newest struct {
@@ -71,10 +74,14 @@ func compareKeys(a, b entryRow) int {
 
 // histories reads entries. It remembers whose histories are long, so that they delay others
 // once.
-type histories struct{ long map[people.Hash]bool }
+type histories struct {
+	long map[people.Hash]bool
+	most int // rows of long histories that are read at once; 0: any number
+}
 
-// read returns the wanted entries since an instant, and maybe more, by the address of each hash.
-func (h *histories) read(ctx context.Context, from selecter, want wanted, since time.Time, owner map[people.Hash]string) (map[string][]people.Entry, error) {
+// read returns the wanted entries since an instant, and maybe more, by the address of each hash,
+// and of which addresses they were too many to be read with those of others.
+func (h *histories) read(ctx context.Context, from selecter, want wanted, since time.Time, owner map[people.Hash]string) (entries map[string][]people.Entry, unread map[string]bool, err error) {
 	var short []people.Hash
 	apart := map[people.Hash]bool{}
 	for hash := range owner {
@@ -87,17 +94,21 @@ func (h *histories) read(ctx context.Context, from selecter, want wanted, since 
 	for part := range slices.Chunk(short, columns.KeysPerList) {
 		found, complete, err := h.readFew(ctx, from, part, since)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		rows = append(rows, found...)
 		for _, hash := range part[complete:] {
 			apart[hash] = true
 		}
 	}
+	unread = map[string]bool{}
+	for _, hash := range want.leave(apart, h.most) {
+		unread[owner[hash]] = true
+	}
 	for part := range slices.Chunk(want.of(apart), partsPerList) {
 		found, err := want.read(ctx, from, part, since)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		rows = append(rows, found...)
 	}
@@ -106,7 +117,7 @@ func (h *histories) read(ctx context.Context, from selecter, want wanted, since 
 	out := map[string][]people.Entry{}
 	for i := range rows {
 		r := &rows[i]
-		if r.Purpose == "" { // a reply, which only limits count
+		if r.Purpose == "" { // a reply that an older program has written here
 			continue
 		}
 		address := owner[people.Hash(r.Hash)]
@@ -115,7 +126,7 @@ func (h *histories) read(ctx context.Context, from selecter, want wanted, since 
 			Contact: weir.Ref{Channel: weir.ChannelID(r.Channel), ID: weir.ContactID(r.Contact)},
 		})
 	}
-	return out, nil
+	return out, unread, nil
 }
 
 // readFew reads the entries of hashes, which are in order, and returns of how many it has read
@@ -148,6 +159,25 @@ func (h *histories) readFew(ctx context.Context, from selecter, hashes []people.
 	}
 	complete, _ = slices.BinarySearchFunc(hashes, rows[most-1].Hash, func(a people.Hash, b []byte) int { return bytes.Compare(a[:], b) })
 	return rows, complete, nil
+}
+
+// leave takes hashes away until of the others not more than most rows are wanted, or of one alone,
+// and returns them.
+func (w wanted) leave(hashes map[people.Hash]bool, most int) (left []people.Hash) {
+	rows, sum := map[people.Hash]int{}, 0
+	for part, n := range w {
+		if hashes[part.hash] {
+			rows[part.hash] += n
+		}
+	}
+	for hash, n := range rows {
+		if most > 0 && sum > 0 && sum+n > most {
+			hashes[hash], left = false, append(left, hash)
+			continue
+		}
+		sum += n
+	}
+	return left
 }
 
 // of returns what is wanted of hashes.
@@ -190,7 +220,7 @@ func (s *historyStore) Contacted(ctx context.Context, address string, now time.T
 			want.add(h, name, p.Needs(), 0, weir.Ref{})
 		}
 	}
-	found, err := new(histories).read(ctx, s.Read, want, now.Add(-current.window), owner)
+	found, _, err := new(histories).read(ctx, s.Read, want, now.Add(-current.window), owner)
 	return found[address], s.Failure("read when a person was contacted", err)
 }
 
@@ -218,15 +248,27 @@ func newestSQL(p newest) string {
 // limit entries, and returns how many.
 func (s *historyStore) PurgeHistory(ctx context.Context, now time.Time, limit int) (int, error) {
 	before := now.Add(-max(s.purposes.current.Load().window, minHistory))
-	n, err := purge(ctx, s.DB, oldestEntriesSQL, "DELETE FROM person_contacts WHERE claimed_at <= ?", before, limit)
-	if err != nil || n > 0 {
-		return n, s.Failure("purge when people were contacted", err)
+	for _, table := range []string{contactsTable, repliesTable} {
+		n, err := purge(ctx, s.DB, oldestEntriesSQL(table), "DELETE FROM "+table+" WHERE claimed_at <= ?", before, limit)
+		if err != nil || n > 0 {
+			return n, s.Failure("purge when people were contacted", err)
+		}
 	}
-	n, err = purge(ctx, s.DB, oldestAnswersSQL, "DELETE FROM person_answers WHERE answered_at <= ?", before, limit)
+	n, err := purge(ctx, s.DB, oldestAnswersSQL, "DELETE FROM person_answers WHERE answered_at <= ?", before, limit)
 	return n, s.Failure("purge when people were answered", err)
 }
 
-const oldestEntriesSQL = "SELECT COALESCE(MAX(claimed_at), 0) FROM (SELECT claimed_at FROM person_contacts WHERE claimed_at < ? ORDER BY claimed_at LIMIT ?) AS part"
+// Entries of contacts that rules count, and of replies, which only limits count: a claim never reads
+// those, however many there are.
+const (
+	contactsTable = "person_contacts"
+	repliesTable  = "person_replies"
+)
+
+// oldestEntriesSQL finds what can be purged from one of the tables.
+func oldestEntriesSQL(table string) string {
+	return "SELECT COALESCE(MAX(claimed_at), 0) FROM (SELECT claimed_at FROM " + table + " WHERE claimed_at < ? ORDER BY claimed_at LIMIT ?) AS part"
+}
 
 const oldestAnswersSQL = "SELECT COALESCE(MAX(answered_at), 0) FROM (SELECT answered_at FROM person_answers WHERE answered_at < ? ORDER BY answered_at LIMIT ?) AS part"
 

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,7 +45,21 @@ func person(n int) (h consent.Hash) {
 	return h
 }
 
-func longHistory(t testing.TB, mysqlToo bool) *counting {
+// kinds are kinds of long histories, by what differs from contacts for several purposes over one channel.
+func kinds() map[string][]fill.Column {
+	return map[string][]fill.Column{
+		"several purposes": nil,
+		"one purpose":      {{Name: "purpose", Value: "'p'"}},
+		"another purpose":  {{Name: "purpose", Value: "'q'"}},
+		"several channels": {{Name: "channel_id", Value: "n % 7 + 1"}},
+		"at one instant":   {{Name: "claimed_at", Value: "2"}},
+		"a clock ahead":    {{Name: "claimed_at", Value: "4000000000000000+n"}},
+		"one text":         {{Name: "text", Value: "5"}},
+		"without texts":    {{Name: "text", Value: "0"}},
+	}
+}
+
+func longHistory(t testing.TB, mysqlToo bool, kind ...fill.Column) *counting {
 	t.Helper()
 	url, open := "sqlite://"+filepath.Join(t.TempDir(), "weir.db"), sqlite.Open
 	if mysqlToo {
@@ -63,21 +78,33 @@ func longHistory(t testing.TB, mysqlToo bool) *counting {
 		if n > 0 {
 			first, entries = 100_000+10*n, 3
 		}
-		err := fill.Rows(t.Context(), db, "person_contacts", []fill.Column{
+		row := []fill.Column{
 			{Name: "hash", Value: fmt.Sprintf("X'%x'", person(n))}, {Name: "claimed_at", Value: "n+2"}, {Name: "channel_id", Value: "1"}, {Name: "contact_id", Value: "n"},
 			{Name: "number", Value: "1"}, {Name: "purpose", Value: "CASE WHEN n % 5 = 0 THEN 'p' ELSE 'q' END"}, {Name: "text", Value: "CASE WHEN n % 9000 = 0 THEN 5 ELSE 7 END"},
-		}, first, entries)
-		if err != nil {
+		}
+		for _, k := range kind {
+			row[slices.IndexFunc(row, func(c fill.Column) bool { return c.Name == k.Name })] = k
+		}
+		if err := fill.Rows(t.Context(), db, "person_contacts", row, first, entries); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return &counting{DB: sqlx.NewDb(db, "sqlite")}
 }
 
-// What is read for a claim has a bound, however long the person's history is; those of others are read with one
-// statement again once it is known.
+// What is read for a claim has a bound, however long the person's history is, and whatever is in it; those of others are
+// read with one statement again once it is known.
 func readsFewRows(t *testing.T, mysqlToo bool) {
-	db := longHistory(t, mysqlToo)
+	for name, kind := range kinds() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			readsFew(t, longHistory(t, mysqlToo, kind...))
+		})
+	}
+}
+
+func readsFew(t *testing.T, db *counting) {
+	t.Helper()
 	var r people.Reading
 	all := make([]consent.Hash, otherPeople+1)
 	for n := range all {

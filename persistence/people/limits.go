@@ -228,24 +228,30 @@ func readUsage(ctx context.Context, from selecter, into *limits, l *limit, now t
 	if l.read = true; l.usage.NewPeoplePerDay == 0 || len(ids) == 0 {
 		return nil
 	}
-	var found []struct {
+	type entry struct {
 		Hash []byte `db:"hash"`
 		At   int64  `db:"claimed_at"`
 	}
-	err := from.SelectContext(ctx, &found, newPeopleSQL(len(ids)), append([]any{columns.Micros(now.Add(-24 * time.Hour))}, ids...)...)
-	if err != nil {
-		l.read = false
-		return err
+	var all []entry
+	for _, table := range []string{contactsTable, repliesTable} {
+		var found []entry
+		err := from.SelectContext(ctx, &found, newPeopleSQL(table, len(ids)), append([]any{columns.Micros(now.Add(-24 * time.Hour))}, ids...)...)
+		if err != nil {
+			l.read = false
+			return err
+		}
+		all = append(all, found...)
 	}
-	for _, f := range found {
+	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(a.At, b.At) })
+	for _, f := range all {
 		l.usage.Contacted(people.Hash(f.Hash), columns.Instant(f.At))
 	}
 	return nil
 }
 
-// newPeopleSQL reads whom n channels have contacted since an instant.
-func newPeopleSQL(n int) string {
-	return "SELECT hash, claimed_at FROM person_contacts WHERE claimed_at > ? AND channel_id IN " + columns.Marks(n) + " ORDER BY claimed_at"
+// newPeopleSQL reads whom n channels have contacted since an instant, by one of the tables.
+func newPeopleSQL(table string, n int) string {
+	return "SELECT hash, claimed_at FROM " + table + " WHERE claimed_at > ? AND channel_id IN " + columns.Marks(n) + " ORDER BY claimed_at"
 }
 
 // takeRoom takes room for a claim from every limit of its channel. If one has none it takes

@@ -15,6 +15,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func statements() []plantest.Statement {
 	some := []any{[]byte("0000000000000007"), []byte("0000000000020000"), []byte("none of them has")}
 	all, purpose, text := people.NewestSQL()
+	contacted, answered := people.NewPeopleSQL(2)
+	oldest, oldestReplies := people.OldestEntriesSQL()
+	removeContact, removeReply := people.RemoveSQL()
 	long := []any{[]byte("0000000000000007"), int64(1)}
 	return []plantest.Statement{
 		{Name: "newest contacts of a long history", Text: all, Args: append(long[:2:2], 3)},
@@ -25,12 +28,16 @@ func statements() []plantest.Statement {
 		{Name: "states", Text: people.StatesSQL(3), Args: some},
 		{Name: "keys of consents", Text: people.KnownSQL(2), Args: []any{some[0], "7", some[1], "20000"}},
 		{Name: "earlier contacts", Text: people.EarlierSQL(3), Args: append(some[:3:3], int64(100), 100)},
-		{Name: "new people", Text: people.NewPeopleSQL(2), Args: []any{int64(plantest.People - 50), int64(1), int64(2)}},
+		{Name: "new people", Text: contacted, Args: []any{int64(plantest.People - 50), int64(1), int64(2)}},
+		{Name: "people who were answered", Text: answered, Args: []any{int64(plantest.People - 50), int64(1), int64(2)}},
 		{Name: "undecided messages", Text: people.UndecidedSQL, Args: []any{int64(plantest.People - 100), 10}},
 		{Name: "count of undecided messages", Text: people.CountUndecidedSQL, Args: []any{10}},
 		{Name: "oldest messages", Text: people.OldestUndecidedSQL, Args: []any{int64(10_000), 10}},
 		{Name: "oldest answers", Text: people.OldestAnswersSQL, Args: []any{int64(10_000), 10}},
-		{Name: "oldest entries", Text: people.OldestEntriesSQL, Args: []any{int64(10_000), 10}},
+		{Name: "oldest entries", Text: oldest, Args: []any{int64(10_000), 10}},
+		{Name: "removal of an entry of many", Text: removeContact, Args: []any{[]byte("0000000000000007"), int64(plantest.People + 9), int64(1), int64(plantest.People + 9), 1}},
+		{Name: "removal of a reply", Text: removeReply, Args: []any{int64(9), int64(1), int64(9), 1}},
+		{Name: "oldest replies", Text: oldestReplies, Args: []any{int64(10_000), 10}},
 	}
 }
 

@@ -66,7 +66,7 @@ func New(db *commit.DB) *Store {
 		messageStore: &messageStore{DB: db, keyring: keys, consents: consents, purposes: purposes},
 	}
 	budgets.prices = s.priceStore
-	s.gate = &Gate{keyring: keys, consents: consents, purposes: purposes, limits: limits, prices: s.priceStore, skips: s.skipStore, budgets: budgets}
+	s.gate = &Gate{keyring: keys, consents: consents, purposes: purposes, limits: limits, prices: s.priceStore, skips: s.skipStore, budgets: budgets, before: histories{most: maxRows}}
 	return s
 }
 

@@ -39,6 +39,9 @@ func fillPeople(t *testing.T, db *sql.DB, hash string) {
 	rows(t, db, "person_contacts", 0, People, []fill.Column{
 		key, {Name: "claimed_at", Value: "n"}, {Name: "channel_id", Value: "1"}, {Name: "contact_id", Value: "n"}, {Name: "number", Value: "1"}, {Name: "purpose", Value: "'p'"}, {Name: "text", Value: "0"},
 	})
+	rows(t, db, "person_replies", 0, People, []fill.Column{
+		key, {Name: "claimed_at", Value: "n"}, {Name: "channel_id", Value: "1"}, {Name: "contact_id", Value: "n"}, {Name: "number", Value: "1"},
+	})
 	person7 := strings.ReplaceAll(strings.ReplaceAll(hash, "n)", "7)"), "(n,", "(7,")
 	rows(t, db, "person_contacts", People, People+longHistory, []fill.Column{
 		{Name: "hash", Value: person7}, {Name: "claimed_at", Value: "n"}, {Name: "channel_id", Value: "1"}, {Name: "contact_id", Value: "n"}, {Name: "number", Value: "1"},
