@@ -2859,6 +2859,9 @@ type StatsView struct {
 	// EndsAt an estimate, from the pace so far and the attempts that are left if the last respondents do not answer; absent: not known yet
 	EndsAt time.Time `json:"ends_at,omitempty,omitzero"`
 
+	// Funnel how many respondents have come to each step or further, so that the numbers never rise from step to step. Whoever was contacted, or has answered, stays counted, also after a refusal
+	Funnel []StepView `json:"funnel"`
+
 	// NumbersNeeded an estimate: how many respondents to add so that the target is reached at the present success rate; absent: not known, or no target
 	NumbersNeeded int `json:"numbers_needed,omitempty,omitzero"`
 
@@ -2901,6 +2904,14 @@ type StatsView struct {
 
 	// Window the window that is open or opens next; absent: none
 	Window SpanView `json:"window,omitempty,omitzero"`
+}
+
+// StepView defines model for StepView.
+type StepView struct {
+	Respondents int `json:"respondents"`
+
+	// Step contacted: a provider has accepted a contact
+	Step string `json:"step"`
 }
 
 // SurveyBody A survey, as in a request: everything except its respondents.

@@ -3,6 +3,7 @@ package persistence_test
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"weir/migrations"
 	"weir/persistence"
 	"weir/persistence/storetest"
+	"weir/surveys"
 )
 
 // TestMigrate_GoesUpDownAndUpAgain goes up, down and up again, and the store works.
@@ -109,6 +111,66 @@ func TestMigrate_ContactsOutliveMigrations(t *testing.T) {
 		again, err := s.Accept(ctx, refs[0].Channel, []weir.Spec{keyed})
 		if err != nil || !again[0].Duplicate || again[0].Contact.ID != refs[0].ID {
 			t.Errorf("a key that is taken: %+v (%v)", again, err)
+		}
+	})
+}
+
+// TestMigrate_CountsRespondentsByTheirFurthestStep goes back to before the sums of surveys knew steps, and forth again,
+// with respondents of every disposition.
+func TestMigrate_CountsRespondentsByTheirFurthestStep(t *testing.T) {
+	t.Parallel()
+	storetest.OnBoth(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		s := storetest.Open(t, url, persistence.Options{})
+		v, _, err := s.PutSurvey(ctx, surveys.Survey{Name: "flu"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, at := map[surveys.Group]int{}, time.Now().Truncate(time.Microsecond)
+		w := surveys.Work{Survey: v.ID}
+		for i, d := range surveys.Dispositions() {
+			for j := range 3 { // not started, started, reached
+				added, err := s.Add(ctx, v.ID, 0, []surveys.Respondent{{Phone: fmt.Sprintf("+1555%04d", 3*i+j)}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				was, err := s.Respondent(ctx, v.ID, added[0].ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				m := surveys.Move{Was: was, Is: was}
+				m.Is.Rev, m.Is.Disposition = was.Rev+1, d
+				if j > 0 {
+					m.Is.Started = at
+				}
+				if j > 1 {
+					m.Is.Reached = at
+				}
+				want[m.Is.Group()]++
+				w.Moves = append(w.Moves, m)
+			}
+		}
+		if out, err := s.Work(ctx, w); err != nil || len(out.Stale) > 0 {
+			t.Fatal(out, err)
+		}
+		newer := 0
+		for _, name := range stepNames(t, "sqlite") {
+			if name >= "00032" {
+				newer++
+			}
+		}
+		if err := s.MigrateDown(ctx, newer); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.MigrateUp(ctx); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Counts(ctx, v.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got.Respondents); d != "" {
+			t.Errorf("sums (-want +got):\n%s", d)
 		}
 	})
 }

@@ -55,11 +55,11 @@ func (pl *Plan) Replied(p Progress, now time.Time, serial int, d Disposition) (P
 		return p, Effects{}, ErrDisposition
 	}
 	p = pl.provenBy(p, serial)
-	p.Disposition = p.Disposition.Advance(d)
 	if d.Final() {
-		p, e := pl.finish(p, d.status(), d)
+		p, e := pl.conclude(p, d)
 		return p, e, nil
 	}
+	p.Disposition = p.Disposition.Advance(d)
 	if p.Status == Pending { // it is started as if it had not answered
 		return pl.count(p), Effects{}, nil
 	}

@@ -25,15 +25,9 @@ func PassedBy(was, is *Respondent) (p Passed) {
 		return 0
 	}
 	p.Started = one(!was.Started.IsZero(), !is.Started.IsZero())
-	p.Answered = one(was.Disposition.answered(), is.Disposition.answered())
-	p.Completed = one(was.Disposition == Complete, is.Disposition == Complete)
+	p.Answered = one(was.CameTo(Started), is.CameTo(Started))
+	p.Completed = one(was.CameTo(Complete), is.CameTo(Complete))
 	return p
-}
-
-// answered reports whether the person has said something, be it a refusal. A respondent who
-// was rejected may have answered before, and then was counted.
-func (d Disposition) answered() bool {
-	return d != RejectedQuota && Started.CanBecome(d)
 }
 
 // ActivityStep is the width of the steps of an [Activity]: every offset of a time zone from

@@ -52,6 +52,35 @@ func Dispositions() []Disposition {
 	}
 }
 
+// Funnel returns the steps that respondents come to, in order. Whoever comes to one has come to
+// those before it.
+func Funnel() []Disposition {
+	return []Disposition{Registered, Queued, Contacted, Started, InterimPartial, Complete}
+}
+
+// step returns the last step of the funnel that a respondent of this disposition has certainly
+// come to. Those who refuse, or are rejected or given up, may have been at any step.
+func (d Disposition) step() Disposition {
+	switch d {
+	case Unresponsive:
+		return Contacted
+	case Breakoff, Ineligible:
+		return Started
+	case Partial:
+		return InterimPartial
+	case RejectedQuota, Refused, Unreached:
+		return Registered
+	default:
+		return d
+	}
+}
+
+// atLeast reports whether a step of the funnel is another one, or comes after it.
+func (d Disposition) atLeast(step Disposition) bool {
+	steps := Funnel()
+	return slices.Index(steps, d) >= slices.Index(steps, step)
+}
+
 // Final reports whether no other disposition follows.
 func (d Disposition) Final() bool { return len(d.next()) == 0 }
 

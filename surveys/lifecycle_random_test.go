@@ -35,6 +35,10 @@ func (c *fakeChannel) apply(p surveys.Progress, e surveys.Effects) {
 	if !before.Disposition.CanBecome(p.Disposition) && before.Disposition != p.Disposition {
 		c.t.Fatalf("%s became %s", before.Disposition, p.Disposition)
 	}
+	was, is := surveys.Respondent{Progress: before}, surveys.Respondent{Progress: p}
+	if !is.CameTo(was.FurthestStep()) {
+		c.t.Fatalf("had come to %q, %s; then %q, %s", was.FurthestStep(), before.Disposition, is.FurthestStep(), p.Disposition)
+	}
 	if (p.Status == surveys.Active) == p.DueAt.IsZero() {
 		c.t.Fatalf("%s with the next step at %v", p.Status, p.DueAt)
 	}
@@ -121,7 +125,9 @@ func TestRespondent_EndsWhateverHappens(t *testing.T) {
 		c.apply(p, e)
 		for range rapid.IntRange(0, 40).Draw(t, "steps") {
 			c.now = c.now.Add(time.Duration(rapid.IntRange(0, 12*60).Draw(t, "minutes")) * time.Minute)
-			switch rapid.IntRange(0, 12).Draw(t, "what") {
+			switch rapid.IntRange(-1, 12).Draw(t, "what") {
+			case -1:
+				c.apply(c.pl.OptOut(c.p))
 			case 0:
 				c.reply()
 			case 1:

@@ -84,6 +84,8 @@ type Progress struct {
 	Step        int    // index into the arm's modes
 	Tries       int    // attempts begun in this step, without expired and canceled ones
 	Attempts    Counts // attempts begun in all
+	// Furthest is the step of the funnel that it came to, if the disposition shows it no more.
+	Furthest Disposition
 	// Unconfirmed is set while the latest attempt may yet turn out not to have been
 	// made. Attempts includes it, [Plan.AttemptsMade] does not.
 	Unconfirmed   bool

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -86,7 +87,7 @@ type Respondent struct {
 	Bucket     int // index into the quotas, or NoBucket
 	Progress
 	Contact  weir.Ref  // the latest contact; zero: none
-	Reached  time.Time // when the provider accepted the latest contact
+	Reached  time.Time // when the provider accepted the latest contact; zero: none so far
 	Added    time.Time
 	Started  time.Time // when the status became active
 	Finished time.Time // when the status became final
@@ -102,6 +103,26 @@ func (r *Respondent) LastChange() time.Time {
 	}
 	return last
 }
+
+// FurthestStep returns the last step of the [Funnel] that a respondent has come to. Whoever was
+// contacted, or has answered, stays so, whatever comes after.
+func (r *Respondent) FurthestStep() Disposition {
+	step := r.Disposition.step()
+	if r.Furthest != "" && !step.atLeast(r.Furthest) {
+		step = r.Furthest
+	}
+	switch {
+	case !r.Reached.IsZero() && !step.atLeast(Contacted):
+		return Contacted
+	case !r.Started.IsZero() && !step.atLeast(Queued):
+		return Queued
+	default:
+		return step
+	}
+}
+
+// CameTo reports whether a respondent has come to a step of the [Funnel].
+func (r *Respondent) CameTo(step Disposition) bool { return r.FurthestStep().atLeast(step) }
 
 // OutboxKind is the kind of a [OutboxEntry].
 type OutboxKind string
@@ -130,6 +151,18 @@ type OutboxEntry struct {
 	Result   weir.Result   // of ContactEnded
 	Messages int           // of ContactAccepted and ContactEnded: how many the provider has accepted
 	Rule     people.Rule   // of ContactEnded: by which it was suppressed
+}
+
+// Accepted reports whether an entry proves that the provider accepted its contact.
+func (n *OutboxEntry) Accepted() bool {
+	switch n.Kind {
+	case ContactAccepted, CallAnswered:
+		return true
+	case ContactEnded:
+		return n.Messages > 0 || slices.Contains([]weir.Outcome{weir.Completed, weir.Busy, weir.NoAnswer}, n.Outcome)
+	default:
+		return false
+	}
 }
 
 // Heard is what a message means to the survey of the respondent who sent it.

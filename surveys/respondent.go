@@ -233,9 +233,21 @@ func (pl *Plan) giveUp(p Progress) (Progress, Effects) {
 	return pl.finish(p, Failed, p.Disposition.GivenUp())
 }
 
+// conclude ends a respondent with the result of a conversation. Whoever said something, be it a
+// refusal, has answered.
+func (pl *Plan) conclude(p Progress, d Disposition) (Progress, Effects) {
+	if Started.CanBecome(d) {
+		p.Disposition = p.Disposition.Advance(Started)
+	}
+	return pl.finish(p, d.status(), d)
+}
+
 // finish sets a final status. A contact that was not dispatched is canceled.
 func (pl *Plan) finish(p Progress, s Status, d Disposition) (Progress, Effects) {
 	p, e := pl.cancelWaiting(p)
+	if step := p.Disposition.step(); !d.step().atLeast(step) {
+		p.Furthest = step
+	}
 	p.Status, p.Disposition, p.DueAt, p.DelayedUntil = s, d, time.Time{}, time.Time{}
 	e.Finished = true
 	return pl.count(p), e
@@ -342,7 +354,7 @@ func (pl *Plan) ContactEnded(p Progress, now time.Time, end Ending) (Progress, E
 		if !p.Disposition.CanBecome(d) {
 			d = p.Disposition.OptedOut()
 		}
-		return pl.finish(p, d.status(), d)
+		return pl.conclude(p, d)
 	}
 	callBack := end.Result.CallBack
 	if latest && !callBack.IsZero() {

@@ -217,8 +217,8 @@ type Ready struct {
 
 // Sums are the store's counters of a survey.
 type Sums struct {
-	// Respondents are counted by status, disposition, bucket and whether they
-	// count toward the target.
+	// Respondents are counted by status, disposition, bucket, whether they count
+	// toward the target, and the furthest step.
 	Respondents map[Group]int
 	// Attempts counts ended attempts by mode and outcome.
 	Attempts map[Made]int
@@ -230,6 +230,24 @@ type Group struct {
 	Disposition Disposition
 	Bucket      int
 	Counted     bool
+	Furthest    Disposition // of the [Funnel]
+}
+
+// Group returns the key by which a respondent is counted.
+func (r *Respondent) Group() Group {
+	return Group{r.Status, r.Disposition, r.Bucket, r.Counted, r.FurthestStep()}
+}
+
+// Funnel returns how many respondents came to each step of the [Funnel].
+func (s Sums) Funnel() []int {
+	steps := Funnel()
+	reached := make([]int, len(steps))
+	for g, n := range s.Respondents {
+		for i := range slices.Index(steps, g.Furthest) + 1 {
+			reached[i] += n
+		}
+	}
+	return reached
 }
 
 // ChannelState is a survey broker's last observation of a channel, stored so that a

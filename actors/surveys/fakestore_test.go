@@ -124,7 +124,7 @@ func (m *fakeStore) addPerson(survey int64, phone string, attributes map[string]
 }
 
 func (m *fakeStore) count(r *surveys.Respondent, n int) {
-	g := surveys.Group{Status: r.Status, Disposition: r.Disposition, Bucket: r.Bucket, Counted: r.Counted}
+	g := r.Group()
 	if m.sums[r.Survey].Respondents[g] += n; m.sums[r.Survey].Respondents[g] == 0 {
 		delete(m.sums[r.Survey].Respondents, g)
 	}

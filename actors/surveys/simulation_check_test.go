@@ -2,6 +2,7 @@ package surveys_test
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"weir"
@@ -31,7 +32,7 @@ func (s *simulation) onDispatch(c weir.Contact) {
 	if at := s.paused[c.Owner.Group]; !at.IsZero() && now.Sub(at) > 5*time.Second {
 		s.fail("%v of a paused survey is contacted", id)
 	}
-	s.open[id] = true
+	s.open[id], s.contacted[id] = true, true
 }
 
 // onEnd counts attempts when they are done.
@@ -41,6 +42,9 @@ func (s *simulation) onEnd(c weir.Contact) {
 	}
 	id := surveys.RespondentID(c.Owner.ID)
 	s.open[id] = false
+	if slices.Contains([]weir.Outcome{weir.Completed, weir.Busy, weir.NoAnswer}, c.Outcome) {
+		s.proven[id] = true
+	}
 	if c.Outcome == weir.Expired {
 		return
 	}
@@ -64,6 +68,9 @@ func (s *simulation) onMove(m surveys.Move) {
 	}
 	if m.Was.Status.Final() && m.Is.Status != m.Was.Status {
 		s.fail("%v was %s and becomes %s", m.Was.ID, m.Was.Status, m.Is.Status)
+	}
+	if !m.Is.CameTo(m.Was.FurthestStep()) {
+		s.fail("%v had come to %q, and then to %q", m.Was.ID, m.Was.FurthestStep(), m.Is.FurthestStep())
 	}
 	if m.Is.Status.Final() {
 		s.ended[m.Was.ID] = true
@@ -104,8 +111,18 @@ func (s *simulation) checkAll() {
 		if total != len(s.store.members[id]) || len(finished) != total {
 			s.fail("the sums of %s are of %d, its ends of %d, its respondents %d", sv.Name, total, len(finished), len(s.store.members[id]))
 		}
+		came := make([]int, len(surveys.Funnel()))
 		for _, r := range s.respondents(id) {
 			s.checkRespondent(&r, finished[r.ID])
+			for i, step := range surveys.Funnel() {
+				if r.CameTo(step) {
+					came[i]++
+				}
+			}
+		}
+		funnel := s.store.sums[id].Funnel()
+		if !slices.Equal(funnel, came) || !slices.IsSortedFunc(funnel, func(a, b int) int { return b - a }) || funnel[0] != total {
+			s.fail("the funnel of %s is %d; of %d respondents, %d came to its steps", sv.Name, funnel, total, came)
 		}
 	}
 	if len(s.store.outbox) > 0 {
@@ -132,6 +149,11 @@ func (s *simulation) checkRespondent(r *surveys.Respondent, ends int) {
 	// What is counted of a contact whose acceptance was not reported depends on its end.
 	if sent := s.messages[r.ID]; r.Totals.Sent > sent || r.Totals.Sent < sent && !s.unreported[r.ID] || r.Totals.Received != s.received[r.Phone] {
 		s.fail("%v was sent %d messages and sent %d, the totals are %+v", r.ID, sent, s.received[r.Phone], r.Totals)
+	}
+	// Whoever answered was contacted, by whatever way. An end proves it if the acceptance was not reported.
+	came, contacted := r.CameTo(surveys.Contacted), s.contacted[r.ID] || r.CameTo(surveys.Started)
+	if came && !contacted || !came && (s.proven[r.ID] || contacted && !s.unreported[r.ID]) {
+		s.fail("%v, %s, was contacted: %t, and has come to %q", r.ID, r.Disposition, contacted, r.FurthestStep())
 	}
 	if made := pl.AttemptsMade(r.Progress); min(made.IVR, made.SMS) < 0 {
 		s.fail("%v has made %+v", r.ID, made)

@@ -31,6 +31,8 @@ type simulation struct {
 	attempts      map[surveys.RespondentID]surveys.Counts // attempts that were made
 	open          map[surveys.RespondentID]bool           // a contact is in flight
 	messages      map[surveys.RespondentID]int            // messages that the providers accepted
+	contacted     map[surveys.RespondentID]bool           // a provider accepted a contact
+	proven        map[surveys.RespondentID]bool           // a contact ended in a way that proves that the provider had it
 	unreported    map[surveys.RespondentID]bool           // the acceptance of a contact was not reported
 	received      map[string]int                          // messages, by sender
 	enqueued      map[int64]int                           // contacts enqueued, by survey
@@ -88,7 +90,7 @@ func simulate(t *testing.T, seed uint64) {
 	s := &simulation{
 		seed: seed, chance: rand.New(rand.NewPCG(seed, 1)), begin: begin, plans: map[int64]*surveys.Plan{}, ended: map[surveys.RespondentID]bool{},
 		attempts: map[surveys.RespondentID]surveys.Counts{}, open: map[surveys.RespondentID]bool{},
-		messages: map[surveys.RespondentID]int{}, unreported: map[surveys.RespondentID]bool{}, received: map[string]int{}, enqueued: map[int64]int{}, paused: map[int64]time.Time{}, bothStarting: true,
+		messages: map[surveys.RespondentID]int{}, contacted: map[surveys.RespondentID]bool{}, proven: map[surveys.RespondentID]bool{}, unreported: map[surveys.RespondentID]bool{}, received: map[string]int{}, enqueued: map[int64]int{}, paused: map[int64]time.Time{}, bothStarting: true,
 	}
 	s.lab = newLab(t, s.resultOf)
 	s.roundInterval, s.checkEvery = 30*time.Minute, 20*time.Minute

@@ -275,6 +275,9 @@ func (st *stepper) recordEntry(c *change, p surveys.Progress, n *surveys.OutboxE
 			c.move.Is.Reached = n.At
 		}
 	}
+	if c.move.Was.Reached.IsZero() && c.move.Is.Reached.IsZero() && n.Accepted() { // late, or its end is the first report
+		c.move.Is.Reached = n.At
+	}
 	c.move.Log = append(c.move.Log, entry)
 }
 

@@ -166,7 +166,7 @@ func (d *surveyBench) sums(survey int64) {
 	d.t.Helper()
 	want := map[surveys.Group]int{}
 	for _, r := range d.everybody(survey) {
-		want[surveys.Group{Status: r.Status, Disposition: r.Disposition, Bucket: r.Bucket, Counted: r.Counted}]++
+		want[r.Group()]++
 	}
 	got, err := d.Counts(d.ctx, survey)
 	d.ok(err)

@@ -180,7 +180,15 @@ func (c *campaign) move(r *rapid.T) {
 }
 
 func drawMove(r *rapid.T, channel weir.ChannelID, p surveys.Respondent) surveys.Move {
-	switch rapid.IntRange(0, 2).Draw(r, "move") {
+	switch rapid.IntRange(0, 3).Draw(r, "move") {
+	case 3: // a refusal leaves what the respondent had come to
+		return turn(p, func(p *surveys.Respondent) {
+			p.Status, p.Disposition, p.Finished = surveys.Failed, surveys.Refused, now()
+			p.Furthest = rapid.SampledFrom(append(surveys.Funnel(), "")).Draw(r, "furthest")
+			if rapid.Bool().Draw(r, "reached") {
+				p.Reached = now()
+			}
+		})
 	case 0:
 		return outreach(channel, p)
 	case 1:
@@ -199,7 +207,7 @@ func drawMove(r *rapid.T, channel weir.ChannelID, p surveys.Respondent) surveys.
 func (c *campaign) check(r *rapid.T) {
 	want := map[surveys.Group]int{}
 	for _, p := range c.people {
-		want[surveys.Group{Status: p.Status, Disposition: p.Disposition, Bucket: p.Bucket, Counted: p.Counted}]++
+		want[p.Group()]++
 	}
 	got, err := c.d.Counts(c.d.ctx, c.survey.ID)
 	c.ok(r, err)

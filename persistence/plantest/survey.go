@@ -54,7 +54,7 @@ func (list Survey) prepare(t *testing.T, url string, open func(context.Context, 
 	fillRespondents(t, pool, 3*inBucket, "2, 0, 1000000 + n", 10_000)
 	fillRespondents(t, pool, 4*inBucket, fmt.Sprintf("0, 0, %d", thisImport), 10_000)
 	exec(t, pool, "INSERT INTO survey_quarters (survey_id, quarter, mode, arm, started, answered, completed) SELECT 1 + n % 20, n / 20, 'sms', 0, 1, 1, 1 FROM "+fill.Numbers(0, 20_000))
-	exec(t, pool, "INSERT INTO survey_sums (survey_id, status, disposition, bucket, counted, n) SELECT 7, 1 + n % 6, 'registered', n / 6, 0, 1 FROM "+fill.Numbers(0, 60))
+	exec(t, pool, "INSERT INTO survey_sums (survey_id, status, disposition, bucket, counted, furthest, n) SELECT 7, 1 + n % 6, 'registered', n / 6, 0, 'registered', 1 FROM "+fill.Numbers(0, 60))
 	exec(t, pool, "INSERT INTO survey_log (survey_id, id, at, respondent_id, event, mode, channel, attempt, outcome, was, became) "+
 		"SELECT 7, n, 0, 1, 'ended', 'sms', 'a', 1, '', '', '' FROM "+fill.Numbers(0, 20_000))
 	exec(t, pool, "INSERT INTO outbox (id, kind, at, channel_id, contact_id, survey_id, respondent_id, serial, outcome, message) "+

@@ -71,8 +71,8 @@ func (s *Importer) Correct(ctx context.Context, survey int64, list []surveys.Cor
 				continue
 			}
 			moves = append(moves, &move{Move: &surveys.Move{Was: was}, is: is})
-			changes[groupOf(&was)]--
-			changes[groupOf(&is)]++
+			changes[was.Group()]--
+			changes[is.Group()]++
 		}
 		return s.writeCorrected(ctx, tx, survey, moves, changes)
 	})
@@ -166,7 +166,7 @@ func (s *Importer) RemoveRespondent(ctx context.Context, survey int64, id survey
 		if _, err := tx.ExecContext(ctx, "DELETE FROM respondents WHERE id = ?", int64(id)); err != nil {
 			return err
 		}
-		if err := s.adds.addSums(ctx, tx, survey, sumChanges{groupOf(&r): -1}); err != nil {
+		if err := s.adds.addSums(ctx, tx, survey, sumChanges{r.Group(): -1}); err != nil {
 			return err
 		}
 		return s.logChange(ctx, tx, &r, logRemoved)

@@ -196,7 +196,7 @@ func (w *addition) insert(t *commit.Tx, r *commit.Request, quotas surveys.Quotas
 	changes := sumChanges{}
 	for i := range full {
 		if !w.added[i].Duplicate {
-			changes[groupOf(&full[i])]++
+			changes[full[i].Group()]++
 		}
 	}
 	return w.s.adds.addSumsIn(t, w.survey, changes)

@@ -86,6 +86,7 @@ type further struct {
 	Early        int            `json:"early,omitempty"`
 	UpdatedAt    int64          `json:"updated_at,omitempty"`
 	OptedOut     bool           `json:"opted_out,omitempty"`
+	Furthest     string         `json:"furthest,omitempty"`
 	Totals       surveys.Totals `json:"totals,omitzero"`
 }
 
@@ -93,7 +94,7 @@ func encodeProgress(r *surveys.Respondent) string {
 	p := &r.Progress
 	b, _ := json.Marshal(further{ // numbers always encode
 		p.Arm, p.Step, p.Tries, p.Attempts, p.Unconfirmed, p.Contact, p.Serial,
-		columns.Micros(p.WindowEnd), columns.Micros(p.DueAt), p.FailedSteps, columns.Micros(p.DelayedUntil), p.EarlyExpiries, columns.Micros(r.Updated), p.OptedOut, p.Totals,
+		columns.Micros(p.WindowEnd), columns.Micros(p.DueAt), p.FailedSteps, columns.Micros(p.DelayedUntil), p.EarlyExpiries, columns.Micros(r.Updated), p.OptedOut, string(p.Furthest), p.Totals,
 	})
 	return string(b)
 }
@@ -124,7 +125,7 @@ func (r *respondentRow) respondent() (surveys.Respondent, error) {
 	out.Progress = surveys.Progress{
 		Status: statusOf(r.Status), Disposition: surveys.Disposition(r.Disposition), Counted: r.Counted,
 		Arm: f.Arm, Step: f.Step, Tries: f.Tries, Attempts: f.Attempts, Unconfirmed: f.Unproven, Contact: f.Contact, Serial: f.Serial,
-		WindowEnd: columns.Instant(f.Closes), DueAt: columns.Instant(f.DueAt), FailedSteps: f.Retries, DelayedUntil: columns.Instant(f.DelayedUntil), EarlyExpiries: f.Early, OptedOut: f.OptedOut, Totals: f.Totals,
+		WindowEnd: columns.Instant(f.Closes), DueAt: columns.Instant(f.DueAt), FailedSteps: f.Retries, DelayedUntil: columns.Instant(f.DelayedUntil), EarlyExpiries: f.Early, OptedOut: f.OptedOut, Furthest: surveys.Disposition(f.Furthest), Totals: f.Totals,
 	}
 	return out, nil
 }

@@ -20,12 +20,8 @@ import (
 // sumChanges collects by how much the sums of one survey change.
 type sumChanges map[surveys.Group]int
 
-func groupOf(r *surveys.Respondent) surveys.Group {
-	return surveys.Group{Status: r.Status, Disposition: r.Disposition, Bucket: r.Bucket, Counted: r.Counted}
-}
-
 // sumColumns is the number of columns of survey_sums.
-const sumColumns = 6
+const sumColumns = 7
 
 // rows are the values of survey_sums, in one order for all, so that two
 // writers do not wait for each other.
@@ -38,16 +34,16 @@ func (c sumChanges) rows(survey int64) (args []any) {
 	}
 	slices.SortFunc(groups, func(a, b surveys.Group) int {
 		return cmp.Or(cmp.Compare(statusNumber(a.Status), statusNumber(b.Status)), cmp.Compare(a.Disposition, b.Disposition),
-			cmp.Compare(a.Bucket, b.Bucket), cmp.Compare(columns.Number(a.Counted), columns.Number(b.Counted)))
+			cmp.Compare(a.Bucket, b.Bucket), cmp.Compare(columns.Number(a.Counted), columns.Number(b.Counted)), cmp.Compare(a.Furthest, b.Furthest))
 	})
 	for _, g := range groups {
-		args = append(args, survey, statusNumber(g.Status), string(g.Disposition), int64(g.Bucket), columns.Number(g.Counted), int64(c[g]))
+		args = append(args, survey, statusNumber(g.Status), string(g.Disposition), int64(g.Bucket), columns.Number(g.Counted), string(g.Furthest), int64(c[g]))
 	}
 	return args
 }
 
 const (
-	insertSums     = "INSERT INTO survey_sums (survey_id, status, disposition, bucket, counted, n) VALUES "
+	insertSums     = "INSERT INTO survey_sums (survey_id, status, disposition, bucket, counted, furthest, n) VALUES "
 	insertAttempts = "INSERT INTO survey_attempts (survey_id, mode, outcome, n) VALUES "
 	insertQuarters = "INSERT INTO survey_quarters (survey_id, quarter, mode, arm, started, answered, completed) VALUES "
 	insertBegun    = "INSERT INTO survey_begun (survey_id, second, n) VALUES "
@@ -108,30 +104,24 @@ func (s *Reader) Activity(ctx context.Context, survey int64) ([]surveys.Activity
 	return list, nil
 }
 
-// groupRow holds the counted fields of a respondent.
-type groupRow struct {
-	Status      int64  `db:"status"`
-	Disposition string `db:"disposition"`
-	Bucket      int    `db:"bucket"`
-	Counted     bool   `db:"counted"`
-}
-
-func (g *groupRow) group() surveys.Group {
-	return surveys.Group{Status: statusOf(g.Status), Disposition: surveys.Disposition(g.Disposition), Bucket: g.Bucket, Counted: g.Counted}
-}
-
 // Counts implements [surveys.RespondentReader].
 func (s *Reader) Counts(ctx context.Context, survey int64) (surveys.Sums, error) {
 	var groups []struct {
-		groupRow
-		N int `db:"n"`
+		Status      int64  `db:"status"`
+		Disposition string `db:"disposition"`
+		Bucket      int    `db:"bucket"`
+		Counted     bool   `db:"counted"`
+		Furthest    string `db:"furthest"`
+		N           int    `db:"n"`
 	}
 	sums := surveys.Sums{Respondents: map[surveys.Group]int{}, Attempts: map[surveys.Made]int{}}
 	if err := s.Read.SelectContext(ctx, &groups, sumsSQL, survey); err != nil {
 		return sums, s.Failure("read the sums of a survey", err)
 	}
 	for _, g := range groups {
-		sums.Respondents[g.group()] = g.N
+		sums.Respondents[surveys.Group{
+			Status: statusOf(g.Status), Disposition: surveys.Disposition(g.Disposition), Bucket: g.Bucket, Counted: g.Counted, Furthest: surveys.Disposition(g.Furthest),
+		}] = g.N
 	}
 	var made []struct {
 		Mode    string `db:"mode"`
@@ -148,7 +138,7 @@ func (s *Reader) Counts(ctx context.Context, survey int64) (surveys.Sums, error)
 }
 
 const (
-	sumsSQL     = "SELECT status, disposition, bucket, counted, n FROM survey_sums WHERE survey_id = ? AND n <> 0"
+	sumsSQL     = "SELECT status, disposition, bucket, counted, furthest, n FROM survey_sums WHERE survey_id = ? AND n <> 0"
 	quartersSQL = "SELECT quarter, mode, arm, started, answered, completed FROM survey_quarters WHERE survey_id = ? ORDER BY quarter, mode, arm"
 	attemptsSQL = "SELECT mode, outcome, n FROM survey_attempts WHERE survey_id = ?"
 )
@@ -165,7 +155,7 @@ func newAdditions(d dialect.Statements) additions {
 		quarters += c + " = " + c + " + " + d.Fresh(c)
 	}
 	return additions{
-		sums:     d.Add("survey_id", "status", "disposition", "bucket", "counted"),
+		sums:     d.Add("survey_id", "status", "disposition", "bucket", "counted", "furthest"),
 		attempts: d.Add("survey_id", "mode", "outcome"),
 		begun:    d.Add("survey_id", "second"),
 		quarters: quarters,

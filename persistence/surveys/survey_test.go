@@ -57,7 +57,7 @@ func wantSums(t *testing.T, s *persistence.Store, survey int64, want map[surveys
 }
 
 func pendingIn(bucket int) surveys.Group {
-	return surveys.Group{Status: surveys.Pending, Disposition: surveys.Registered, Bucket: bucket}
+	return surveys.Group{Status: surveys.Pending, Disposition: surveys.Registered, Bucket: bucket, Furthest: surveys.Registered}
 }
 
 func sweepAll(t *testing.T, s *persistence.Store, limit int) {
@@ -213,7 +213,7 @@ func TestSurvey_BrokenCommitsLoseAndDoubleNothing(t *testing.T) {
 		}
 		wg.Wait()
 		f.Set(false, func() storetest.Fault { return storetest.None })
-		active := surveys.Group{Status: surveys.Active, Disposition: surveys.Queued, Bucket: surveys.NoBucket}
+		active := surveys.Group{Status: surveys.Active, Disposition: surveys.Queued, Bucket: surveys.NoBucket, Furthest: surveys.Queued}
 		wantSums(t, s, v.ID, map[surveys.Group]int{active: callers * each, pendingIn(surveys.NoBucket): callers})
 		contacts, _, err := s.Contacts(t.Context(), weir.ContactFilter{Channel: channel, Limit: 1000})
 		if err != nil || len(contacts) != callers*each {

@@ -102,14 +102,7 @@ func (s *Sweeper) sweep(ctx context.Context, list string, step func(context.Cont
 	return left, nil
 }
 
-// memberRow is a respondent as a sweep reads it.
-type memberRow struct {
-	groupRow
-	ID         int64  `db:"id"`
-	Attributes string `db:"attributes"`
-}
-
-const importedSQL = "SELECT id, status, disposition, bucket, counted, '' AS attributes FROM respondents " +
+const importedSQL = "SELECT " + respondentColumns + " FROM respondents " +
 	"WHERE survey_id = ? AND status = 0 AND lane = 0 AND next_at = ? AND id > ? ORDER BY id LIMIT ?"
 
 // stepImport makes some respondents of an import visible, or deletes them, as
@@ -128,7 +121,7 @@ func (s *Sweeper) stepImport(ctx context.Context, imp int64, limit int) (int, er
 		if errors.Is(err, sql.ErrNoRows) || err == nil && row.State != importCommitting && row.State != importAborting {
 			return nil
 		}
-		var found []memberRow
+		var found []respondentRow
 		if err == nil {
 			err = tx.SelectContext(ctx, &found, importedSQL+s.Dialect.ForUpdate, row.Survey, imp, row.DoneTo, limit)
 		}
@@ -154,7 +147,7 @@ func (s *Sweeper) stepImport(ctx context.Context, imp int64, limit int) (int, er
 }
 
 // show makes imported respondents visible.
-func (s *Sweeper) show(ctx context.Context, tx *sqlx.Tx, survey int64, found []memberRow) error {
+func (s *Sweeper) show(ctx context.Context, tx *sqlx.Tx, survey int64, found []respondentRow) error {
 	if len(found) == 0 {
 		return nil
 	}
@@ -163,7 +156,11 @@ func (s *Sweeper) show(ctx context.Context, tx *sqlx.Tx, survey int64, found []m
 	args := []any{pending}
 	for i := range found {
 		found[i].Status = pending
-		changes[found[i].group()]++
+		r, err := found[i].respondent()
+		if err != nil {
+			return err
+		}
+		changes[r.Group()]++
 		args = append(args, found[i].ID)
 	}
 	_, err := tx.ExecContext(ctx, "UPDATE respondents SET status = ?, lane = bucket, next_at = 0 WHERE id IN "+columns.Marks(len(found)), args...)
@@ -173,7 +170,7 @@ func (s *Sweeper) show(ctx context.Context, tx *sqlx.Tx, survey int64, found []m
 	return s.adds.addSums(ctx, tx, survey, changes)
 }
 
-func deleteRespondents(ctx context.Context, tx *sqlx.Tx, found []memberRow) error {
+func deleteRespondents(ctx context.Context, tx *sqlx.Tx, found []respondentRow) error {
 	if len(found) == 0 {
 		return nil
 	}
@@ -211,7 +208,7 @@ func (s *Sweeper) sortAll(ctx context.Context, survey int64) error {
 	}
 }
 
-const unsortedSQL = "SELECT id, status, disposition, bucket, counted, attributes FROM respondents WHERE survey_id = ? AND id > ? ORDER BY id LIMIT ?"
+const unsortedSQL = "SELECT " + respondentColumns + " FROM respondents WHERE survey_id = ? AND id > ? ORDER BY id LIMIT ?"
 
 // stepSorting gives some respondents the buckets that the quotas put them in.
 // It locks the survey, so that no request changes the quotas or adds respondents.
@@ -232,7 +229,7 @@ func (s *Sweeper) stepSorting(ctx context.Context, survey int64, limit int) (int
 		if err == nil {
 			err = json.Unmarshal([]byte(row.Quotas), &quotas)
 		}
-		var found []memberRow
+		var found []respondentRow
 		if err == nil {
 			err = tx.SelectContext(ctx, &found, unsortedSQL+s.Dialect.ForUpdate, survey, *row.BucketedTo, limit)
 		}
@@ -252,25 +249,24 @@ func (s *Sweeper) stepSorting(ctx context.Context, survey int64, limit int) (int
 	return n, err
 }
 
-func (s *Sweeper) sort(ctx context.Context, tx *sqlx.Tx, survey int64, quotas surveys.Quotas, found []memberRow) error {
+func (s *Sweeper) sort(ctx context.Context, tx *sqlx.Tx, survey int64, quotas surveys.Quotas, found []respondentRow) error {
 	changes, moved := sumChanges{}, map[int][]any{}
 	for i := range found {
-		g := &found[i]
-		var attributes map[string]string
-		if err := json.Unmarshal([]byte(g.Attributes), &attributes); err != nil {
+		r, err := found[i].respondent()
+		if err != nil {
 			return err
 		}
-		bucket := quotas.Of(attributes)
-		if bucket == g.Bucket {
+		bucket := quotas.Of(r.Attributes)
+		if bucket == r.Bucket {
 			continue
 		}
-		was := g.group()
-		g.Bucket = bucket
-		if g.Status != hidden {
+		was := r.Group()
+		r.Bucket = bucket
+		if found[i].Status != hidden {
 			changes[was]--
-			changes[g.group()]++
+			changes[r.Group()]++
 		}
-		moved[bucket] = append(moved[bucket], g.ID)
+		moved[bucket] = append(moved[bucket], found[i].ID)
 	}
 	pending := statusNumber(surveys.Pending)
 	for bucket, ids := range moved {
@@ -289,7 +285,7 @@ func (s *Sweeper) stepRemoval(ctx context.Context, survey int64, limit int) (int
 	n := 0
 	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
 		n = 0
-		var found []memberRow
+		var found []respondentRow
 		err := tx.SelectContext(ctx, &found, "SELECT id FROM respondents WHERE survey_id = ? AND id > "+
 			"(SELECT COALESCE(MAX(bucketed_to), 0) FROM surveys WHERE id = ?) ORDER BY id LIMIT ?", survey, survey, limit)
 		if err == nil {

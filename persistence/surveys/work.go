@@ -217,8 +217,8 @@ func (w *surveyWork) updateRespondents(t *commit.Tx, moves []*move) error {
 func (w *surveyWork) sum(t *commit.Tx, _ *commit.Request, moves []*move) error {
 	changes := sumChanges{}
 	for _, m := range moves {
-		changes[groupOf(&m.Was)]--
-		changes[groupOf(&m.is)]++
+		changes[m.Was.Group()]--
+		changes[m.is.Group()]++
 	}
 	return w.s.adds.addSumsIn(t, w.work.Survey, changes)
 }

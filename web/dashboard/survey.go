@@ -62,7 +62,6 @@ type surveyData struct {
 	BrakeView    *brakeView // nil: it has none
 	Skipped      []skippedRow
 	Funnel       []display.Row
-	Others       int // respondents outside the funnel
 	Dispositions []display.Row
 	Attempts     []attemptRows
 	Buckets      []bucketRow
@@ -155,7 +154,7 @@ func countOf(stats *surveyapi.StatsView) *weir.BrakeFigures {
 
 // addStats builds the charts of the statistics.
 func (d *surveyData) addStats(v *visit, s *surveyapi.StatsView) {
-	d.Funnel, d.Others = funnelOf(v.Locale, s)
+	d.Funnel = funnelOf(v.Locale, s)
 	link := v.Link("/surveys", s.Survey, "respondents")
 	var rows []display.Row
 	for _, x := range surveys.Dispositions() {
@@ -180,32 +179,30 @@ func (d *surveyData) addStats(v *visit, s *surveyapi.StatsView) {
 	}
 }
 
-// funnelOf counts how many respondents reached at least each step. Respondents who
-// were ineligible, were rejected by a full quota or refused may have been at any
-// step, so they are counted apart.
-func funnelOf(l *locale.Locale, s *surveyapi.StatsView) (rows []display.Row, apart int) {
-	beside := []surveys.Disposition{surveys.Ineligible, surveys.RejectedQuota, surveys.Refused}
-	for _, d := range beside {
-		apart += s.Dispositions[d]
+// funnelOf shows how many respondents came to each step.
+func funnelOf(l *locale.Locale, s *surveyapi.StatsView) (rows []display.Row) {
+	for _, step := range s.Funnel {
+		name, class := stepText(l, step.Step)
+		rows = append(rows, display.Row{Name: name, Class: class, Value: float64(step.Respondents)})
 	}
-	reached := func(step surveys.Disposition) (n float64) {
-		for d, count := range s.Dispositions {
-			// Dispositions only advance: a respondent with a later one has been at this step.
-			if step.CanBecome(d) && !slices.Contains(beside, d) {
-				n += float64(count)
-			}
-		}
-		return n
+	return display.Rows(l, max(1, float64(s.Respondents)), rows)
+}
+
+func stepText(l *locale.Locale, step surveys.Disposition) (name, class string) {
+	switch step {
+	case surveys.Registered:
+		return l.T("in the survey"), "c8"
+	case surveys.Queued:
+		return l.T("queued"), "c5"
+	case surveys.Contacted:
+		return l.T("contacted"), "c1"
+	case surveys.Started:
+		return l.T("answered"), "c1"
+	case surveys.InterimPartial:
+		return l.T("partially completed"), "c1"
+	default:
+		return l.T("completed"), "c3"
 	}
-	all := float64(s.Respondents)
-	return display.Rows(l, max(1, all), []display.Row{
-		{Name: l.T("in the survey"), Class: "c8", Value: all},
-		{Name: l.T("queued"), Class: "c5", Value: reached(surveys.Queued)},
-		{Name: l.T("contacted"), Class: "c1", Value: reached(surveys.Contacted)},
-		{Name: l.T("answered"), Class: "c1", Value: reached(surveys.Started)},
-		{Name: l.T("partially completed"), Class: "c1", Value: reached(surveys.InterimPartial)},
-		{Name: l.T("completed"), Class: "c3", Value: reached(surveys.Complete)},
-	}), apart
 }
 
 // dispositionClass returns the color class of a disposition: good, bad, otherwise

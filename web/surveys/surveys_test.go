@@ -335,6 +335,24 @@ func TestSurvey_StatsShowSumsQuotasAndChannels(t *testing.T) {
 	}
 }
 
+// TestStats_FunnelCountsWhatHappened: a refusal takes nobody out of the steps before it.
+func TestStats_FunnelCountsWhatHappened(t *testing.T) {
+	t.Parallel()
+	r := webtest.New(t)
+	r.Put("s1", "")
+	r.People.StoredStats.Sums.Respondents = map[surveys.Group]int{
+		{Status: surveys.Pending, Disposition: surveys.Registered, Furthest: surveys.Registered}: 3,
+		{Status: surveys.Failed, Disposition: surveys.Refused, Furthest: surveys.Contacted}:      2,
+		{Status: surveys.Completed, Disposition: surveys.Refused, Furthest: surveys.Started}:     1,
+		{Status: surveys.Completed, Disposition: surveys.Complete, Furthest: surveys.Complete}:   4,
+	}
+	v := webtest.Into[surveyapi.StatsView](t, r.Do("GET", "/v1/surveys/s1/stats", ""), 200)
+	want := []surveyapi.StepView{{"registered", 10}, {"queued", 7}, {"contacted", 7}, {"started", 5}, {"interim partial", 4}, {"completed", 4}}
+	if d := cmp.Diff(want, v.Funnel); d != "" {
+		t.Error(d)
+	}
+}
+
 // TestSurvey_ExamplesWork: the examples in the API description are accepted.
 func TestSurvey_ExamplesWork(t *testing.T) {
 	t.Parallel()

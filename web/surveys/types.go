@@ -197,6 +197,7 @@ type StatsView struct {
 	Respondents   int                         `json:"respondents" doc:"the sum by status, and by disposition"`
 	Statuses      map[surveys.Status]int      `json:"by_status" doc:"completed: whose conversation came to an end, whatever its disposition; by_disposition counts those who completed it"`
 	Dispositions  map[surveys.Disposition]int `json:"by_disposition"`
+	Funnel        []StepView                  `json:"funnel" doc:"how many respondents have come to each step or further, so that the numbers never rise from step to step. Whoever was contacted, or has answered, stays counted, also after a refusal"`
 	Counted       int                         `json:"counted" doc:"respondents that count towards the cutoff"`
 	Target        int                         `json:"target,omitempty" doc:"how many are wanted; absent: everybody"`
 	Quotas        []QuotaView                 `json:"quotas"`
@@ -213,6 +214,12 @@ type StatsView struct {
 	Budget        *BudgetView                 `json:"budget,omitempty" doc:"how much of its budget is used; absent: it has none, or was not launched"`
 	Window        *SpanView                   `json:"window,omitempty" doc:"the window that is open or opens next; absent: none"`
 	Channels      []ChannelUseView            `json:"channels"`
+}
+
+// StepView counts the respondents who have come to a step.
+type StepView struct {
+	Step        surveys.Disposition `json:"step" enum:"registered,queued,contacted,started,interim partial,completed" doc:"contacted: a provider has accepted a contact"`
+	Respondents int                 `json:"respondents"`
 }
 
 // BudgetView is how much of a survey's budget is used.

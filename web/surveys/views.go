@@ -109,6 +109,9 @@ func statsView(s surveys.Survey, st surveys.Stats) StatsView {
 		v.Statuses[g.Status] += n
 		v.Dispositions[g.Disposition] += n
 	}
+	for i, n := range st.Sums.Funnel() {
+		v.Funnel = append(v.Funnel, StepView{surveys.Funnel()[i], n})
+	}
 	for made, n := range st.Sums.Attempts {
 		v.Attempts = append(v.Attempts, AttemptsView{made.Mode, made.Outcome, n})
 	}

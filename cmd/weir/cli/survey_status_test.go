@@ -13,6 +13,7 @@ import (
 const stats = `{"survey":"flu","state":"running","respondents":2000,
 "by_status":{"pending":1200,"active":100,"completed":600,"failed":80,"rejected":20,"canceled":0},
 "by_disposition":{"registered":1200,"queued":60,"contacted":40,"completed":590,"refused":10,"failed":80,"rejected":20,"new one":0},
+"funnel":[{"step":"registered","respondents":2000},{"step":"queued","respondents":800},{"step":"contacted","respondents":730},{"step":"started","respondents":600},{"step":"interim partial","respondents":600},{"step":"completed","respondents":590}],
 "counted":590,"target":1000,
 "quotas":[{"where":{"region":{"in":["north","east"]},"age":{"from":18,"to":29}},"quota":500,"counted":590},{"where":{"region":{"in":["south"]}},"quota":500,"counted":0}],
 "attempts":[{"mode":"ivr","outcome":"completed","count":540},{"mode":"ivr","outcome":"no_answer","count":1210},{"mode":"sms","outcome":"completed","count":90}],
@@ -33,6 +34,14 @@ Respondents: 2,000
   pending              1,200   60.0 %  [############........]
   active                 100    5.0 %  [#...................]
   ended                  700   35.0 %  [#######.............]
+
+Steps
+  registered           2,000  100.0 %  [####################]
+  queued                 800   40.0 %  [########............]
+  contacted              730   36.5 %  [#######.............]
+  started                600   30.0 %  [######..............]
+  interim partial        600   30.0 %  [######..............]
+  completed              590   29.5 %  [#####...............]
 
 Dispositions: 2,000
   registered           1,200   60.0 %  [############........]

@@ -79,6 +79,7 @@ func (v *statusView) text(s *client.SurveyView, st *client.StatsView) string {
 		shown[shownStatus(status)] += n
 	}
 	v.counts("Respondents", []string{"pending", "active"}, shown, st.Respondents)
+	v.steps(st)
 	v.counts("Dispositions", dispositions(), st.ByDisposition, st.Respondents)
 	v.quotas(st)
 	v.attempts(st.Attempts)
@@ -175,6 +176,17 @@ func (v *statusView) window(st *client.StatsView) string {
 	}
 }
 
+// steps writes how many respondents have come to each step.
+func (v *statusView) steps(st *client.StatsView) {
+	if st.Respondents == 0 || len(st.Funnel) == 0 {
+		return
+	}
+	v.b.WriteString("\nSteps\n")
+	for _, s := range st.Funnel {
+		v.count(s.Step, s.Respondents, st.Respondents)
+	}
+}
+
 // counts writes a group of numbers that add up to all; numbers that are zero are
 // left out.
 func (v *statusView) counts(title string, order []string, n map[string]int, all int) {
@@ -186,9 +198,13 @@ func (v *statusView) counts(title string, order []string, n map[string]int, all 
 	}
 	for _, name := range order {
 		if n[name] != 0 {
-			fmt.Fprintf(&v.b, "  %-15s  %9s  %5.1f %%  %s\n", name, terminal.Number(int64(n[name])), 100*float64(n[name])/float64(max(1, all)), terminal.Meter(n[name], all))
+			v.count(name, n[name], all)
 		}
 	}
+}
+
+func (v *statusView) count(name string, n, all int) {
+	fmt.Fprintf(&v.b, "  %-15s  %9s  %5.1f %%  %s\n", name, terminal.Number(int64(n)), 100*float64(n)/float64(max(1, all)), terminal.Meter(n, all))
 }
 
 // quotas writes the counts of each quota. A count may exceed its quota: respondents in
