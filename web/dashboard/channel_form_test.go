@@ -260,21 +260,6 @@ func TestChannelForm_NeedsItsScopes(t *testing.T) {
 	r.login("contacts:read contacts:write").get("/channels/sms").want(200).has(`id="try"`).hasNot(`id="edit"`)
 	b := r.login("channels:admin")
 	b.get("/channels/sms").want(200).hasNot(`id="try"`)
-	for _, path := range []string{"/channels/_new", "/channels/sms/edit", "/channels/sms/contact"} {
-		for _, headers := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "", "Origin", "https://elsewhere.example"}} {
-			b.post(path, url.Values{"type": {"nuntium"}}, headers...).want(http.StatusForbidden).has("other sites")
-		}
-	}
-}
-
-func TestChannelForm_LinksHaveThePrefix(t *testing.T) {
-	t.Parallel()
-	r := newRigWith(t, []string{"WEIR_PATH_PREFIX=/ops/weir"}, "router")
-	b := r.visitor()
-	b.post("/ops/weir/login", url.Values{"token": {adminToken}}).want(303)
-	b.get("/ops/weir/").want(200).has(`href="/ops/weir/channels/_new"`)
-	b.get("/ops/weir/channels/_new").want(200).has(`href="/ops/weir/channels/_new?type=kannel"`)
-	b.get("/ops/weir/channels/_new?type=kannel").want(200).has(`action="/ops/weir/channels/_new"`)
 }
 
 // A browser that sends the form from a script gets its main part, with the message.

@@ -1,7 +1,6 @@
 package dashboard_test
 
 import (
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -187,31 +186,4 @@ func TestLimits_OneIsDeleted(t *testing.T) {
 	b.get("/limits/portfolio").want(404)
 	b.get("/limits/portfolio/delete").want(404)
 	b.post("/limits/portfolio/delete", nil).want(404)
-}
-
-func TestLimits_OtherSitesCannotChangeThem(t *testing.T) {
-	t.Parallel()
-	r := newLimitRig(t, "channels:admin")
-	r.api("PUT", "/v1/limits/portfolio", aLimit, nil)
-	b := r.login("channels:admin")
-	form := limitForm("name", "forged", "title", "forged", "channels", "texts", "in_flight", "1")
-	for _, path := range []string{"/limits/_new", "/limits/portfolio/edit", "/limits/portfolio/delete"} {
-		for _, headers := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "", "Origin", "https://elsewhere.example"}} {
-			b.post(path, form, headers...).want(http.StatusForbidden).has("other sites")
-		}
-		if to := r.visitor().post(path, form).want(303).header.Get("Location"); to != "/login" {
-			t.Errorf("without a session it leads to %q", to)
-		}
-	}
-	b.get("/limits").want(200).has("One &lt;b&gt;").hasNot("forged")
-}
-
-func TestLimits_LinksHaveThePrefix(t *testing.T) {
-	t.Parallel()
-	r := newRigWith(t, []string{"WEIR_PATH_PREFIX=/ops/weir"}, "router")
-	b := r.visitor()
-	b.post("/ops/weir/login", url.Values{"token": {adminToken}}).want(303)
-	b.get("/ops/weir/limits").want(200).has(`href="/ops/weir/limits/_new"`)
-	b.get("/ops/weir/").want(200).has(`href="/ops/weir/limits"`)
-	b.get("/ops/weir/limits/_new").want(200).has(`action="/ops/weir/limits/_new"`, `href="/ops/weir/limits"`, "There are no channels yet.")
 }

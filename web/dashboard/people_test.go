@@ -177,21 +177,6 @@ func TestPeople_PartsNeedTheirScopes(t *testing.T) {
 	other.get("/people").want(403)
 }
 
-func TestPeople_OtherSitesCannotRecord(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, peopleScopes)
-	b := r.login(peopleScopes)
-	form := consentOf(t, b.post("/people", url.Values{"to": {numberCanary}}).want(200), "words", "forged")
-	for _, headers := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "", "Origin", "https://elsewhere.example"}} {
-		b.post("/people/record", form, headers...).want(403).has("other sites")
-		b.post("/people", url.Values{"to": {numberCanary}}, headers...).want(403)
-	}
-	if to := r.visitor().post("/people/record", form).want(303).header.Get("Location"); to != "/login" {
-		t.Errorf("without a session it leads to %q", to)
-	}
-	b.post("/people", url.Values{"to": {numberCanary}}).want(200).has("Nothing is recorded")
-}
-
 // Behind a prefix the forms stay below it.
 func TestPeople_FormsHaveThePrefix(t *testing.T) {
 	t.Parallel()

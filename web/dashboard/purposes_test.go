@@ -224,34 +224,6 @@ func TestPurposes_OneInUseIsNotDeleted(t *testing.T) {
 	b.get("/purposes/default/delete").want(409)
 }
 
-func TestPurposes_OtherSitesCannotChangeThem(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, "people:admin")
-	r.api("PUT", "/v1/purposes/research", aPurpose, nil)
-	b := r.login("people:admin")
-	for _, path := range []string{"/purposes/_new", "/purposes/research/edit", "/purposes/research/delete"} {
-		for _, headers := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "", "Origin", "https://elsewhere.example"}} {
-			b.post(path, purposeForm("name", "forged", "title", "forged"), headers...).want(403).has("other sites")
-		}
-		if to := r.visitor().post(path, purposeForm("name", "forged")).want(303).header.Get("Location"); to != "/login" {
-			t.Errorf("without a session it leads to %q", to)
-		}
-	}
-	b.get("/purposes").want(200).has("Health &lt;b&gt;").hasNot("forged")
-}
-
-func TestPurposes_LinksHaveThePrefix(t *testing.T) {
-	t.Parallel()
-	r := newRigWith(t, []string{"WEIR_PATH_PREFIX=/ops/weir"}, "router")
-	b := r.visitor()
-	b.post("/ops/weir/login", url.Values{"token": {adminToken}}).want(303)
-	b.get("/ops/weir/purposes").want(200).has(`href="/ops/weir/purposes/_new"`, `href="/ops/weir/purposes/default/edit"`)
-	if to := b.post("/ops/weir/purposes/_new", purposeForm("name", "a")).want(303).header.Get("Location"); to != "/ops/weir/purposes/a" {
-		t.Errorf("it leads to %q", to)
-	}
-	b.get("/ops/weir/purposes/a/edit").want(200).has(`action="/ops/weir/purposes/a/edit"`, `href="/ops/weir/purposes/a"`)
-}
-
 // The page of a contact shows its purpose, the rule that it waits for or by which it was
 // suppressed, and the receipt of each attempt.
 func TestPurposes_AreOnThePageOfAContact(t *testing.T) {

@@ -136,27 +136,3 @@ func TestSpending_FormOfAPriceKeepsPrefixesAndNamesEveryMistake(t *testing.T) {
 	}
 	b.get("/prices/texts/delete").want(200).has("<dt>Prefixes</dt><dd>2</dd>")
 }
-
-func TestSpending_OtherSitesCannotChangePrices(t *testing.T) {
-	t.Parallel()
-	r := newLimitRig(t, "channels:admin")
-	r.api("PUT", "/v1/prices/texts", `{"currency":"USD","per_segment":"0.01"}`, nil)
-	b := r.login("channels:admin")
-	for _, path := range []string{"/prices/texts/edit", "/prices/texts/delete"} {
-		b.post(path, priceForm("currency", "USD", "per_attempt", "9"), "Sec-Fetch-Site", "cross-site").want(http.StatusForbidden).has("other sites")
-	}
-	if p := r.price("texts"); p.PerAttempt != "" || p.PerSegment != "0.01" {
-		t.Errorf("it is %+v", p)
-	}
-}
-
-func TestSpending_LinksHaveThePrefix(t *testing.T) {
-	t.Parallel()
-	r := newRigWith(t, []string{"WEIR_PATH_PREFIX=/ops/weir"}, "router")
-	r.addLimitChannels()
-	b := r.visitor()
-	b.post("/ops/weir/login", url.Values{"token": {adminToken}}).want(303)
-	b.get("/ops/weir/limits").want(200).has(`href="/ops/weir/spending"`)
-	b.get("/ops/weir/spending").want(200).has(`href="/ops/weir/prices/texts/edit"`, `href="/ops/weir/limits"`)
-	b.get("/ops/weir/prices/texts/edit").want(200).has(`action="/ops/weir/prices/texts/edit"`, `href="/ops/weir/spending"`)
-}
