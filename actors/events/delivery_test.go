@@ -14,6 +14,7 @@ import (
 	"time"
 	delivery "weir/actors/events"
 	"weir/events"
+	"weir/internal/race"
 	"weir/persistence"
 	"weir/persistence/storetest"
 )
@@ -132,6 +133,7 @@ func TestDelivery_WhatFailsForADayIsDead(t *testing.T) {
 // TestDelivery_OutageOfTheReceiverTakesNoMemory lasts longer than the max number of deferred events
 // covers: the log is the queue then, and memory stays bounded.
 func TestDelivery_OutageOfTheReceiverTakesNoMemory(t *testing.T) {
+	race.Skip(t, "hours of events for one receiver")
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		g.o.MaxDeferred, g.o.Window = 50, 100

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir/events"
+	"weir/internal/race"
 	"weir/persistence"
 )
 
@@ -42,6 +43,7 @@ func TestFeed_UnwantedEventsCostNoRead(t *testing.T) {
 
 // The feed keeps 8 MiB of events at most: a webhook that is further behind reads the log.
 func TestFeed_KeepsEightMegabytesAtMost(t *testing.T) {
+	race.Skip(t, "megabytes of events")
 	t.Parallel()
 	for size, behind := range map[int]bool{100: false, 1 << 20: true} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {

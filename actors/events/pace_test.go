@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir/events"
+	"weir/internal/race"
 	"weir/persistence"
 )
 
@@ -133,6 +134,7 @@ func (s *reads) EventsOf(ctx context.Context, after int64, limit int, types ...s
 // reads and few writes, and the events that it wants still come soon, whether it
 // selects them by a function or by types.
 func TestPace_UnwantedEventsAreCheap(t *testing.T) {
+	race.Skip(t, "thousands of events for one receiver")
 	t.Run("by a function", func(t *testing.T) { testPassedByCheaply(t, nil) })
 	t.Run("by types", func(t *testing.T) { testPassedByCheaply(t, []string{"t"}) })
 }
@@ -238,6 +240,7 @@ func (s *endless) EventsSince(ctx context.Context, after int64, limit int) ([]ev
 // Unwanted events that others write all the time delay neither wanted ones nor the
 // writing of the cursor.
 func TestPace_GrowingLogDelaysNoWantedEvent(t *testing.T) {
+	race.Skip(t, "40,000 events for one receiver")
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		g.o.Store = &endless{Store: g.store}

@@ -13,6 +13,7 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/internal/race"
 	"weir/surveys"
 	"weir/surveys/calendar"
 )
@@ -65,6 +66,9 @@ func clockChanges() [][2]string {
 
 func TestSimulations(t *testing.T) {
 	first, runs := uint64(1), 20
+	if race.Enabled { // all of them run without it
+		runs = 5
+	}
 	if n, err := strconv.Atoi(environment("WEIR_TEST_SIMULATIONS")); err == nil {
 		runs = n
 	}

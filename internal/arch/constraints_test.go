@@ -15,6 +15,7 @@ func notBuilt() map[string]string {
 	return map[string]string{
 		"*_other.go":                    "the variant for systems other than Linux",
 		"*_other_test.go":               "the variant for systems other than Linux",
+		"internal/race/on.go":           "built with the race detector",
 		"internal/failpoint/on.go":      "built into the programs of the crash tests",
 		"internal/deploytest/*_test.go": "needs Prometheus and proxies: make test-deploy",
 		"internal/crashtest/group_*.go": "needs a group of MySQL servers: make test-group",

@@ -8,12 +8,14 @@ import (
 	"pgregory.net/rapid"
 
 	"weir"
+	"weir/internal/race"
 	"weir/persistence/commit"
 )
 
 // TestFlights_KnowWhatTheLogHolds plays batches against a model of the log: its rows
 // give the same contacts at any time, and stay in proportion to them.
 func TestFlights_KnowWhatTheLogHolds(t *testing.T) {
+	race.Skip(t, "one goroutine")
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		f, log := newFlights(), map[int64][]record{}
@@ -95,6 +97,7 @@ func TestFlights_KnowWhatTheLogHolds(t *testing.T) {
 // TestFlights_TheLogStaysSmall: contacts that stay in flight for long do not keep the records
 // of others that were written with them.
 func TestFlights_TheLogStaysSmall(t *testing.T) {
+	race.Skip(t, "one goroutine")
 	t.Parallel()
 	f := newFlights()
 	id := int64(0)
