@@ -28,7 +28,7 @@ func testAddresses(t *testing.T, backend Backend) {
 	}
 	const segment = 7
 	steps := func() (n int) {
-		for must[bool](t)(b.IndexAddresses(b.ctx, segment)) {
+		for must[bool](t)(b.IndexAddresses(b.ctx(), segment)) {
 			n++
 		}
 		return n
@@ -50,7 +50,7 @@ func testAddresses(t *testing.T, backend Backend) {
 	}
 	b.foundByAddress("indexed again", all)
 	purges := func() (n int) {
-		for must[bool](t)(b.PurgeAddresses(b.ctx, 3)) {
+		for must[bool](t)(b.PurgeAddresses(b.ctx(), 3)) {
 			n++
 		}
 		return n
@@ -68,7 +68,7 @@ func testAddresses(t *testing.T, backend Backend) {
 		}
 	}
 	b.foundByAddress("some are done", all)
-	must[int](t)(b.Purge(b.ctx, at.Add(time.Hour), 100))
+	must[int](t)(b.Purge(b.ctx(), at.Add(time.Hour), 100))
 	left := slices.DeleteFunc(slices.Clone(all), func(c weir.Contact) bool { return c.State == weir.Done })
 	b.foundByAddress("some are purged", left)
 	if n := purges(); n != 0 { // the first contact of channel two waits
@@ -91,7 +91,7 @@ func (b *bench) foundByAddress(when string, all []weir.Contact) {
 		for _, limit := range []int{1, 3, 1000} {
 			var got []weir.ContactID
 			for before, more := weir.ContactID(0), true; more; {
-				p := must[weir.AddressPage](b.t)(b.ContactsTo(b.ctx, to, before, limit))
+				p := must[weir.AddressPage](b.t)(b.ContactsTo(b.ctx(), to, before, limit))
 				if len(p.Contacts) > limit || p.More && len(p.Contacts) < limit || !p.GapSince.IsZero() || !p.GapUntil.IsZero() {
 					b.t.Fatalf("%s: %d contacts of at most %d, more %v, gap %v", when, len(p.Contacts), limit, p.More, p.GapSince)
 				}
@@ -108,12 +108,12 @@ func (b *bench) foundByAddress(when string, all []weir.Contact) {
 func (b *bench) messagesOf(one, two weir.ChannelID) {
 	b.t.Helper()
 	for i, from := range []string{"+15550001", "+15550002", "15550001", "+15550001"} {
-		must[bool](b.t)(b.Receive(b.ctx, []weir.ChannelID{one, two}[i%2], weir.Incoming{From: from, Body: fmt.Sprint(i), ReceivedAt: now(), Fields: map[string]string{"n": "1"}}))
+		must[bool](b.t)(b.Receive(b.ctx(), []weir.ChannelID{one, two}[i%2], weir.Incoming{From: from, Body: fmt.Sprint(i), ReceivedAt: now(), Fields: map[string]string{"n": "1"}}))
 	}
 	var got []string
 	before := int64(0)
 	for {
-		list := must[[]weir.Received](b.t)(b.IncomingFrom(b.ctx, []string{"+15550001", "15550001", "nobody"}, before, 2))
+		list := must[[]weir.Received](b.t)(b.IncomingFrom(b.ctx(), []string{"+15550001", "15550001", "nobody"}, before, 2))
 		for _, m := range list {
 			got, before = append(got, fmt.Sprintf("%d %s %s %v", m.Channel, m.From, m.Body, m.Fields)), m.ID
 		}

@@ -29,9 +29,25 @@ type Backend struct {
 // bench is a store with the helper methods of the suite.
 type bench struct {
 	*persistence.Store
-	t   testing.TB
-	ctx context.Context
-	db  dialect.Database
+	patience
+	t  testing.TB
+	db dialect.Database
+}
+
+// patience bounds a topic, and each call of it.
+type patience struct{ whole context.Context }
+
+func newPatience(t testing.TB) patience {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // for one that hangs
+	t.Cleanup(cancel)
+	return patience{ctx}
+}
+
+// ctx returns the context of a call. How many calls a topic makes does not count, on a busy machine.
+func (p patience) ctx() context.Context {
+	ctx, cancel := context.WithTimeout(p.whole, 10*time.Second)
+	context.AfterFunc(ctx, cancel)
+	return ctx
 }
 
 func newBench(t testing.TB, b Backend) *bench {
@@ -41,11 +57,8 @@ func newBench(t testing.TB, b Backend) *bench {
 
 func benchOn(t testing.TB, url string, o persistence.Options) *bench {
 	t.Helper()
-	// For a topic that hangs, far from what one takes on a busy machine, as in newSurveyBench.
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	t.Cleanup(cancel)
 	s, db := storetest.OpenWithDatabase(t, url, o)
-	return &bench{Store: s, t: t, ctx: ctx, db: db}
+	return &bench{Store: s, patience: newPatience(t), t: t, db: db}
 }
 
 // fill inserts rows past the store, all in one transaction: a thousand transactions of the
@@ -57,7 +70,7 @@ func (b *bench) fill(table string, rows int, values map[string]string) {
 	for name, value := range values {
 		columns = append(columns, fill.Column{Name: name, Value: value})
 	}
-	b.ok(fill.Rows(b.ctx, b.db.Pools().Write, table, columns, 1, rows))
+	b.ok(fill.Rows(b.whole, b.db.Pools().Write, table, columns, 1, rows))
 }
 
 // must fails the test on an error.
@@ -80,7 +93,7 @@ func (b *bench) ok(err error) {
 
 func (b *bench) channel(name string) weir.Channel {
 	b.t.Helper()
-	c, _, err := b.PutChannel(b.ctx, weir.Channel{Name: name, Type: "test", Capacity: 10})
+	c, _, err := b.PutChannel(b.ctx(), weir.Channel{Name: name, Type: "test", Capacity: 10})
 	b.ok(err)
 	return c
 }
@@ -94,12 +107,12 @@ func (b *bench) owned(name string) (weir.ChannelID, weir.Incarnation) {
 
 func (b *bench) acquire(id weir.ChannelID) weir.Incarnation {
 	b.t.Helper()
-	return must[weir.Incarnation](b.t)(b.Incarnate(b.ctx, id))
+	return must[weir.Incarnation](b.t)(b.Incarnate(b.ctx(), id))
 }
 
 func (b *bench) accept(id weir.ChannelID, specs ...weir.Spec) []weir.Contact {
 	b.t.Helper()
-	got, err := b.Accept(b.ctx, id, specs)
+	got, err := b.Accept(b.ctx(), id, specs)
 	b.ok(err)
 	list := make([]weir.Contact, len(got))
 	for i := range got {
@@ -130,14 +143,14 @@ func (b *bench) commitAll(l weir.Incarnation, list ...weir.Transition) {
 
 func (b *bench) read(ref weir.Ref) (weir.Contact, []weir.Attempt) {
 	b.t.Helper()
-	c, attempts, err := b.Contact(b.ctx, ref)
+	c, attempts, err := b.Contact(b.ctx(), ref)
 	b.ok(err)
 	return c, attempts
 }
 
 func (b *bench) wantQueued(id weir.ChannelID, want int64) {
 	b.t.Helper()
-	if got := must[int64](b.t)(b.QueuedCount(b.ctx, id)); got != want {
+	if got := must[int64](b.t)(b.QueuedCount(b.ctx(), id)); got != want {
 		b.t.Errorf("%d contacts are counted as queued, want %d", got, want)
 	}
 }
@@ -228,5 +241,5 @@ func (b *bench) end(lease weir.Incarnation, o weir.Outcome, reason string, list 
 // oldestQueued returns when the oldest queued contact of a channel was accepted.
 func (b *bench) oldestQueued(channel weir.ChannelID) time.Time {
 	b.t.Helper()
-	return must[map[weir.ChannelID]operators.Backlog](b.t)(b.Backlogs(b.ctx, []weir.ChannelID{channel}))[channel].OldestQueuedAt
+	return must[map[weir.ChannelID]operators.Backlog](b.t)(b.Backlogs(b.ctx(), []weir.ChannelID{channel}))[channel].OldestQueuedAt
 }

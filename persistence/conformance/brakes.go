@@ -28,16 +28,16 @@ func testBrakes(t *testing.T, backend Backend) {
 	c := b.channel("a")
 	act := func(want bool) {
 		t.Helper()
-		if acted := must[bool](t)(b.BrakeChannel(b.ctx, c.ID, *aBraked())); acted != want {
+		if acted := must[bool](t)(b.BrakeChannel(b.ctx(), c.ID, *aBraked())); acted != want {
 			t.Errorf("it acted: %v, want %v", acted, want)
 		}
 	}
 	update := func(change func(*weir.Channel)) weir.Channel {
 		t.Helper()
-		v := must[weir.Channel](t)(b.Channel(b.ctx, "a"))
+		v := must[weir.Channel](t)(b.Channel(b.ctx(), "a"))
 		change(&v)
-		stored := must[weir.Channel](t)(b.UpdateChannel(b.ctx, v))
-		same(t, "as read", must[weir.Channel](t)(b.ChannelByID(b.ctx, c.ID)), stored)
+		stored := must[weir.Channel](t)(b.UpdateChannel(b.ctx(), v))
+		same(t, "as read", must[weir.Channel](t)(b.ChannelByID(b.ctx(), c.ID)), stored)
 		return stored
 	}
 	act(false) // it has no brake
@@ -45,13 +45,13 @@ func testBrakes(t *testing.T, backend Backend) {
 	same(t, "the brake", was.Brake, aBrake())
 	act(true)
 	act(false)
-	v := must[weir.Channel](t)(b.Channel(b.ctx, "a"))
+	v := must[weir.Channel](t)(b.Channel(b.ctx(), "a"))
 	if !v.Paused || v.Version != was.Version+1 || !reflect.DeepEqual(v.Braked, aBraked()) || !reflect.DeepEqual(v.Settings, was.Settings) {
 		t.Errorf("braked: %+v", v)
 	}
-	_, err := b.UpdateChannel(b.ctx, was) // decided before
+	_, err := b.UpdateChannel(b.ctx(), was) // decided before
 	wantCode(t, err, weir.CodeConflict)
-	list := must[[]events.Event](t)(b.EventsSince(b.ctx, 0, 10))
+	list := must[[]events.Event](t)(b.EventsSince(b.ctx(), 0, 10))
 	if len(list) != 1 || list[0].Type != events.ChannelBraked || list[0].Subject != "channel/a" {
 		t.Errorf("the events: %+v", list)
 	}
@@ -66,7 +66,7 @@ func testBrakes(t *testing.T, backend Backend) {
 	update(func(c *weir.Channel) { c.Paused = false })
 	update(func(c *weir.Channel) { c.Deleting = true })
 	act(false)
-	_, err = b.BrakeChannel(b.ctx, 999, *aBraked())
+	_, err = b.BrakeChannel(b.ctx(), 999, *aBraked())
 	wantCode(t, err, weir.CodeNotFound)
 }
 
@@ -74,18 +74,18 @@ func testBrakes(t *testing.T, backend Backend) {
 func testSurveyBrakes(t *testing.T, d *surveyBench) {
 	v := d.survey("a")
 	v.State, v.Definition.Brake = surveys.Running, aBrake()
-	v, err := d.UpdateSurvey(d.ctx, v)
+	v, err := d.UpdateSurvey(d.ctx(), v)
 	d.ok(err)
 	v.State, v.Braked = surveys.Paused, aBraked()
-	paused, err := d.UpdateSurvey(d.ctx, v)
+	paused, err := d.UpdateSurvey(d.ctx(), v)
 	d.ok(err)
-	for _, read := range []surveys.Survey{paused, must[surveys.Survey](t)(d.Survey(d.ctx, "a"))} {
+	for _, read := range []surveys.Survey{paused, must[surveys.Survey](t)(d.Survey(d.ctx(), "a"))} {
 		if !reflect.DeepEqual(read.Braked, aBraked()) || !reflect.DeepEqual(read.Definition.Brake, aBrake()) {
 			t.Errorf("braked: %+v", read)
 		}
 	}
 	paused.State, paused.Braked = surveys.Running, nil
-	resumed, err := d.UpdateSurvey(d.ctx, paused)
+	resumed, err := d.UpdateSurvey(d.ctx(), paused)
 	d.ok(err)
 	if resumed.Braked != nil || resumed.Definition.Brake == nil {
 		t.Errorf("resumed: %+v", resumed)

@@ -13,7 +13,7 @@ import (
 // acceptClaimed accepts contacts, the first n of them claimed.
 func (b *bench) acceptClaimed(lease weir.Incarnation, n int, list ...weir.Spec) ([]weir.Accepted, error) {
 	b.t.Helper()
-	a, err := b.NewAcceptance(b.ctx, lease.Channel, list)
+	a, err := b.NewAcceptance(b.ctx(), lease.Channel, list)
 	b.ok(err)
 	var told []weir.Accepted
 	calls := 0
@@ -56,9 +56,9 @@ func testAcceptClaimed(t *testing.T, backend Backend) {
 		t.Errorf("claimed: %+v", claimed.Progress)
 	}
 	b.wantQueued(id, 2)
-	same(t, "in flight", must[[]weir.Contact](t)(b.InFlight(b.ctx, id)), []weir.Contact{claimed, closes})
-	same(t, "the queue", must[[]weir.Contact](t)(b.Head(b.ctx, id, claimed.Lane(), 0, 10)), []weir.Contact{got[3].Contact})
-	wantCode(t, b.DeleteChannel(b.ctx, id), weir.CodeConflict)
+	same(t, "in flight", must[[]weir.Contact](t)(b.InFlight(b.ctx(), id)), []weir.Contact{claimed, closes})
+	same(t, "the queue", must[[]weir.Contact](t)(b.Head(b.ctx(), id, claimed.Lane(), 0, 10)), []weir.Contact{got[3].Contact})
+	wantCode(t, b.DeleteChannel(b.ctx(), id), weir.CodeConflict)
 
 	t.Run("goes on as any other", func(t *testing.T) {
 		p, err := claimed.Progress.Accept(now(), "ref")
@@ -74,7 +74,7 @@ func testAcceptClaimed(t *testing.T, backend Backend) {
 		back := to(closes, p, err)
 		b.commitAll(lease, back)
 		b.wantQueued(id, 3)
-		over, _, err := b.Overdue(b.ctx, id, closes.NotAfter, 10)
+		over, _, err := b.Overdue(b.ctx(), id, closes.NotAfter, 10)
 		b.ok(err)
 		same(t, "it expires", over, []weir.Contact{back.Contact})
 	})
@@ -104,7 +104,7 @@ func testAcceptClaimed(t *testing.T, backend Backend) {
 func testUnsubmittedAcceptance(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	id, lease := b.owned("a")
-	a, err := b.NewAcceptance(b.ctx, id, []weir.Spec{sms("k")})
+	a, err := b.NewAcceptance(b.ctx(), id, []weir.Spec{sms("k")})
 	b.ok(err)
 	got := must[[]weir.Accepted](t)(a.Wait())
 	if got[0].Contact.State != weir.Queued {
@@ -113,7 +113,7 @@ func testUnsubmittedAcceptance(t *testing.T, backend Backend) {
 	if a.Submit(weir.Claims{By: lease, First: 1}) {
 		t.Error("it was submitted twice")
 	}
-	ctx, cancel := context.WithCancel(b.ctx)
+	ctx, cancel := context.WithCancel(b.whole)
 	cancel()
 	a, err = b.NewAcceptance(ctx, id, []weir.Spec{sms("gone")})
 	b.ok(err)
@@ -134,10 +134,10 @@ func testClaimedOutlivesItsProcess(t *testing.T, backend Backend) {
 	b := benchOn(t, url, persistence.Options{})
 	_, lease := b.owned("a")
 	want := must[[]weir.Accepted](t)(b.acceptClaimed(lease, 1, sms("k")))[0].Contact
-	b.ok(b.Close(b.ctx))
+	b.ok(b.Close(b.ctx()))
 	next := benchOn(t, url, persistence.Options{})
 	next.acquire(lease.Channel)
-	same(t, "in flight", must[[]weir.Contact](t)(next.InFlight(next.ctx, lease.Channel)), []weir.Contact{want})
+	same(t, "in flight", must[[]weir.Contact](t)(next.InFlight(next.ctx(), lease.Channel)), []weir.Contact{want})
 	next.wantQueued(lease.Channel, 0)
 }
 
@@ -146,11 +146,11 @@ func testClaimedOutlivesItsProcess(t *testing.T, backend Backend) {
 func testOpenByClaim(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	id, lease := b.owned("a")
-	same(t, "open channels of a new store", must[[]weir.ChannelID](t)(b.OpenChannels(b.ctx)), []weir.ChannelID(nil))
+	same(t, "open channels of a new store", must[[]weir.ChannelID](t)(b.OpenChannels(b.ctx())), []weir.ChannelID(nil))
 	c := must[[]weir.Accepted](t)(b.acceptClaimed(lease, 1, sms("only")))[0].Contact
-	same(t, "open channels", must[[]weir.ChannelID](t)(b.OpenChannels(b.ctx)), []weir.ChannelID{id})
-	wantCode(t, b.DeleteChannel(b.ctx, id), weir.CodeConflict)
+	same(t, "open channels", must[[]weir.ChannelID](t)(b.OpenChannels(b.ctx())), []weir.ChannelID{id})
+	wantCode(t, b.DeleteChannel(b.ctx(), id), weir.CodeConflict)
 	b.commitAll(lease, finish(c, now(), weir.Completed))
-	same(t, "open channels at the end", must[[]weir.ChannelID](t)(b.OpenChannels(b.ctx)), []weir.ChannelID(nil))
-	b.ok(b.DeleteChannel(b.ctx, id))
+	same(t, "open channels at the end", must[[]weir.ChannelID](t)(b.OpenChannels(b.ctx())), []weir.ChannelID(nil))
+	b.ok(b.DeleteChannel(b.ctx(), id))
 }

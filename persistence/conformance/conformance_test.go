@@ -13,17 +13,26 @@ import (
 	"weir/persistence/testmysql"
 )
 
-// A history that fails is shortened for seconds, not for half a minute.
+// A history that fails is shortened for seconds, not for half a minute. There are 20 of each kind, unless the command line
+// has another number, as make nightly does.
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.shrinktime", "5s"); err != nil {
-		panic(err)
+	for name, value := range map[string]string{"rapid.shrinktime": "5s", "rapid.checks": "20"} {
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
 	}
 	os.Exit(m.Run())
 }
 
+// A database in memory is SQLite like one in a file, but for its one connection: make test plays some topics,
+// and make nightly all.
 func TestConformance_HoldsInMemory(t *testing.T) {
 	t.Parallel()
-	conformance.Run(t, conformance.Backend{URL: func(testing.TB) string { return "sqlite://:memory:" }})
+	some := []string{"accept", "transitions", "queue", "incoming", "order of events"}
+	if os.Getenv("WEIR_TEST_NIGHTLY") != "" {
+		some = nil
+	}
+	conformance.Run(t, conformance.Backend{URL: func(testing.TB) string { return "sqlite://:memory:" }}, some...)
 }
 
 func TestConformance_HoldsOnSQLite(t *testing.T) {

@@ -25,7 +25,7 @@ type contactLog struct {
 
 func (x *contactLog) enable(r *rapid.T) {
 	x.on = true
-	if err := x.b.WantContactEvents(x.b.ctx); err != nil {
+	if err := x.b.WantContactEvents(x.b.ctx()); err != nil {
 		r.Fatal(err)
 	}
 }
@@ -34,7 +34,7 @@ func (x *contactLog) enable(r *rapid.T) {
 // the next history.
 func (x *contactLog) reset(r *rapid.T) {
 	for _, text := range []string{"UPDATE meta SET value = 0 WHERE name = 'contact_events'", "UPDATE writers SET fence = fence + 1"} {
-		if _, err := x.b.db.Pools().Write.ExecContext(x.b.ctx, text); err != nil {
+		if _, err := x.b.db.Pools().Write.ExecContext(x.b.ctx(), text); err != nil {
 			r.Fatal(err)
 		}
 	}
@@ -51,7 +51,7 @@ func (x *contactLog) note(id weir.ContactID, event string) {
 func (x *contactLog) check(r *rapid.T) {
 	got := map[weir.ContactID][]string{}
 	for {
-		list, err := x.b.EventsSince(x.b.ctx, *x.after, 1000)
+		list, err := x.b.EventsSince(x.b.ctx(), *x.after, 1000)
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func brief(t interface{ Fatalf(string, ...any) }, e events.Event) (weir.ContactI
 // events, member by member, with what the encoder of the language makes of it.
 func testContactEvents(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
-	b.ok(b.WantContactEvents(b.ctx))
+	b.ok(b.WantContactEvents(b.ctx()))
 	id, lease := b.owned("söuth")
 	spec := sms("a <key> & \"more\"")
 	spec.Survey, spec.Labels = "s é", map[string]string{"b": "2", "a": "<1>"}
@@ -153,7 +153,7 @@ func testMessageEvents(t *testing.T, backend Backend) {
 	m := weir.Incoming{GUID: "g1", From: "+15550009", To: "123", Body: "STOP <now>", ReceivedAt: now()}
 	receive := func() {
 		t.Helper()
-		if _, err := b.Receive(b.ctx, channel.ID, m); err != nil {
+		if _, err := b.Receive(b.ctx(), channel.ID, m); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -163,13 +163,13 @@ func testMessageEvents(t *testing.T, backend Backend) {
 	}
 	called := 0
 	defer b.OnEvents(func() { called++ })()
-	b.ok(b.WantContactEvents(b.ctx))
+	b.ok(b.WantContactEvents(b.ctx()))
 	receive() // a repeat
 	m.GUID = "g2"
 	receive()
 	receive()
 	list := b.everything(10)
-	stored, err := b.IncomingSince(b.ctx, channel.ID, 0, 10)
+	stored, err := b.IncomingSince(b.ctx(), channel.ID, 0, 10)
 	if b.ok(err); len(list) != 1 || len(stored) != 2 || called != 1 {
 		t.Fatalf("%d messages, %d calls, events %+v", len(stored), called, list)
 	}
@@ -192,15 +192,15 @@ func testContactEventsEnabled(t *testing.T, backend Backend) {
 		t.Helper()
 		n++
 		c := b.accept(id, sms(fmt.Sprint("k", n)))[0]
-		before := must[int64](t)(b.LatestEvent(b.ctx))
+		before := must[int64](t)(b.LatestEvent(b.ctx()))
 		b.commitAll(lease, claim(c, now()))
-		if got := must[int64](t)(b.LatestEvent(b.ctx)) > before; got != want {
+		if got := must[int64](t)(b.LatestEvent(b.ctx())) > before; got != want {
 			t.Errorf("%s: events are written: %v", what, got)
 		}
 	}
 	expect("before anyone wants them", false)
 	for range 2 {
-		b.ok(b.WantContactEvents(b.ctx))
+		b.ok(b.WantContactEvents(b.ctx()))
 		expect("enabled", true)
 	}
 
@@ -209,6 +209,6 @@ func testContactEventsEnabled(t *testing.T, backend Backend) {
 	expect("always", true)
 	b = benchOn(t, backend.URL(t), persistence.Options{ContactEvents: events.Never})
 	id, lease = b.owned("a")
-	b.ok(b.WantContactEvents(b.ctx))
+	b.ok(b.WantContactEvents(b.ctx()))
 	expect("never", false)
 }

@@ -21,7 +21,7 @@ func testAccept(t *testing.T, backend Backend) {
 		Trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 	}
 	call := weir.Spec{To: "1", Priority: weir.Reply, Call: &weir.Call{TwiML: "<Response>'\"\\</Response>"}}
-	got := must[[]weir.Accepted](t)(b.Accept(b.ctx, c.ID, []weir.Spec{full, call}))
+	got := must[[]weir.Accepted](t)(b.Accept(b.ctx(), c.ID, []weir.Spec{full, call}))
 	for i, spec := range []weir.Spec{full, call} {
 		stored, attempts := b.read(got[i].Contact.Ref)
 		same(t, "stored contact", stored, got[i].Contact)
@@ -35,12 +35,12 @@ func testAccept(t *testing.T, backend Backend) {
 
 	t.Run("every field is kept", func(t *testing.T) {
 		spec := storetest.Filled[weir.Spec]()
-		r := must[[]weir.Accepted](t)(b.Accept(b.ctx, b.channel("filled").ID, []weir.Spec{spec}))
+		r := must[[]weir.Accepted](t)(b.Accept(b.ctx(), b.channel("filled").ID, []weir.Spec{spec}))
 		stored, _ := b.read(r[0].Contact.Ref)
 		same(t, "stored spec", stored.Spec, spec)
 	})
 	t.Run("a known key is a duplicate", func(t *testing.T) {
-		again := must[[]weir.Accepted](t)(b.Accept(b.ctx, c.ID, []weir.Spec{sms("k2"), full, sms("k2"), sms("")}))
+		again := must[[]weir.Accepted](t)(b.Accept(b.ctx(), c.ID, []weir.Spec{sms("k2"), full, sms("k2"), sms("")}))
 		if again[0].Duplicate || !again[1].Duplicate || !again[2].Duplicate || again[3].Duplicate {
 			t.Errorf("duplicates: %+v", again)
 		}
@@ -51,12 +51,12 @@ func testAccept(t *testing.T, backend Backend) {
 	t.Run("a trace is no content", func(t *testing.T) {
 		elsewhere := full
 		elsewhere.Trace = ""
-		again := must[[]weir.Accepted](t)(b.Accept(b.ctx, c.ID, []weir.Spec{elsewhere}))
+		again := must[[]weir.Accepted](t)(b.Accept(b.ctx(), c.ID, []weir.Spec{elsewhere}))
 		same(t, "the contact that has the key", again[0], weir.Accepted{Contact: got[0].Contact, Duplicate: true})
 	})
 	t.Run("keys belong to a channel", func(t *testing.T) {
 		other := b.channel("b")
-		if r := must[[]weir.Accepted](t)(b.Accept(b.ctx, other.ID, []weir.Spec{full})); r[0].Duplicate {
+		if r := must[[]weir.Accepted](t)(b.Accept(b.ctx(), other.ID, []weir.Spec{full})); r[0].Duplicate {
 			t.Error("a key of another channel counts")
 		}
 	})
@@ -72,7 +72,7 @@ func testAcceptOrder(t *testing.T, b *bench) {
 	fresh := map[string]weir.ContactID{}
 	for range callers {
 		wg.Go(func() {
-			got, err := b.Accept(b.ctx, c.ID, specs(each))
+			got, err := b.Accept(b.ctx(), c.ID, specs(each))
 			if err != nil {
 				t.Error(err)
 				return
@@ -101,19 +101,19 @@ func testAcceptRefusals(t *testing.T, backend Backend) {
 	c := b.channel("a")
 	long := sms("long")
 	long.To = strings.Repeat("1", 300)
-	_, err := b.Accept(b.ctx, c.ID, []weir.Spec{sms("good"), long})
+	_, err := b.Accept(b.ctx(), c.ID, []weir.Spec{sms("good"), long})
 	wantCode(t, err, weir.CodeInvalid)
 	b.wantQueued(c.ID, 0)
-	_, err = b.Accept(b.ctx, 999, specs(1))
+	_, err = b.Accept(b.ctx(), 999, specs(1))
 	wantCode(t, err, weir.CodeNotFound)
-	if got := must[[]weir.Accepted](t)(b.Accept(b.ctx, c.ID, nil)); len(got) != 0 {
+	if got := must[[]weir.Accepted](t)(b.Accept(b.ctx(), c.ID, nil)); len(got) != 0 {
 		t.Error("nothing became something")
 	}
 	big := specs(1500)
 	for i := range big {
 		big[i].Messages = []string{strings.Repeat("x", 2000)}
 	}
-	must[[]weir.Accepted](t)(b.Accept(b.ctx, c.ID, big))
+	must[[]weir.Accepted](t)(b.Accept(b.ctx(), c.ID, big))
 	b.wantQueued(c.ID, 1500)
 }
 
@@ -152,7 +152,7 @@ func testTransitions(t *testing.T, backend Backend) {
 		Number: 1, ClaimedAt: at, SentAt: at.Add(time.Second), HeardAt: at.Add(2 * time.Second),
 		FinishedAt: at.Add(3 * time.Second), ProviderRef: "ref-'1'", Reason: "try_again",
 	}})
-	if open := must[[]weir.ChannelID](t)(b.OpenChannels(b.ctx)); len(open) != 0 {
+	if open := must[[]weir.ChannelID](t)(b.OpenChannels(b.ctx())); len(open) != 0 {
 		t.Errorf("open channels: %v", open)
 	}
 }
@@ -280,7 +280,7 @@ func testClosing(t *testing.T, backend Backend) {
 	for i := range list {
 		results = append(results, b.later(weir.Change{By: lease, Transitions: []weir.Transition{claim(list[i], now())}}))
 	}
-	b.ok(b.Close(b.ctx))
+	b.ok(b.Close(b.ctx()))
 	for i, r := range results {
 		if got := <-r; got.Err != nil {
 			t.Fatalf("change %d was not written: %v", i, got.Err)
@@ -289,7 +289,7 @@ func testClosing(t *testing.T, backend Backend) {
 	if r := b.commit(weir.Change{By: lease}); r.Err == nil {
 		t.Error("a closed store took a change")
 	}
-	_, err := b.Accept(b.ctx, id, specs(1))
+	_, err := b.Accept(b.ctx(), id, specs(1))
 	wantCode(t, err, weir.CodeUnavailable)
 }
 
@@ -300,21 +300,21 @@ func testIdentifiers(t *testing.T, backend Backend) {
 	for _, key := range []string{"k", "K", "k ", " k", "é", "e\u0301", "É", "ß", "ss", "k\x00"} {
 		list = append(list, sms(key))
 	}
-	for i, a := range must[[]weir.Accepted](t)(b.Accept(b.ctx, c.ID, list)) {
+	for i, a := range must[[]weir.Accepted](t)(b.Accept(b.ctx(), c.ID, list)) {
 		if a.Duplicate {
 			t.Errorf("key %q is taken for another", list[i].Key)
 		}
-		found := must2(t)(b.Contacts(b.ctx, weir.ContactFilter{Channel: c.ID, Key: list[i].Key}))
+		found := must2(t)(b.Contacts(b.ctx(), weir.ContactFilter{Channel: c.ID, Key: list[i].Key}))
 		if len(found) != 1 || found[0].ID != a.Contact.ID {
 			t.Errorf("key %q finds %d contacts", list[i].Key, len(found))
 		}
 	}
 	for _, guid := range []string{"g", "G", "g "} {
-		if dup := must[bool](t)(b.Receive(b.ctx, c.ID, weir.Incoming{GUID: guid})); dup {
+		if dup := must[bool](t)(b.Receive(b.ctx(), c.ID, weir.Incoming{GUID: guid})); dup {
 			t.Errorf("guid %q is taken for another", guid)
 		}
 	}
-	if _, err := b.Channel(b.ctx, "A"); weir.CodeOf(err) != weir.CodeNotFound {
+	if _, err := b.Channel(b.ctx(), "A"); weir.CodeOf(err) != weir.CodeNotFound {
 		t.Error("channel names do not mind case")
 	}
 }

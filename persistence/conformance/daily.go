@@ -13,8 +13,8 @@ import (
 // surveys that a limit counts. A day has a bounded number of names.
 func testDailySums(t *testing.T, backend Backend) {
 	b := withKeys(t, backend)
-	b.ok(b.PutPrice(b.ctx, "a", usd("1")))
-	b.ok(b.PutLimit(b.ctx, "budget", &people.Limit{Surveys: []string{"s"}, Currency: "USD", Money: "1.5"}))
+	b.ok(b.PutPrice(b.ctx(), "a", usd("1")))
+	b.ok(b.PutLimit(b.ctx(), "budget", &people.Limit{Surveys: []string{"s"}, Currency: "USD", Money: "1.5"}))
 	_, by := b.owned("a")
 	of := func(key, survey string) weir.Spec {
 		s := sms(key)
@@ -24,19 +24,19 @@ func testDailySums(t *testing.T, backend Backend) {
 	must[[]weir.Accepted](t)(b.acceptClaimed(by, 4, of("1", "s"), of("2", "s"), of("3", "gone"), of("4", "")))
 	today := people.DayOf(now())
 	sums := func(from, to int) (text string) {
-		for _, x := range must[[]people.Spending](t)(b.Spending(b.ctx, from, to, nil, 9999)) {
+		for _, x := range must[[]people.Spending](t)(b.Spending(b.ctx(), from, to, nil, 9999)) {
 			text += fmt.Sprintf("%s=%s ", x.Survey, x.Amount)
 		}
 		return text
 	}
 	skipped := func() int {
-		return len(must[[]people.Skipped](t)(b.Skipped(b.ctx, people.SkippedFilter{From: 0, To: today}, 10)))
+		return len(must[[]people.Skipped](t)(b.Skipped(b.ctx(), people.SkippedFilter{From: 0, To: today}, 10)))
 	}
 	purge := func(days int) {
 		t.Helper()
 		for more := true; more; {
 			var err error
-			more, err = b.PurgeDaily(b.ctx, now().Add(time.Duration(days)*24*time.Hour), 1)
+			more, err = b.PurgeDaily(b.ctx(), now().Add(time.Duration(days)*24*time.Hour), 1)
 			b.ok(err)
 		}
 	}
@@ -52,7 +52,7 @@ func testDailySums(t *testing.T, backend Backend) {
 	if got := sums(0, 0); got != "=2.00 s=1.00 " {
 		t.Errorf("added up: %q", got)
 	}
-	b.ok(b.OpenPeople(b.ctx, nil)) // as after a start
+	b.ok(b.OpenPeople(b.ctx(), nil)) // as after a start
 	if use := b.LimitUse()["budget"]; use.Spent.String() != "1.00" {
 		t.Errorf("of the limit, after a start: %s", use.Spent)
 	}
@@ -61,11 +61,11 @@ func testDailySums(t *testing.T, backend Backend) {
 		specs = append(specs, of(fmt.Sprint("n", i), fmt.Sprint("invented-", i)))
 	}
 	must[[]weir.Accepted](t)(b.acceptClaimed(by, len(specs), specs...))
-	b.ok(b.OpenPeople(b.ctx, nil))
-	b.ok(b.PutLimit(b.ctx, "budget", &people.Limit{Surveys: []string{"s"}, Currency: "USD", Money: "2"}))
+	b.ok(b.OpenPeople(b.ctx(), nil))
+	b.ok(b.PutLimit(b.ctx(), "budget", &people.Limit{Surveys: []string{"s"}, Currency: "USD", Money: "2"}))
 	must[[]weir.Accepted](t)(b.acceptClaimed(by, 3, of("again", "invented-0"), of("more", "another"), of("5", "s")))
 	named := map[string]string{}
-	for _, x := range must[[]people.Spending](t)(b.Spending(b.ctx, today, today, nil, 9999)) {
+	for _, x := range must[[]people.Spending](t)(b.Spending(b.ctx(), today, today, nil, 9999)) {
 		named[x.Survey] = x.Amount.String()
 	}
 	if len(named) != 1002 || named["(others)"] != "3.00" || named["invented-0"] != "2.00" || named["s"] != "1.00" {

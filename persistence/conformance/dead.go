@@ -22,14 +22,14 @@ func (b *bench) deadLetters(f operators.DeadLetterFilter) []operators.DeadLetter
 	b.t.Helper()
 	var all []operators.DeadLetter
 	for {
-		list, next, err := b.DeadLetters(b.ctx, f)
+		list, next, err := b.DeadLetters(b.ctx(), f)
 		b.ok(err)
 		if all = append(all, list...); next == "" {
 			break
 		}
 		f.Cursor = next
 	}
-	if n := must[int64](b.t)(b.CountDead(b.ctx, f)); n != int64(len(all)) {
+	if n := must[int64](b.t)(b.CountDead(b.ctx(), f)); n != int64(len(all)) {
 		b.t.Errorf("%d dead letters are counted and %d listed", n, len(all))
 	}
 	return all
@@ -75,11 +75,11 @@ func testDeadLetters(t *testing.T, backend Backend) {
 			same(t, name, refsOf(b.deadLetters(f.f)), f.want)
 		}
 	}
-	groups := must[[]operators.DeadLetterGroup](t)(b.DeadGroups(b.ctx, operators.DeadLetterFilter{}, 10))
+	groups := must[[]operators.DeadLetterGroup](t)(b.DeadGroups(b.ctx(), operators.DeadLetterFilter{}, 10))
 	if len(groups) != 4 || groups[0].Count != 4 || groups[0].Reason != reason || groups[0].Channel != a || groups[0].Newest.Before(groups[0].Oldest) {
 		t.Errorf("%+v", groups)
 	}
-	if _, _, err := b.DeadLetters(b.ctx, operators.DeadLetterFilter{Cursor: "x"}); weir.CodeOf(err) != weir.CodeInvalid {
+	if _, _, err := b.DeadLetters(b.ctx(), operators.DeadLetterFilter{Cursor: "x"}); weir.CodeOf(err) != weir.CodeInvalid {
 		t.Errorf("a cursor that is none: %v", err)
 	}
 	for o, want := range map[weir.Outcome]int{weir.Failed: 5, weir.Busy: 1, weir.Lost: 1} {
@@ -96,9 +96,9 @@ func testDeadLetters(t *testing.T, backend Backend) {
 // testRequeue queues dead letters again: once, twice, two at once.
 func testRequeue(t *testing.T, b *bench, a weir.ChannelID, list []weir.Contact) {
 	t.Helper()
-	waiting := must[int64](t)(b.QueuedCount(b.ctx, a))
+	waiting := must[int64](t)(b.QueuedCount(b.ctx(), a))
 	ids := []weir.ContactID{list[0].ID, list[1].ID, list[0].ID, list[6].ID, 12345} // the same id twice, one contact that succeeded, one unknown id
-	got := must[operators.Requeued](t)(b.Requeue(b.ctx, a, ids, "me"))
+	got := must[operators.Requeued](t)(b.Requeue(b.ctx(), a, ids, "me"))
 	if len(got.Contacts) != 2 || got.Closed != 0 {
 		t.Fatalf("%+v", got)
 	}
@@ -107,21 +107,21 @@ func testRequeue(t *testing.T, b *bench, a weir.ChannelID, list []weir.Contact) 
 		t.Errorf("%+v", fresh)
 	}
 	b.wantQueued(a, waiting+2)
-	after := must[operators.DeadLetterHistory](t)(b.History(b.ctx, list[0].Ref))
+	after := must[operators.DeadLetterHistory](t)(b.History(b.ctx(), list[0].Ref))
 	if after.Dead != nil || after.RequeuedAs != fresh.Ref || after.RequeuedBy != "me" || after.RequeuedAt != fresh.QueuedAt {
 		t.Errorf("%+v", after)
 	}
 	if old, _ := b.read(list[0].Ref); old.State != weir.Done || old.Outcome != weir.Failed {
 		t.Errorf("the old one: %+v", old)
 	}
-	if again := must[operators.Requeued](t)(b.Requeue(b.ctx, a, ids, "me")); len(again.Contacts) != 0 {
+	if again := must[operators.Requeued](t)(b.Requeue(b.ctx(), a, ids, "me")); len(again.Contacts) != 0 {
 		t.Errorf("again: %+v", again)
 	}
 	var done sync.WaitGroup
 	var made [4]int
 	for i := range made {
 		done.Go(func() {
-			r, err := b.Requeue(b.ctx, a, []weir.ContactID{list[2].ID, list[3].ID, list[4].ID}, fmt.Sprint(i))
+			r, err := b.Requeue(b.ctx(), a, []weir.ContactID{list[2].ID, list[3].ID, list[4].ID}, fmt.Sprint(i))
 			if err != nil {
 				t.Error(err)
 			}
@@ -138,14 +138,14 @@ func testRequeue(t *testing.T, b *bench, a weir.ChannelID, list []weir.Contact) 
 func testDiscard(t *testing.T, b *bench, channel weir.ChannelID, dead weir.Contact) {
 	t.Helper()
 	for _, want := range []int{1, 0} {
-		if n := must[int](t)(b.Discard(b.ctx, channel, []weir.ContactID{dead.ID, 99})); n != want {
+		if n := must[int](t)(b.Discard(b.ctx(), channel, []weir.ContactID{dead.ID, 99})); n != want {
 			t.Errorf("%d discarded, want %d", n, want)
 		}
 	}
 	if c, _ := b.read(dead.Ref); c.Outcome != weir.Lost {
 		t.Errorf("%+v", c)
 	}
-	if got := must[operators.Requeued](t)(b.Requeue(b.ctx, channel, []weir.ContactID{dead.ID}, "")); len(got.Contacts) != 0 {
+	if got := must[operators.Requeued](t)(b.Requeue(b.ctx(), channel, []weir.ContactID{dead.ID}, "")); len(got.Contacts) != 0 {
 		t.Errorf("requeued after it was discarded: %+v", got)
 	}
 }
@@ -181,15 +181,15 @@ func testDeadEnds(t *testing.T, backend Backend) {
 	for now().Before(late.NotAfter) {
 		b.channel("a") // takes some time
 	}
-	if got := must[operators.Requeued](t)(b.Requeue(b.ctx, a, []weir.ContactID{list[0].ID}, "")); got.Closed != 1 || len(got.Contacts) != 0 {
+	if got := must[operators.Requeued](t)(b.Requeue(b.ctx(), a, []weir.ContactID{list[0].ID}, "")); got.Closed != 1 || len(got.Contacts) != 0 {
 		t.Errorf("%+v", got)
 	}
 	b.end(lease, weir.Failed, "", list[2])
-	must[operators.Requeued](t)(b.Requeue(b.ctx, a, []weir.ContactID{list[2].ID}, ""))
-	must[int](t)(b.Purge(b.ctx, now().Add(time.Hour), 100))
-	if after := must[operators.DeadLetterHistory](t)(b.History(b.ctx, list[2].Ref)); !after.RequeuedAt.IsZero() || len(b.deadLetters(operators.DeadLetterFilter{})) != 0 {
+	must[operators.Requeued](t)(b.Requeue(b.ctx(), a, []weir.ContactID{list[2].ID}, ""))
+	must[int](t)(b.Purge(b.ctx(), now().Add(time.Hour), 100))
+	if after := must[operators.DeadLetterHistory](t)(b.History(b.ctx(), list[2].Ref)); !after.RequeuedAt.IsZero() || len(b.deadLetters(operators.DeadLetterFilter{})) != 0 {
 		t.Errorf("after the retention: %+v", after)
 	}
-	_, err = b.Requeue(b.ctx, 99, []weir.ContactID{1}, "")
+	_, err = b.Requeue(b.ctx(), 99, []weir.ContactID{1}, "")
 	wantCode(t, err, weir.CodeNotFound)
 }

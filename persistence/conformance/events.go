@@ -25,7 +25,7 @@ func (b *bench) everything(limit int) []events.Event {
 	after := int64(0)
 	var all []events.Event
 	for {
-		list := must[[]events.Event](b.t)(b.EventsSince(b.ctx, after, limit))
+		list := must[[]events.Event](b.t)(b.EventsSince(b.ctx(), after, limit))
 		if len(list) > limit {
 			b.t.Fatalf("%d events of at most %d", len(list), limit)
 		}
@@ -39,7 +39,7 @@ func (b *bench) everything(limit int) []events.Event {
 
 func testEvents(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
-	if list := b.everything(10); len(list) != 0 || must[int64](t)(b.LatestEvent(b.ctx)) != 0 {
+	if list := b.everything(10); len(list) != 0 || must[int64](t)(b.LatestEvent(b.ctx())) != 0 {
 		t.Errorf("events of a new store: %+v", list)
 	}
 	called := make(chan struct{}, 10)
@@ -50,16 +50,16 @@ func testEvents(t *testing.T, backend Backend) {
 	}
 	want[7].Data = json.RawMessage(`{"long":"` + strings.Repeat("x", 300<<10) + `"}`)
 	want[8].Data = json.RawMessage(`null`)
-	b.ok(b.Emit(b.ctx, want...))
+	b.ok(b.Emit(b.ctx(), want...))
 	select {
 	case <-called:
-	case <-b.ctx.Done():
+	case <-b.whole.Done():
 		t.Fatal("the hook was not called")
 	}
 	stop()
 	undated := eventOf("job/later", 1)
 	undated.At = time.Time{}
-	b.ok(b.Emit(b.ctx, undated))
+	b.ok(b.Emit(b.ctx(), undated))
 	if len(called) > 0 {
 		t.Error("the hook was called twice, or after it was taken away")
 	}
@@ -73,8 +73,8 @@ func testEvents(t *testing.T, backend Backend) {
 		}
 		same(t, "events", got[:1300], want)
 	}
-	same(t, "from the middle", must[[]events.Event](t)(b.EventsSince(b.ctx, 700, 3)), want[700:703])
-	if n := must[int64](t)(b.LatestEvent(b.ctx)); n != 1301 {
+	same(t, "from the middle", must[[]events.Event](t)(b.EventsSince(b.ctx(), 700, 3)), want[700:703])
+	if n := must[int64](t)(b.LatestEvent(b.ctx())); n != 1301 {
 		t.Errorf("the latest is %d", n)
 	}
 }
@@ -90,7 +90,7 @@ func testEventsRefused(t *testing.T, backend Backend) {
 			if n%5 == 0 {
 				e.Data = json.RawMessage(`{"broken`)
 			}
-			if err := b.Emit(b.ctx, e); (err != nil) != (n%5 == 0) {
+			if err := b.Emit(b.ctx(), e); (err != nil) != (n%5 == 0) {
 				t.Errorf("event %d: %v", n, err)
 			}
 		})
@@ -112,7 +112,7 @@ func testEventOrder(t *testing.T, backend Backend) {
 		for w := range writers {
 			all.Go(func() {
 				for n := range each {
-					if err := s.Emit(s.ctx, eventOf(fmt.Sprintf("%d-%d", i, w), n), eventOf(fmt.Sprintf("%d-%d", i, w), n)); err != nil {
+					if err := s.Emit(s.ctx(), eventOf(fmt.Sprintf("%d-%d", i, w), n), eventOf(fmt.Sprintf("%d-%d", i, w), n)); err != nil {
 						t.Error(err)
 					}
 				}
@@ -122,8 +122,8 @@ func testEventOrder(t *testing.T, backend Backend) {
 	want := 2 * each * writers * len(stores)
 	var after int64
 	seen := map[string]int{}
-	for got := 0; got < want && stores[0].ctx.Err() == nil; {
-		for _, e := range must[[]events.Event](t)(stores[0].EventsSince(stores[0].ctx, after, 50)) {
+	for got := 0; got < want && stores[0].whole.Err() == nil; {
+		for _, e := range must[[]events.Event](t)(stores[0].EventsSince(stores[0].ctx(), after, 50)) {
 			if e.ID != after+1 {
 				t.Fatalf("event %d follows %d", e.ID, after)
 			}
@@ -145,7 +145,7 @@ func testEventOrder(t *testing.T, backend Backend) {
 // of that type among all.
 func testEventsOf(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
-	if got, err := b.EventsOf(b.ctx, 0, 10, "test.rare"); err != nil || got.Last != 0 {
+	if got, err := b.EventsOf(b.ctx(), 0, 10, "test.rare"); err != nil || got.Last != 0 {
 		t.Errorf("in a new store: %+v (%v)", got, err)
 	}
 	var want []events.Event
@@ -164,13 +164,13 @@ func testEventsOf(t *testing.T, backend Backend) {
 			}
 			list = append(list, e)
 		}
-		b.ok(b.Emit(b.ctx, list...))
+		b.ok(b.Emit(b.ctx(), list...))
 	}
 	for _, limit := range []int{1, 5, 1000} {
 		for from := int64(0); from <= id; from += 11 {
 			var got []events.Event
 			for after := from; ; {
-				part, err := b.EventsOf(b.ctx, after, limit, "test.none", `test.rare "é"`)
+				part, err := b.EventsOf(b.ctx(), after, limit, "test.none", `test.rare "é"`)
 				if b.ok(err); part.Last == 0 {
 					break
 				}
@@ -182,11 +182,11 @@ func testEventsOf(t *testing.T, backend Backend) {
 			same(t, fmt.Sprintf("after %d, %d at a time", from, limit), got, slices.Clone(want[min(from/17, int64(len(want))):]))
 		}
 	}
-	if n := must[int](t)(b.PurgeEvents(b.ctx, now().Add(time.Hour), 3)); n != 3 {
+	if n := must[int](t)(b.PurgeEvents(b.ctx(), now().Add(time.Hour), 3)); n != 3 {
 		t.Fatalf("%d rows were purged of 3", n)
 	}
 	first := b.everything(10)[0].ID
-	if got, err := b.EventsOf(b.ctx, 0, 10, "test.rare"); err != nil || got.First != first || first < 4 {
+	if got, err := b.EventsOf(b.ctx(), 0, 10, "test.rare"); err != nil || got.First != first || first < 4 {
 		t.Errorf("after a purge, before %d: %+v (%v)", first, got, err)
 	}
 }
@@ -194,23 +194,23 @@ func testEventsOf(t *testing.T, backend Backend) {
 func testPurgeEvents(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	for n := range 5 {
-		b.ok(b.Emit(b.ctx, eventOf("old", n), eventOf("old", n)))
+		b.ok(b.Emit(b.ctx(), eventOf("old", n), eventOf("old", n)))
 	}
-	if n := must[int](t)(b.PurgeEvents(b.ctx, now().Add(-time.Hour), 100)); n != 0 {
+	if n := must[int](t)(b.PurgeEvents(b.ctx(), now().Add(-time.Hour), 100)); n != 0 {
 		t.Errorf("%d young rows were purged", n)
 	}
 	later := now().Add(time.Hour)
-	if n := must[int](t)(b.PurgeEvents(b.ctx, later, 3)); n != 3 {
+	if n := must[int](t)(b.PurgeEvents(b.ctx(), later, 3)); n != 3 {
 		t.Errorf("%d rows were purged of 3", n)
 	}
 	list := b.everything(100)
 	if len(list) != 4 || list[0].ID != 7 {
 		t.Errorf("left: %+v", list)
 	}
-	if n := must[int](t)(b.PurgeEvents(b.ctx, later, 100)); n != 2 {
+	if n := must[int](t)(b.PurgeEvents(b.ctx(), later, 100)); n != 2 {
 		t.Errorf("%d rows were purged of 2", n)
 	}
-	b.ok(b.Emit(b.ctx, eventOf("new", 0)))
+	b.ok(b.Emit(b.ctx(), eventOf("new", 0)))
 	if list := b.everything(100); len(list) != 1 || list[0].ID != 11 {
 		t.Errorf("ids begin anew after a purge: %+v", list)
 	}
@@ -218,28 +218,28 @@ func testPurgeEvents(t *testing.T, backend Backend) {
 
 func testReceivers(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
-	b.ok(b.Emit(b.ctx, eventOf("a", 0), eventOf("a", 1)))
-	b.ok(b.Register(b.ctx, "late"))
-	b.ok(b.Emit(b.ctx, eventOf("a", 2)))
-	b.ok(b.Register(b.ctx, "late")) // no effect
-	b.ok(b.Register(b.ctx, "later"))
+	b.ok(b.Emit(b.ctx(), eventOf("a", 0), eventOf("a", 1)))
+	b.ok(b.Register(b.ctx(), "late"))
+	b.ok(b.Emit(b.ctx(), eventOf("a", 2)))
+	b.ok(b.Register(b.ctx(), "late")) // no effect
+	b.ok(b.Register(b.ctx(), "later"))
 	for name, want := range map[string]int64{"late": 2, "later": 3, "none": 0} {
-		if p := must[events.Progress](t)(b.Progress(b.ctx, name)); p.Cursor != want || len(p.Deferred) != 0 {
+		if p := must[events.Progress](t)(b.Progress(b.ctx(), name)); p.Cursor != want || len(p.Deferred) != 0 {
 			t.Errorf("%s is at %+v, want %d", name, p, want)
 		}
 	}
 	deferred := []events.Deferred{{Event: 3, Order: "job/é", Tries: 2, NextAt: now()}, {Event: 4, Order: "job/é", NextAt: now()}}
-	b.ok(b.Advance(b.ctx, events.Step{Receiver: "late", Cursor: 4, Put: deferred}))
-	same(t, "progress", must[events.Progress](t)(b.Progress(b.ctx, "late")), events.Progress{Cursor: 4, Deferred: deferred})
+	b.ok(b.Advance(b.ctx(), events.Step{Receiver: "late", Cursor: 4, Put: deferred}))
+	same(t, "progress", must[events.Progress](t)(b.Progress(b.ctx(), "late")), events.Progress{Cursor: 4, Deferred: deferred})
 	deferred[1].Tries = 1
-	b.ok(b.Advance(b.ctx, events.Step{Receiver: "late", Cursor: 9, Put: deferred[1:], Done: []int64{3, 77}}))
-	same(t, "progress", must[events.Progress](t)(b.Progress(b.ctx, "late")), events.Progress{Cursor: 9, Deferred: deferred[1:]})
+	b.ok(b.Advance(b.ctx(), events.Step{Receiver: "late", Cursor: 9, Put: deferred[1:], Done: []int64{3, 77}}))
+	same(t, "progress", must[events.Progress](t)(b.Progress(b.ctx(), "late")), events.Progress{Cursor: 9, Deferred: deferred[1:]})
 	many := events.Step{Receiver: "later", Cursor: 5000}
 	for n := range 2100 {
 		many.Put = append(many.Put, events.Deferred{Event: int64(n), Order: "x", NextAt: now()})
 	}
-	b.ok(b.Advance(b.ctx, many))
-	if p := must[events.Progress](t)(b.Progress(b.ctx, "later")); len(p.Deferred) != 2100 || !slices.Equal(p.Deferred, many.Put) {
+	b.ok(b.Advance(b.ctx(), many))
+	if p := must[events.Progress](t)(b.Progress(b.ctx(), "later")); len(p.Deferred) != 2100 || !slices.Equal(p.Deferred, many.Put) {
 		t.Errorf("%d are deferred", len(p.Deferred))
 	}
 }

@@ -41,10 +41,10 @@ func testFigures(t *testing.T, backend Backend) {
 		}
 		b.flyAll(lease, got[:4])
 	}
-	backlogs := must[map[weir.ChannelID]operators.Backlog](t)(b.Backlogs(b.ctx, append(all, 999)))
-	flights := must[map[weir.ChannelID]operators.Figures](t)(b.Flights(b.ctx, append(all, 999)))
+	backlogs := must[map[weir.ChannelID]operators.Backlog](t)(b.Backlogs(b.ctx(), append(all, 999)))
+	flights := must[map[weir.ChannelID]operators.Figures](t)(b.Flights(b.ctx(), append(all, 999)))
 	for _, id := range all {
-		same(t, fmt.Sprintf("number queued in %d", id), backlogs[id].Queued, must[int64](t)(b.QueuedCount(b.ctx, id)))
+		same(t, fmt.Sprintf("number queued in %d", id), backlogs[id].Queued, must[int64](t)(b.QueuedCount(b.ctx(), id)))
 		same(t, fmt.Sprintf("oldest queued in %d", id), backlogs[id].OldestQueuedAt, oldest[id])
 	}
 	same(t, "in flight", flights, map[weir.ChannelID]operators.Figures{all[0]: {InFlight: 2 + 2 + 1 + 2, Sending: 2, Active: 1, Unknown: 1}})
@@ -70,7 +70,7 @@ func testBacklogs(t *testing.T, backend Backend) {
 		all = append(all, id)
 		want[id] = operators.Backlog{Queued: int64(len(specs)), OldestQueuedAt: got[0].QueuedAt}
 	}
-	same(t, "what waits", must[map[weir.ChannelID]operators.Backlog](t)(b.Backlogs(b.ctx, all)), want)
+	same(t, "what waits", must[map[weir.ChannelID]operators.Backlog](t)(b.Backlogs(b.ctx(), all)), want)
 }
 
 // flyAll brings four contacts of two messages in flight: two are sending, one has
@@ -105,7 +105,7 @@ func gauged(m operators.Minute, inFlight, most, queued int64) operators.Minute {
 // addMinutes requires that all minutes are written.
 func (b *bench) addMinutes(list ...operators.Minute) {
 	b.t.Helper()
-	if rest, err := b.AddMinutes(b.ctx, list); err != nil || len(rest) > 0 {
+	if rest, err := b.AddMinutes(b.ctx(), list); err != nil || len(rest) > 0 {
 		b.t.Fatalf("%d minutes were not written: %v", len(rest), err)
 	}
 }
@@ -117,7 +117,7 @@ func testMinutes(t *testing.T, backend Backend) {
 	at := func(i int) time.Time { return start.Add(time.Duration(i) * time.Minute) }
 	read := func(from, until time.Time) ([]operators.Minute, *operators.Minute) {
 		t.Helper()
-		list, before, err := b.Minutes(b.ctx, a, from, until)
+		list, before, err := b.Minutes(b.ctx(), a, from, until)
 		b.ok(err)
 		return list, before
 	}
@@ -156,7 +156,7 @@ func testQuarters(t *testing.T, b *bench, a, other weir.ChannelID, start time.Ti
 	t.Helper()
 	read := func(from, until time.Time) []operators.Minute {
 		t.Helper()
-		return must[[]operators.Minute](t)(b.Quarters(b.ctx, []weir.ChannelID{other, a, 99}, from, until))
+		return must[[]operators.Minute](t)(b.Quarters(b.ctx(), []weir.ChannelID{other, a, 99}, from, until))
 	}
 	both := list[0]
 	both.Add(&list[1])
@@ -176,14 +176,14 @@ func testHours(t *testing.T, b *bench, a weir.ChannelID, start time.Time) {
 	b.addMinutes(gauged(minuteAt(a, next.Add(time.Minute), 0), 40, 50, 0), gauged(minuteAt(a, next.Add(2*time.Minute), 0), 60, 60, 0))
 	hours := func(from, until time.Time) []operators.Hour {
 		t.Helper()
-		return must[[]operators.Hour](t)(b.Hours(b.ctx, a, from, until))
+		return must[[]operators.Hour](t)(b.Hours(b.ctx(), a, from, until))
 	}
 	sent := int64(operators.CountSent)
 	want := []operators.Hour{{At: start, Sent: 1 + 2 + 10 + 0 + 100 + 5*sent, Used: 3 + 2, Capacity: 100}, {At: next, Sent: 2 * sent, Used: 100, Capacity: 100}}
 	same(t, "hours", hours(start, next.Add(time.Hour)), want)
 	same(t, "the second", hours(start.Add(time.Second), next.Add(time.Second)), want[1:])
 	same(t, "none", len(hours(start, start)), 0)
-	if n := must[int](t)(b.PurgeHours(b.ctx, next, 100)); n == 0 {
+	if n := must[int](t)(b.PurgeHours(b.ctx(), next, 100)); n == 0 {
 		t.Error("no hour was purged")
 	}
 	same(t, "the hours that are left", hours(start, next.Add(time.Hour)), want[1:])
@@ -198,12 +198,12 @@ func testPurgeMinutes(t *testing.T, b *bench, a weir.ChannelID, at func(int) tim
 	b.addMinutes(many...)
 	gone := 0
 	for {
-		n := must[int](t)(b.PurgeMinutes(b.ctx, at(100+700), 1000))
+		n := must[int](t)(b.PurgeMinutes(b.ctx(), at(100+700), 1000))
 		if gone += n; n == 0 {
 			break
 		}
 	}
-	list, before, err := b.Minutes(b.ctx, a, at(0), at(100_000))
+	list, before, err := b.Minutes(b.ctx(), a, at(0), at(100_000))
 	b.ok(err)
 	if gone != 706 || len(list) != 400 || before != nil || !list[0].At.Equal(at(800)) {
 		t.Errorf("%d minutes went, %d minutes are left", gone, len(list))

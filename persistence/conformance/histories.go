@@ -99,7 +99,7 @@ func (h *history) accept(r *rapid.T) {
 }
 
 func (h *history) acceptClaimed(lease weir.Incarnation, n int, list []weir.Spec) ([]weir.Accepted, error) {
-	a, err := h.b.NewAcceptance(h.b.ctx, h.channel, list)
+	a, err := h.b.NewAcceptance(h.b.ctx(), h.channel, list)
 	if err != nil {
 		return nil, err
 	}
@@ -228,11 +228,11 @@ func (h *history) check(r *rapid.T) {
 			waiting++
 		}
 	}
-	n, err := h.b.QueuedCount(h.b.ctx, h.channel)
+	n, err := h.b.QueuedCount(h.b.ctx(), h.channel)
 	if err != nil || n != waiting {
 		r.Fatalf("%d counted as queued, want %d (%v)", n, waiting, err)
 	}
-	list, _, err := h.b.Contacts(h.b.ctx, weir.ContactFilter{Channel: h.channel, Limit: 1000})
+	list, _, err := h.b.Contacts(h.b.ctx(), weir.ContactFilter{Channel: h.channel, Limit: 1000})
 	if err != nil || len(list) != len(want) {
 		r.Fatalf("%d contacts, want %d (%v)", len(list), len(want), err)
 	}

@@ -16,7 +16,7 @@ func testLargeAcceptance(t *testing.T, backend Backend) {
 	const n = 1003
 	list := specs(n + 7)
 	first := b.accept(id, list[:n]...)
-	again := must[[]weir.Accepted](t)(b.Accept(b.ctx, id, list[7:]))
+	again := must[[]weir.Accepted](t)(b.Accept(b.ctx(), id, list[7:]))
 	for i, a := range again {
 		if a.Duplicate != (i < n-7) {
 			t.Fatalf("contact %d: duplicate %v", i, a.Duplicate)

@@ -16,7 +16,7 @@ func (b *bench) allPages(f weir.ContactFilter) []weir.Contact {
 	b.t.Helper()
 	var all []weir.Contact
 	for {
-		list, next, err := b.Contacts(b.ctx, f)
+		list, next, err := b.Contacts(b.ctx(), f)
 		b.ok(err)
 		if f.Limit > 0 && len(list) > f.Limit {
 			b.t.Errorf("a page has %d contacts, want %d at most", len(list), f.Limit)
@@ -107,7 +107,7 @@ func checkList(t *testing.T, b *bench, name string, f weir.ContactFilter, all []
 
 func checkCursors(t *testing.T, b *bench, all []weir.Contact) {
 	t.Helper()
-	_, next, err := b.Contacts(b.ctx, weir.ContactFilter{Channel: all[0].Channel, Limit: 1})
+	_, next, err := b.Contacts(b.ctx(), weir.ContactFilter{Channel: all[0].Channel, Limit: 1})
 	b.ok(err)
 	for name, f := range map[string]weir.ContactFilter{
 		"not a cursor":  {Cursor: "x y"},
@@ -116,7 +116,7 @@ func checkCursors(t *testing.T, b *bench, all []weir.Contact) {
 		"other channel": {Cursor: next, Channel: all[len(all)-1].Channel},
 		"tail":          {Cursor: next + "A"},
 	} {
-		_, _, err := b.Contacts(b.ctx, f)
+		_, _, err := b.Contacts(b.ctx(), f)
 		wantCode(t, err, weir.CodeInvalid)
 		if e, ok := errors.AsType[*weir.Error](err); !ok || len(e.Fields) != 1 || e.Fields[0].Pointer != "/cursor" {
 			t.Errorf("%s: %v", name, err)
@@ -137,19 +137,19 @@ func testPurge(t *testing.T, backend Backend) {
 		b.commitAll(lease, finish(tr.Contact, at.Add(time.Duration(i)*time.Minute), weir.Failed))
 	}
 	for i := range 4 {
-		must[bool](t)(b.Receive(b.ctx, id, weir.Incoming{ReceivedAt: at.Add(time.Duration(i) * time.Minute)}))
+		must[bool](t)(b.Receive(b.ctx(), id, weir.Incoming{ReceivedAt: at.Add(time.Duration(i) * time.Minute)}))
 	}
 	before := at.Add(2 * time.Minute) // later than contacts 0 and 1, and messages 0 and 1
-	if n := must[int](t)(b.Purge(b.ctx, before, 3)); n != 3 {
+	if n := must[int](t)(b.Purge(b.ctx(), before, 3)); n != 3 {
 		t.Errorf("purged %d, want the limit 3", n)
 	}
-	if n := must[int](t)(b.Purge(b.ctx, before, 3)); n != 1 {
+	if n := must[int](t)(b.Purge(b.ctx(), before, 3)); n != 1 {
 		t.Errorf("purged %d, want the last 1", n)
 	}
 	if left := b.allPages(weir.ContactFilter{}); len(left) != 18 || left[0].ID != list[2].ID {
 		t.Errorf("%d contacts left", len(left))
 	}
-	if left := must[[]weir.Incoming](t)(b.IncomingSince(b.ctx, id, 0, 10)); len(left) != 2 {
+	if left := must[[]weir.Incoming](t)(b.IncomingSince(b.ctx(), id, 0, 10)); len(left) != 2 {
 		t.Errorf("%d messages left", len(left))
 	}
 	if _, attempts := b.read(list[2].Ref); len(attempts) != 1 {
@@ -168,11 +168,11 @@ func testPurgeChannel(t *testing.T, b *bench) {
 	tr := claim(c, now())
 	b.commitAll(lease, tr)
 	b.commitAll(lease, finish(tr.Contact, now(), weir.Failed))
-	b.ok(b.DeleteChannel(b.ctx, id))
-	must[int](t)(b.Purge(b.ctx, now().Add(-time.Hour), 100))
-	must[weir.Channel](t)(b.ChannelByID(b.ctx, id))
-	must[int](t)(b.Purge(b.ctx, now().Add(time.Hour), 100))
-	_, err := b.ChannelByID(b.ctx, id)
+	b.ok(b.DeleteChannel(b.ctx(), id))
+	must[int](t)(b.Purge(b.ctx(), now().Add(-time.Hour), 100))
+	must[weir.Channel](t)(b.ChannelByID(b.ctx(), id))
+	must[int](t)(b.Purge(b.ctx(), now().Add(time.Hour), 100))
+	_, err := b.ChannelByID(b.ctx(), id)
 	wantCode(t, err, weir.CodeNotFound)
 	if next := b.channel("next"); next.ID <= id {
 		t.Error("the id of a purged channel was given again")
@@ -234,9 +234,9 @@ func testAcceptedBetween(t *testing.T, backend Backend) {
 			same(t, name, ids(b.allPages(x.f)), x.want)
 		}
 	}
-	_, next, err := b.Contacts(b.ctx, weir.ContactFilter{States: []weir.State{weir.Queued}, Since: marks[0], Limit: 1})
+	_, next, err := b.Contacts(b.ctx(), weir.ContactFilter{States: []weir.State{weir.Queued}, Since: marks[0], Limit: 1})
 	b.ok(err)
-	_, _, err = b.Contacts(b.ctx, weir.ContactFilter{States: []weir.State{weir.Queued}, Limit: 1, Cursor: next})
+	_, _, err = b.Contacts(b.ctx(), weir.ContactFilter{States: []weir.State{weir.Queued}, Limit: 1, Cursor: next})
 	wantCode(t, err, weir.CodeInvalid)
 }
 
@@ -365,7 +365,7 @@ func (b *bench) arrivals(all []weir.Contact) {
 	var got []weir.Contact
 	f := weir.ContactFilter{Newest: true, Limit: 9}
 	for i := 0; i == 0 || f.Cursor != ""; i++ {
-		list, next, err := b.Contacts(b.ctx, f)
+		list, next, err := b.Contacts(b.ctx(), f)
 		b.ok(err)
 		got, f.Cursor = append(got, list...), next
 		b.accept(all[i%2].Channel, sms(fmt.Sprintf("late %d", i)))
@@ -373,9 +373,9 @@ func (b *bench) arrivals(all []weir.Contact) {
 	want := slices.Clone(all)
 	slices.SortFunc(want, func(x, y weir.Contact) int { return cmp.Compare(y.ID, x.ID) })
 	same(b.t, "pages while contacts arrive", ids(got), ids(want))
-	_, next, err := b.Contacts(b.ctx, weir.ContactFilter{Newest: true, Limit: 1})
+	_, next, err := b.Contacts(b.ctx(), weir.ContactFilter{Newest: true, Limit: 1})
 	b.ok(err)
-	_, _, err = b.Contacts(b.ctx, weir.ContactFilter{Limit: 1, Cursor: next})
+	_, _, err = b.Contacts(b.ctx(), weir.ContactFilter{Limit: 1, Cursor: next})
 	wantCode(b.t, err, weir.CodeInvalid)
 }
 

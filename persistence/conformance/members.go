@@ -60,18 +60,18 @@ func testOneOwner(t *testing.T, backend Backend) {
 	tr := claim(c, now())
 	a.commitAll(old, tr)
 	next := storetest.OpenOnly(t, url, persistence.Options{LeaseTTL: time.Hour})
-	short, cancel := context.WithTimeout(a.ctx, 200*time.Millisecond)
+	short, cancel := context.WithTimeout(a.whole, 200*time.Millisecond)
 	defer cancel()
 	if err := next.Join(short); err == nil {
 		t.Fatal("two processes own the database")
 	}
-	if err := next.MigrateUp(a.ctx); !errors.Is(err, dialect.ErrMember) {
+	if err := next.MigrateUp(a.ctx()); !errors.Is(err, dialect.ErrMember) {
 		t.Errorf("the schema was migrated beside the owner: %v", err)
 	}
-	a.ok(a.Close(a.ctx))
-	b := &bench{Store: next, t: t, ctx: a.ctx}
-	b.ok(b.Join(b.ctx))
-	same(t, "in flight", must[[]weir.Contact](t)(b.InFlight(b.ctx, id)), []weir.Contact{tr.Contact})
+	a.ok(a.Close(a.ctx()))
+	b := &bench{Store: next, t: t, patience: a.patience}
+	b.ok(b.Join(b.ctx()))
+	same(t, "in flight", must[[]weir.Contact](t)(b.InFlight(b.ctx(), id)), []weir.Contact{tr.Contact})
 	if r := b.commit(weir.Change{By: old, Transitions: []weir.Transition{finish(tr.Contact, now(), weir.Completed)}}); !errors.Is(r.Err, weir.ErrSuperseded) {
 		t.Errorf("an incarnation of the former owner: %+v", r)
 	}
@@ -97,13 +97,13 @@ func testFormerOwner(t *testing.T, backend Backend) {
 	if !a.Valid() {
 		t.Error("it knows too early")
 	}
-	if _, _, err := a.PutChannel(a.ctx, weir.Channel{Name: "late", Type: "test", Capacity: 1}); !errors.Is(err, weir.ErrSuperseded) {
+	if _, _, err := a.PutChannel(a.ctx(), weir.Channel{Name: "late", Type: "test", Capacity: 1}); !errors.Is(err, weir.ErrSuperseded) {
 		t.Errorf("a channel: %v", err)
 	}
 	if r := a.commit(weir.Change{By: by, Transitions: []weir.Transition{claim(list[1], now())}}); !errors.Is(r.Err, weir.ErrSuperseded) {
 		t.Errorf("a claim: %+v", r)
 	}
-	if _, err := a.Accept(a.ctx, id, specs(1)); weir.CodeOf(err) != weir.CodeUnavailable {
+	if _, err := a.Accept(a.ctx(), id, specs(1)); weir.CodeOf(err) != weir.CodeUnavailable {
 		t.Errorf("a contact: %v", err)
 	}
 	select {
@@ -117,7 +117,7 @@ func testFormerOwner(t *testing.T, backend Backend) {
 	mine := b.acquire(id)
 	b.wantQueued(id, 2)
 	b.commitAll(mine, claim(list[1], now()))
-	a.ok(a.Close(a.ctx)) // releases nothing
+	a.ok(a.Close(a.ctx())) // releases nothing
 	if !b.Valid() {
 		t.Error("the owner was released by another")
 	}
@@ -134,19 +134,19 @@ func testClockWentBack(t *testing.T, backend Backend) {
 	url := backend.URL(t)
 	a := benchOn(t, url, persistence.Options{LeaseTTL: lease})
 	set := func(what string) {
-		if _, err := a.db.Pools().Write.ExecContext(a.ctx, "UPDATE owner SET "+what); err != nil { //nolint:gosec // a text of this test
+		if _, err := a.db.Pools().Write.ExecContext(a.ctx(), "UPDATE owner SET "+what); err != nil { //nolint:gosec // a text of this test
 			t.Fatal(err)
 		}
 	}
 	hour := strconv.FormatInt(time.Hour.Microseconds(), 10)
 	set("expires_at = expires_at + " + hour)
 	b := storetest.OpenOnly(t, url, persistence.Options{LeaseTTL: lease})
-	if err := b.TryOwn(a.ctx); !errors.Is(err, dialect.ErrMember) || !a.Valid() {
+	if err := b.TryOwn(a.ctx()); !errors.Is(err, dialect.ErrMember) || !a.Valid() {
 		t.Errorf("beside an owner that lives: %v", err)
 	}
 	set("start_number = 12345, expires_at = expires_at + " + hour) // it has ended
 	begun := time.Now()
-	a.ok(b.TryOwn(a.ctx))
+	a.ok(b.TryOwn(a.ctx()))
 	if took := time.Since(begun); took < lease || took > lease+30*time.Second {
 		t.Errorf("it was taken after %v", took)
 	}
@@ -190,15 +190,15 @@ func testLostAnswerToTaking(t *testing.T, backend Backend) {
 	a := benchOn(t, url, persistence.Options{LeaseTTL: time.Hour})
 	b := storetest.OpenOnly(t, url, persistence.Options{LeaseTTL: lease})
 	owned := make(chan error, 1)
-	go func() { owned <- b.Own(a.ctx) }()
+	go func() { owned <- b.Own(a.whole) }()
 	if !polling.Until(time.Minute, time.Millisecond, func() bool { return b.Start() != 0 }) {
 		t.Fatal("it does not register")
 	}
-	_, err := a.db.Pools().Write.ExecContext(a.ctx, "UPDATE owner SET start_number = ?, epoch = epoch + 1, expires_at = expires_at - ?", b.Start(), (time.Hour - time.Second).Microseconds())
+	_, err := a.db.Pools().Write.ExecContext(a.ctx(), "UPDATE owner SET start_number = ?, epoch = epoch + 1, expires_at = expires_at - ?", b.Start(), (time.Hour - time.Second).Microseconds())
 	a.ok(err)
 	a.ok(<-owned)
 	var left int64
-	a.ok(a.db.Pools().Write.QueryRowContext(a.ctx, "SELECT expires_at - CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED) FROM owner").Scan(&left))
+	a.ok(a.db.Pools().Write.QueryRowContext(a.ctx(), "SELECT expires_at - CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED) FROM owner").Scan(&left))
 	if b.Epoch() != a.Epoch()+2 || !b.Valid() || time.Duration(left)*time.Microsecond < lease*4/5 {
 		t.Errorf("epoch %d after %d; it may act: %v, and its lease ends in %v", b.Epoch(), a.Epoch(), b.Valid(), time.Duration(left)*time.Microsecond)
 	}
@@ -212,9 +212,9 @@ func testProgramTooOld(t *testing.T, backend Backend) {
 		return // it is new each time
 	}
 	a := benchOn(t, url, persistence.Options{})
-	_, err := a.db.Pools().Write.ExecContext(a.ctx, "UPDATE meta SET value = 1000 WHERE name = 'oldest_step'")
+	_, err := a.db.Pools().Write.ExecContext(a.ctx(), "UPDATE meta SET value = 1000 WHERE name = 'oldest_step'")
 	a.ok(err)
-	a.ok(a.Close(a.ctx))
+	a.ok(a.Close(a.ctx()))
 	for range 2 {
 		s := storetest.OpenOnly(t, url, persistence.Options{})
 		err = s.TryOwn(t.Context())
@@ -242,15 +242,15 @@ func testMissingCommits(t *testing.T, backend Backend) {
 	if a.Missing() != nil {
 		t.Fatal(a.Missing())
 	}
-	_, err := a.db.Pools().Write.ExecContext(a.ctx, "UPDATE writers SET batch = batch - 1")
+	_, err := a.db.Pools().Write.ExecContext(a.ctx(), "UPDATE writers SET batch = batch - 1")
 	a.ok(err)
 	a.db.Disconnect()
-	if _, err := a.Accept(a.ctx, id, specs(1)); weir.CodeOf(err) != weir.CodeUnavailable {
+	if _, err := a.Accept(a.ctx(), id, specs(1)); weir.CodeOf(err) != weir.CodeUnavailable {
 		t.Errorf("a contact: %v", err)
 	}
 	select {
 	case <-a.Lost():
-	case <-a.ctx.Done():
+	case <-a.whole.Done():
 		t.Fatal("it goes on for ever")
 	}
 	var since time.Time
@@ -276,16 +276,16 @@ func testStuckOwner(t *testing.T, backend Backend) {
 	url := backend.URL(t)
 	a := benchOn(t, url, persistence.Options{LeaseTTL: lease})
 	id, _ := a.owned("a")
-	tx, err := a.db.Pools().Write.BeginTx(a.ctx, nil)
+	tx, err := a.db.Pools().Write.BeginTx(a.whole, nil)
 	a.ok(err)
 	defer func() { _ = tx.Rollback() }()
-	_, err = tx.ExecContext(a.ctx, "UPDATE writers SET batch = batch")
+	_, err = tx.ExecContext(a.ctx(), "UPDATE writers SET batch = batch")
 	a.ok(err)
 	begun := time.Now()
-	go func() { _, _ = a.Accept(a.ctx, id, specs(1)) }()
+	go func() { _, _ = a.Accept(a.whole, id, specs(1)) }()
 	select {
 	case <-a.Lost():
-	case <-a.ctx.Done():
+	case <-a.whole.Done():
 		t.Fatal("it goes on for ever")
 	}
 	if took := time.Since(begun); took < 2*lease {
@@ -305,7 +305,7 @@ func testIncoming(t *testing.T, backend Backend) {
 			From: "+1555", To: "123", Body: "hé\n" + guid, GUID: guid,
 			ReceivedAt: now(), Fields: map[string]string{"n": string(rune('a' + i))},
 		}
-		dup := must[bool](t)(b.Receive(b.ctx, c.ID, m))
+		dup := must[bool](t)(b.Receive(b.ctx(), c.ID, m))
 		if dup != (i == 3) {
 			t.Errorf("message %d: duplicate %v", i, dup)
 		}
@@ -313,11 +313,11 @@ func testIncoming(t *testing.T, backend Backend) {
 			want = append(want, m)
 		}
 	}
-	if must[bool](t)(b.Receive(b.ctx, other.ID, weir.Incoming{GUID: "g1"})) {
+	if must[bool](t)(b.Receive(b.ctx(), other.ID, weir.Incoming{GUID: "g1"})) {
 		t.Error("a guid of another channel counts")
 	}
-	got := must[[]weir.Incoming](t)(b.IncomingSince(b.ctx, c.ID, 0, 10))
-	rest := must[[]weir.Incoming](t)(b.IncomingSince(b.ctx, c.ID, got[1].ID, 1))
+	got := must[[]weir.Incoming](t)(b.IncomingSince(b.ctx(), c.ID, 0, 10))
+	rest := must[[]weir.Incoming](t)(b.IncomingSince(b.ctx(), c.ID, got[1].ID, 1))
 	same(t, "the third", rest, got[2:3])
 	for i := range got {
 		if i > 0 && got[i].ID <= got[i-1].ID {
@@ -326,61 +326,61 @@ func testIncoming(t *testing.T, backend Backend) {
 		want[i].ID = got[i].ID
 	}
 	same(t, "messages", got, want)
-	_, err := b.Receive(b.ctx, 999, weir.Incoming{})
+	_, err := b.Receive(b.ctx(), 999, weir.Incoming{})
 	wantCode(t, err, weir.CodeNotFound)
 }
 
 func testChannels(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	in := weir.Channel{Name: "b", Type: "verboice", Title: "Bé", Capacity: 3, Settings: weir.Settings{"url": "http://x", "n": json.Number("1.10"), "ids": []any{json.Number("12345678901234567890")}, "on": true}}
-	stored, created, err := b.PutChannel(b.ctx, in)
+	stored, created, err := b.PutChannel(b.ctx(), in)
 	b.ok(err)
 	if !created || stored.ID == 0 || len(stored.Secret) < 40 || stored.Version == 0 || stored.Created.IsZero() {
 		t.Errorf("created %v: %+v", created, stored)
 	}
-	read := must[weir.Channel](t)(b.Channel(b.ctx, "b"))
+	read := must[weir.Channel](t)(b.Channel(b.ctx(), "b"))
 	same(t, "channel", read, stored)
 	want := in
 	want.ID, want.Secret, want.Version, want.Created, want.Updated = stored.ID, stored.Secret, stored.Version, stored.Created, stored.Updated
 	same(t, "channel", stored, want)
 
 	in.Capacity, in.Paused = 7, true
-	again, created, err := b.PutChannel(b.ctx, in)
+	again, created, err := b.PutChannel(b.ctx(), in)
 	b.ok(err)
 	if created || again.ID != stored.ID || again.Secret != stored.Secret || again.Version != stored.Version+1 || again.Capacity != 7 || !again.Paused {
 		t.Errorf("created %v: %+v", created, again)
 	}
 	other := in
 	other.Type = "nuntium" // contacts in the queue were not accepted for this type
-	_, _, err = b.PutChannel(b.ctx, other)
+	_, _, err = b.PutChannel(b.ctx(), other)
 	wantCode(t, err, weir.CodeConflict)
-	same(t, "channel", must[weir.Channel](t)(b.Channel(b.ctx, "b")), again)
+	same(t, "channel", must[weir.Channel](t)(b.Channel(b.ctx(), "b")), again)
 	stale := stored
 	stale.Title = "stale"
-	_, err = b.UpdateChannel(b.ctx, stale)
+	_, err = b.UpdateChannel(b.ctx(), stale)
 	wantCode(t, err, weir.CodeConflict)
 	again.Deleting = true
-	changed := must[weir.Channel](t)(b.UpdateChannel(b.ctx, again))
-	same(t, "changed", must[weir.Channel](t)(b.ChannelByID(b.ctx, stored.ID)), changed)
-	_, err = b.Accept(b.ctx, stored.ID, specs(1))
+	changed := must[weir.Channel](t)(b.UpdateChannel(b.ctx(), again))
+	same(t, "changed", must[weir.Channel](t)(b.ChannelByID(b.ctx(), stored.ID)), changed)
+	_, err = b.Accept(b.ctx(), stored.ID, specs(1))
 	wantCode(t, err, weir.CodeConflict)
-	_, _, err = b.PutChannel(b.ctx, in)
+	_, _, err = b.PutChannel(b.ctx(), in)
 	wantCode(t, err, weir.CodeConflict)
 
 	a := b.channel("a")
 	if a.ID != stored.ID+1 {
 		t.Errorf("ids %d and %d are not small and in sequence", stored.ID, a.ID)
 	}
-	list := must[[]weir.Channel](t)(b.Channels(b.ctx, "", 10))
+	list := must[[]weir.Channel](t)(b.Channels(b.ctx(), "", 10))
 	if len(list) != 2 || list[0].Name != "a" || list[1].Name != "b" {
 		t.Errorf("channels: %+v", list)
 	}
-	if list := must[[]weir.Channel](t)(b.Channels(b.ctx, "a", 10)); len(list) != 1 || list[0].Name != "b" {
+	if list := must[[]weir.Channel](t)(b.Channels(b.ctx(), "a", 10)); len(list) != 1 || list[0].Name != "b" {
 		t.Errorf("channels after a: %+v", list)
 	}
-	_, err = b.Channel(b.ctx, "none")
+	_, err = b.Channel(b.ctx(), "none")
 	wantCode(t, err, weir.CodeNotFound)
-	_, err = b.ChannelByID(b.ctx, 999)
+	_, err = b.ChannelByID(b.ctx(), 999)
 	wantCode(t, err, weir.CodeNotFound)
 }
 
@@ -388,18 +388,18 @@ func testDelete(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	id, lease := b.owned("a")
 	c := b.accept(id, sms("k"))[0]
-	wantCode(t, b.DeleteChannel(b.ctx, id), weir.CodeConflict)
+	wantCode(t, b.DeleteChannel(b.ctx(), id), weir.CodeConflict)
 	b.commitAll(lease, claim(c, now()))
 	c, _ = b.read(c.Ref)
-	wantCode(t, b.DeleteChannel(b.ctx, id), weir.CodeConflict)
+	wantCode(t, b.DeleteChannel(b.ctx(), id), weir.CodeConflict)
 	b.commitAll(lease, finish(c, now(), weir.Completed))
-	b.ok(b.DeleteChannel(b.ctx, id))
-	wantCode(t, b.DeleteChannel(b.ctx, id), weir.CodeNotFound)
-	_, err := b.Channel(b.ctx, "a")
+	b.ok(b.DeleteChannel(b.ctx(), id))
+	wantCode(t, b.DeleteChannel(b.ctx(), id), weir.CodeNotFound)
+	_, err := b.Channel(b.ctx(), "a")
 	wantCode(t, err, weir.CodeNotFound)
-	_, err = b.Accept(b.ctx, id, specs(1))
+	_, err = b.Accept(b.ctx(), id, specs(1))
 	wantCode(t, err, weir.CodeNotFound)
-	gone := must[weir.Channel](t)(b.ChannelByID(b.ctx, id))
+	gone := must[weir.Channel](t)(b.ChannelByID(b.ctx(), id))
 	if !gone.Deleted || gone.Name != "a" {
 		t.Errorf("deleted: %+v", gone)
 	}
@@ -410,7 +410,7 @@ func testDelete(t *testing.T, backend Backend) {
 	if next.ID == id || next.Secret == gone.Secret {
 		t.Errorf("the new channel is the old one: %+v", next)
 	}
-	list := must[[]weir.Channel](t)(b.CallbackChannels(b.ctx, "a"))
+	list := must[[]weir.Channel](t)(b.CallbackChannels(b.ctx(), "a"))
 	if len(list) != 2 || list[0].ID != next.ID || list[1].ID != id {
 		t.Errorf("channels for callbacks: %+v", list)
 	}
@@ -423,8 +423,8 @@ func testChannelChange(t *testing.T, backend Backend) {
 	c := b.channel("a")
 	b.accept(c.ID, sms("1"), sms("2"))
 	c.Deleting = true
-	_, _, err := b.PutChannel(b.ctx, c)
+	_, _, err := b.PutChannel(b.ctx(), c)
 	b.ok(err)
-	_, err = b.Accept(b.ctx, c.ID, specs(1))
+	_, err = b.Accept(b.ctx(), c.ID, specs(1))
 	wantCode(t, err, weir.CodeConflict)
 }

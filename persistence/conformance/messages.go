@@ -29,7 +29,7 @@ func heard(id weir.ChannelID, key string, said people.Said, text string) *people
 
 func (b *bench) hear(m *people.Message) []weir.Contact {
 	b.t.Helper()
-	return must[[]weir.Contact](b.t)(b.Hear(b.ctx, m))
+	return must[[]weir.Contact](b.t)(b.Hear(b.ctx(), m))
 }
 
 // testAnswers: a person who asks for help gets one answer in a day, whatever is repeated.
@@ -61,7 +61,7 @@ func testAnswers(t *testing.T, backend Backend) {
 	if c := b.claimed(lease, stored); c.State != weir.Sending {
 		t.Errorf("the claim: %+v", c.Progress)
 	}
-	if _, history, err := b.Consents(b.ctx, "tel:+15550001", 10); err != nil || len(history) > 0 {
+	if _, history, err := b.Consents(b.ctx(), "tel:+15550001", 10); err != nil || len(history) > 0 {
 		t.Errorf("it is recorded: %+v (%v)", history, err)
 	}
 	// Whoever has refused has not agreed to anything by asking.
@@ -71,7 +71,7 @@ func testAnswers(t *testing.T, backend Backend) {
 	if c := b.claimed(lease, b.hear(theirs)[0]); c.Outcome != weir.Suppressed {
 		t.Errorf("to whoever refused: %+v", c.Progress)
 	}
-	if n := must[int](t)(b.PurgeHistory(b.ctx, now().Add(60*24*time.Hour), 100)); n != 2 {
+	if n := must[int](t)(b.PurgeHistory(b.ctx(), now().Add(60*24*time.Hour), 100)); n != 2 {
 		t.Errorf("%d purged", n)
 	}
 }
@@ -85,7 +85,7 @@ func testConfirmations(t *testing.T, backend Backend) {
 	stop := heard(id, "1", people.SaidStop, "STOP")
 	stop.Purpose = "research"
 	got := b.hear(stop)
-	_, history, err := b.Consents(b.ctx, stop.From, 10)
+	_, history, err := b.Consents(b.ctx(), stop.From, 10)
 	b.ok(err)
 	if len(got) != 1 || len(history) != 1 || got[0].Owner.Confirms() != history[0].ID || got[0].Purpose != "research" || history[0].Words != "STOP" || history[0].By != "a" {
 		t.Fatalf("%+v, recorded %+v", got, history)
@@ -140,7 +140,7 @@ func testConfirmationIsNotTaken(t *testing.T, backend Backend) {
 	b := withKeys(t, backend)
 	id, lease := b.owned("a")
 	b.says("+15550001", people.Refused)
-	_, history, err := b.Consents(b.ctx, "tel:+15550001", 1)
+	_, history, err := b.Consents(b.ctx(), "tel:+15550001", 1)
 	b.ok(err)
 	for i, owner := range []weir.Owner{{}, {Group: history[0].ID}, {Group: history[0].ID, Serial: 1}, {Group: history[0].ID, ID: 1, Serial: -1}} {
 		s := sms(fmt.Sprint(i))
@@ -160,13 +160,13 @@ func testAnswersRace(t *testing.T, backend Backend) {
 	for i := range 20 {
 		all.Go(func() {
 			said := []people.Said{people.SaidHelp, people.SaidStop, people.SaidMaybe}[i%3]
-			_, err := b.Hear(b.ctx, heard(id, fmt.Sprint(said, i%6), said, "…"))
+			_, err := b.Hear(b.ctx(), heard(id, fmt.Sprint(said, i%6), said, "…"))
 			b.ok(err)
 		})
 	}
 	all.Wait()
 	b.wantQueued(id, 2)
-	list := must[[]people.Undecided](t)(b.Undecided(b.ctx, 0, 10))
+	list := must[[]people.Undecided](t)(b.Undecided(b.ctx(), 0, 10))
 	if len(list) > 2 {
 		t.Errorf("undecided: %+v", list)
 	}
@@ -189,19 +189,19 @@ func testUndecided(t *testing.T, backend Backend) {
 	doubt("2", "+15550001", "I said stop")
 	doubt("3", "+15550002", "I cannot stop laughing")
 	doubt("4", "+15550003", "stop it now")
-	list := must[[]people.Undecided](t)(b.Undecided(b.ctx, 0, 10))
-	if n := must[int](t)(b.CountUndecided(b.ctx, 3)); len(list) != 4 || n != 3 {
+	list := must[[]people.Undecided](t)(b.Undecided(b.ctx(), 0, 10))
+	if n := must[int](t)(b.CountUndecided(b.ctx(), 3)); len(list) != 4 || n != 3 {
 		t.Fatalf("%d, counted %d up to 3: %+v", len(list), n, list)
 	}
 	if m := list[0]; m.Address != "tel:+15550001" || m.Channel != "a" || m.Found != "stop" || len([]rune(m.Text)) != 500 || m.At.IsZero() {
 		t.Errorf("the first is %+v", m)
 	}
-	if rest := must[[]people.Undecided](t)(b.Undecided(b.ctx, list[0].ID, 1)); len(rest) != 1 || rest[0].ID != list[1].ID {
+	if rest := must[[]people.Undecided](t)(b.Undecided(b.ctx(), list[0].ID, 1)); len(rest) != 1 || rest[0].ID != list[1].ID {
 		t.Errorf("behind the first: %+v", rest)
 	}
 	decide := func(m people.Undecided, d people.Decision, want weir.Code) people.State {
 		t.Helper()
-		got, state, err := b.Decide(b.ctx, m.ID, d, "t1")
+		got, state, err := b.Decide(b.ctx(), m.ID, d, "t1")
 		if weir.CodeOf(err) != want || err == nil && got.Text != m.Text {
 			t.Errorf("%d %s: %+v, %v", m.ID, d, got, err)
 		}
@@ -216,27 +216,27 @@ func testUndecided(t *testing.T, backend Backend) {
 	decide(people.Undecided{ID: 999}, people.DecidedDismissed, weir.CodeNotFound)
 	decide(list[2], people.DecidedDismissed, "")
 	decide(list[2], people.DecidedRefused, weir.CodeConflict)
-	if rest := must[[]people.Undecided](t)(b.Undecided(b.ctx, 0, 10)); len(rest) != 1 || rest[0].ID != list[3].ID {
+	if rest := must[[]people.Undecided](t)(b.Undecided(b.ctx(), 0, 10)); len(rest) != 1 || rest[0].ID != list[3].ID {
 		t.Errorf("what waits: %+v", rest) // that of the same person is decided, too
 	}
-	_, history, err := b.Consents(b.ctx, "tel:+15550001", 10)
+	_, history, err := b.Consents(b.ctx(), "tel:+15550001", 10)
 	b.ok(err)
 	if len(history) != 1 || history[0].Words != list[0].Text || history[0].By != "t1" {
 		t.Errorf("recorded: %+v", history)
 	}
-	must[[]people.State](t)(b.RecordConsents(b.ctx, []people.Consent{{Address: "tel:+15550001", Purpose: people.AllPurposes, Status: people.Given, Source: people.FromAPI, At: now()}}))
+	must[[]people.State](t)(b.RecordConsents(b.ctx(), []people.Consent{{Address: "tel:+15550001", Purpose: people.AllPurposes, Status: people.Given, Source: people.FromAPI, At: now()}}))
 	if c := b.claimed(lease, b.accept(id, sms("1"))[0]); c.Outcome != weir.Suppressed || !strings.Contains(c.Reason, "operator") {
 		t.Errorf("a claim: %+v", c.Progress)
 	}
 	doubt("5", "+15550001", "stop!! please") // there is nothing to decide
-	must[int](t)(b.Erase(b.ctx, "tel:+15550003"))
-	if n := must[int](t)(b.CountUndecided(b.ctx, 10)); n != 0 {
+	must[int](t)(b.Erase(b.ctx(), "tel:+15550003"))
+	if n := must[int](t)(b.CountUndecided(b.ctx(), 10)); n != 0 {
 		t.Errorf("%d wait after the erasure", n)
 	}
-	if n := must[int](t)(b.PurgeUndecided(b.ctx, now().Add(-time.Hour), 10)); n != 0 {
+	if n := must[int](t)(b.PurgeUndecided(b.ctx(), now().Add(-time.Hour), 10)); n != 0 {
 		t.Errorf("%d purged too early", n)
 	}
-	if n := must[int](t)(b.PurgeUndecided(b.ctx, now(), 10)); n != 3 {
+	if n := must[int](t)(b.PurgeUndecided(b.ctx(), now(), 10)); n != 3 {
 		t.Errorf("%d purged", n)
 	}
 }
@@ -252,20 +252,20 @@ func testReceivedAt(t *testing.T, backend Backend) {
 	for round, delay := range []time.Duration{0, time.Minute} {
 		for i, m := range others {
 			m.ReceivedAt = at.Add(time.Duration(i)*time.Second + delay)
-			if again := must[bool](t)(b.Receive(b.ctx, c.ID, m)); again != (round == 1) {
+			if again := must[bool](t)(b.Receive(b.ctx(), c.ID, m)); again != (round == 1) {
 				t.Errorf("%d, delivery %d: duplicate %v", i, round, again)
 			}
 		}
 	}
 	for i, m := range others {
-		if got, want := must[time.Time](t)(b.ReceivedAt(b.ctx, c.ID, m)), at.Add(time.Duration(i)*time.Second); !got.Equal(want) {
+		if got, want := must[time.Time](t)(b.ReceivedAt(b.ctx(), c.ID, m)), at.Add(time.Duration(i)*time.Second); !got.Equal(want) {
 			t.Errorf("%d: received at %v, want %v", i, got, want)
 		}
 	}
-	if list := must[[]weir.Incoming](t)(b.IncomingSince(b.ctx, c.ID, 0, 10)); len(list) != len(others) {
+	if list := must[[]weir.Incoming](t)(b.IncomingSince(b.ctx(), c.ID, 0, 10)); len(list) != len(others) {
 		t.Errorf("stored: %+v", list)
 	}
-	if _, err := b.ReceivedAt(b.ctx, c.ID, weir.Incoming{GUID: "other"}); err == nil {
+	if _, err := b.ReceivedAt(b.ctx(), c.ID, weir.Incoming{GUID: "other"}); err == nil {
 		t.Error("a message that never came was received")
 	}
 }

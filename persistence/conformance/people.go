@@ -33,13 +33,13 @@ func peopleTopics() []topic {
 func withKeys(t *testing.T, backend Backend) *bench {
 	t.Helper()
 	b := newBench(t, backend)
-	b.ok(b.OpenPeople(b.ctx, nil))
+	b.ok(b.OpenPeople(b.ctx(), nil))
 	return b
 }
 
 func (b *bench) says(to string, s people.Status) {
 	b.t.Helper()
-	must[[]people.State](b.t)(b.RecordConsents(b.ctx, []people.Consent{{
+	must[[]people.State](b.t)(b.RecordConsents(b.ctx(), []people.Consent{{
 		Address: people.Canonical(to), Purpose: people.AllPurposes, Status: s, Source: people.FromWord, At: now(), Words: "STOP", By: "sms",
 	}}))
 }
@@ -48,7 +48,7 @@ func (b *bench) says(to string, s people.Status) {
 // as it is accepted nor out of the queue; the contact ends instead.
 func testRefusedClaims(t *testing.T, backend Backend) {
 	b := withKeys(t, backend)
-	b.ok(b.WantContactEvents(b.ctx))
+	b.ok(b.WantContactEvents(b.ctx()))
 	id, lease := b.owned("a")
 	theirs, other := sms("theirs"), sms("other")
 	other.To = "+15550002"
@@ -83,7 +83,7 @@ func testRefusedClaims(t *testing.T, backend Backend) {
 		t.Errorf("sent again: %+v", again[0])
 	}
 	b.wantQueued(id, 0)
-	if list := must[[]weir.Contact](t)(b.InFlight(b.ctx, id)); len(list) != 1 {
+	if list := must[[]weir.Contact](t)(b.InFlight(b.ctx(), id)); len(list) != 1 {
 		t.Errorf("%d are in flight", len(list))
 	}
 
@@ -132,7 +132,7 @@ func testRenumbered(t *testing.T, backend Backend) {
 			contacts = append(contacts, s)
 		}
 	}
-	must[[]people.State](t)(b.RecordConsents(b.ctx, before))
+	must[[]people.State](t)(b.RecordConsents(b.ctx(), before))
 	for _, a := range must[[]weir.Accepted](t)(b.acceptClaimed(lease, len(contacts), contacts...)) {
 		if c := a.Contact; c.Outcome != weir.Suppressed {
 			t.Errorf("a contact to %s is %v %v although the person has refused", c.To, c.State, c.Outcome)
@@ -140,7 +140,7 @@ func testRenumbered(t *testing.T, backend Backend) {
 	}
 	for i, number := range numbers {
 		b.says(number, people.Given)
-		states, list, err := b.Consents(b.ctx, people.Canonical(number), 10)
+		states, list, err := b.Consents(b.ctx(), people.Canonical(number), 10)
 		b.ok(err)
 		if refused, _ := people.Decide(states, people.AllPurposes); refused || len(list) != 2 {
 			t.Errorf("%s: %+v, %+v", number, states, list)
@@ -150,7 +150,7 @@ func testRenumbered(t *testing.T, backend Backend) {
 		if got := must[[]weir.Accepted](t)(b.acceptClaimed(lease, 1, again)); got[0].Contact.Outcome == weir.Suppressed {
 			t.Errorf("a contact to %s is suppressed although the refusal was taken back", again.To)
 		}
-		if n := must[int](t)(b.Erase(b.ctx, people.Canonical(number))); n != 2 {
+		if n := must[int](t)(b.Erase(b.ctx(), people.Canonical(number))); n != 2 {
 			t.Errorf("%d consents of %s were erased", n, number)
 		}
 	}
@@ -163,19 +163,19 @@ func testConsents(t *testing.T, backend Backend) {
 	one := people.Consent{Key: "k1", Address: "tel:+15550001", Purpose: people.AllPurposes, Status: people.Refused, Source: people.FromAPI, At: at, Words: "não quero ✋", By: "t1"}
 	two := people.Consent{Address: "tel:+15550001", Purpose: "research", Status: people.Given, Source: people.FromImport, At: at.Add(time.Minute)}
 	other := people.Consent{Address: "other:chat-1", Purpose: people.AllPurposes, Status: people.Refused, Source: people.FromWord, At: at}
-	states := must[[]people.State](t)(b.RecordConsents(b.ctx, []people.Consent{one, two, other}))
-	again := must[[]people.State](t)(b.RecordConsents(b.ctx, []people.Consent{one}))
+	states := must[[]people.State](t)(b.RecordConsents(b.ctx(), []people.Consent{one, two, other}))
+	again := must[[]people.State](t)(b.RecordConsents(b.ctx(), []people.Consent{one}))
 	same(t, "repeated", again, states[:1])
 	stranger := one
 	stranger.Address = "tel:+15550002"
-	if got := must[[]people.State](t)(b.RecordConsents(b.ctx, []people.Consent{stranger, stranger})); got[0].Version == states[0].Version || got[1] != got[0] {
+	if got := must[[]people.State](t)(b.RecordConsents(b.ctx(), []people.Consent{stranger, stranger})); got[0].Version == states[0].Version || got[1] != got[0] {
 		t.Errorf("the key of another person: %+v, before %+v", got, states[0])
 	}
 	older := two
 	older.Status, older.At = people.Refused, at.Add(-time.Hour)
-	same(t, "one that is older changes nothing", must[[]people.State](t)(b.RecordConsents(b.ctx, []people.Consent{older})), states[1:2])
+	same(t, "one that is older changes nothing", must[[]people.State](t)(b.RecordConsents(b.ctx(), []people.Consent{older})), states[1:2])
 
-	got, list, err := b.Consents(b.ctx, "tel:+15550001", 10)
+	got, list, err := b.Consents(b.ctx(), "tel:+15550001", 10)
 	b.ok(err)
 	if len(got) != 2 || len(list) != 3 {
 		t.Fatalf("%d states, %d consents: %+v", len(got), len(list), list)
@@ -185,10 +185,10 @@ func testConsents(t *testing.T, backend Backend) {
 	if one.ID >= two.ID || two.ID >= older.ID || states[0].Version != one.ID || states[1].Version != two.ID {
 		t.Errorf("ids %d, %d, %d; states %+v", one.ID, two.ID, older.ID, states)
 	}
-	if _, page, err := b.Consents(b.ctx, "tel:+15550001", 1); err != nil || len(page) != 1 || page[0].ID != older.ID {
+	if _, page, err := b.Consents(b.ctx(), "tel:+15550001", 1); err != nil || len(page) != 1 || page[0].ID != older.ID {
 		t.Errorf("the latest: %+v (%v)", page, err)
 	}
-	if got, list, err := b.Consents(b.ctx, "tel:+15550009", 10); err != nil || len(got)+len(list) > 0 {
+	if got, list, err := b.Consents(b.ctx(), "tel:+15550009", 10); err != nil || len(got)+len(list) > 0 {
 		t.Errorf("of somebody unknown: %+v, %+v (%v)", got, list, err)
 	}
 	many := make([]people.Consent, 1000)
@@ -196,11 +196,11 @@ func testConsents(t *testing.T, backend Backend) {
 		many[i] = people.Consent{Key: fmt.Sprintf("m%d", i), Address: fmt.Sprintf("tel:+1777%07d", i/2), Purpose: people.AllPurposes, Status: people.Refused, Source: people.FromImport}
 	}
 	for range 2 {
-		if got := must[[]people.State](t)(b.RecordConsents(b.ctx, many)); len(got) != 1000 || got[999].Status != people.Refused {
+		if got := must[[]people.State](t)(b.RecordConsents(b.ctx(), many)); len(got) != 1000 || got[999].Status != people.Refused {
 			t.Errorf("%d states", len(got))
 		}
 	}
-	if _, list, err := b.Consents(b.ctx, "tel:+17770000499", 10); err != nil || len(list) != 2 {
+	if _, list, err := b.Consents(b.ctx(), "tel:+17770000499", 10); err != nil || len(list) != 2 {
 		t.Errorf("of a thousand: %+v (%v)", list, err)
 	}
 }
@@ -233,7 +233,7 @@ func testAnyClock(t *testing.T, backend Backend) {
 			return c
 		}
 		for range rapid.IntRange(0, 4).Draw(rt, "before") {
-			must[[]people.State](t)(b.RecordConsents(b.ctx, []people.Consent{draw(false)}))
+			must[[]people.State](t)(b.RecordConsents(b.ctx(), []people.Consent{draw(false)}))
 		}
 		last := draw(true)
 		if last.Source == people.FromWord {
@@ -241,7 +241,7 @@ func testAnyClock(t *testing.T, backend Backend) {
 			said.From, said.ReplyTo, said.At = last.Address, "", last.At
 			b.hear(said)
 		} else {
-			must[[]people.State](t)(b.RecordConsents(b.ctx, []people.Consent{last}))
+			must[[]people.State](t)(b.RecordConsents(b.ctx(), []people.Consent{last}))
 		}
 		for _, purpose := range []string{"", "research"} {
 			spec := smsFor(purpose, number+purpose)
@@ -257,26 +257,26 @@ func testAnyClock(t *testing.T, backend Backend) {
 func testPeopleKeys(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	first, second, third := []byte("first key"), []byte("second key"), []byte("third key")
-	b.ok(b.OpenPeople(b.ctx, [][]byte{first}))
+	b.ok(b.OpenPeople(b.ctx(), [][]byte{first}))
 	b.says("+15550001", people.Refused)
 	for name, keys := range map[string][][]byte{"none": nil, "another": {second}} {
-		if err := b.OpenPeople(b.ctx, keys); err == nil || !strings.Contains(err.Error(), "WEIR_PEOPLE_KEY") || !strings.Contains(err.Error(), "1 recorded") {
+		if err := b.OpenPeople(b.ctx(), keys); err == nil || !strings.Contains(err.Error(), "WEIR_PEOPLE_KEY") || !strings.Contains(err.Error(), "1 recorded") {
 			t.Errorf("with %s: %v", name, err)
 		}
 	}
-	listed := must[[]people.State](t)(b.RecordConsents(b.ctx, []people.Consent{{
+	listed := must[[]people.State](t)(b.RecordConsents(b.ctx(), []people.Consent{{
 		Key: "list", Address: people.Canonical("+15550002"), Purpose: people.AllPurposes, Status: people.Refused, Source: people.FromImport, At: now(),
 	}}))
-	b.ok(b.OpenPeople(b.ctx, [][]byte{second, first})) // rotated
+	b.ok(b.OpenPeople(b.ctx(), [][]byte{second, first})) // rotated
 	_, lease := b.owned("a")
 	theirs := sms("k")
 	if got := must[[]weir.Accepted](t)(b.acceptClaimed(lease, 1, theirs)); got[0].Contact.Outcome != weir.Suppressed {
 		t.Errorf("refused under the old key: %+v", got[0].Contact.Progress)
 	}
 	b.says("+15550001", people.Given) // under the new one
-	b.ok(b.OpenPeople(b.ctx, [][]byte{third, second, first}))
+	b.ok(b.OpenPeople(b.ctx(), [][]byte{third, second, first}))
 	repeated := people.Consent{Key: "list", Address: people.Canonical("+15550002"), Purpose: people.AllPurposes, Status: people.Refused, Source: people.FromImport, At: now().Add(time.Hour)}
-	if got := must[[]people.State](t)(b.RecordConsents(b.ctx, []people.Consent{repeated})); got[0] != listed[0] {
+	if got := must[[]people.State](t)(b.RecordConsents(b.ctx(), []people.Consent{repeated})); got[0] != listed[0] {
 		t.Errorf("repeated under a new key: %+v, not %+v", got, listed)
 	}
 	theirs.Key = "k2"
@@ -308,7 +308,7 @@ func testRefusalsRace(t *testing.T, backend Backend) {
 			if i == min(before, n-1) {
 				refused.Go(func() {
 					defer close(recorded)
-					_, err := b.RecordConsents(b.ctx, []people.Consent{{Address: people.Canonical(number), Purpose: people.AllPurposes, Status: people.Refused, Source: people.FromWord, At: now()}})
+					_, err := b.RecordConsents(b.ctx(), []people.Consent{{Address: people.Canonical(number), Purpose: people.AllPurposes, Status: people.Refused, Source: people.FromWord, At: now()}})
 					if err != nil {
 						rt.Error(err)
 					}
@@ -338,7 +338,7 @@ func testRefusalsRace(t *testing.T, backend Backend) {
 			}
 		}
 		b.wantQueued(id, 0)
-		if got := must[[]weir.Contact](t)(b.InFlight(b.ctx, id)); len(got) != inFlight {
+		if got := must[[]weir.Contact](t)(b.InFlight(b.ctx(), id)); len(got) != inFlight {
 			rt.Errorf("%d are in flight, %d are stored so", len(got), inFlight)
 		}
 	})
@@ -360,12 +360,12 @@ func testProviderOptOuts(t *testing.T, backend Backend) {
 	if c := b.claimed(byOther, b.accept(other, sms("1"))[0]); c.State != weir.Sending {
 		t.Errorf("over another: %+v", c.Progress)
 	}
-	states, history, err := b.Consents(b.ctx, people.Canonical(list[0].To), 10)
+	states, history, err := b.Consents(b.ctx(), people.Canonical(list[0].To), 10)
 	b.ok(err)
 	if len(states) != 1 || states[0].Purpose != people.OverChannel("a") || states[0].Source != people.FromProvider || len(history) != 1 || history[0].By != "a" {
 		t.Errorf("recorded are %+v, %+v", states, history)
 	}
-	must[[]people.State](t)(b.RecordConsents(b.ctx, []people.Consent{{Address: people.Canonical(list[0].To), Purpose: people.AllPurposes, Status: people.Given, Source: people.FromAPI, At: now()}}))
+	must[[]people.State](t)(b.RecordConsents(b.ctx(), []people.Consent{{Address: people.Canonical(list[0].To), Purpose: people.AllPurposes, Status: people.Given, Source: people.FromAPI, At: now()}}))
 	if c := b.claimed(byA, list[2]); c.Outcome != weir.Suppressed {
 		t.Errorf("after a client's consent: %+v", c.Progress)
 	}
@@ -382,24 +382,24 @@ func testErasure(t *testing.T, backend Backend) {
 	id, lease := b.owned("a")
 	const theirs, other = "tel:+15550001", "tel:+15550002"
 	for _, address := range []string{theirs, other} {
-		must[[]people.State](t)(b.RecordConsents(b.ctx, []people.Consent{{
+		must[[]people.State](t)(b.RecordConsents(b.ctx(), []people.Consent{{
 			Key: "import:" + address, Address: address, Purpose: people.AllPurposes, Status: people.Refused, Source: people.FromImport, At: now(), Words: "never again", By: "t1",
 		}}))
 	}
-	if n := must[int](t)(b.Erase(b.ctx, theirs)); n != 1 {
+	if n := must[int](t)(b.Erase(b.ctx(), theirs)); n != 1 {
 		t.Errorf("%d consents were erased", n)
 	}
-	if n := must[int](t)(b.Erase(b.ctx, theirs)); n != 0 {
+	if n := must[int](t)(b.Erase(b.ctx(), theirs)); n != 0 {
 		t.Errorf("%d consents were erased again", n)
 	}
-	all := must[[]people.Consent](t)(b.AllConsents(b.ctx, 0, 10))
+	all := must[[]people.Consent](t)(b.AllConsents(b.ctx(), 0, 10))
 	if len(all) != 2 || all[0].Address+all[0].Words+all[0].Key != "" || all[1].Address != other || all[1].Words == "" {
 		t.Errorf("the history is %+v", all)
 	}
-	if rest := must[[]people.Consent](t)(b.AllConsents(b.ctx, all[0].ID, 10)); len(rest) != 1 || rest[0].ID != all[1].ID {
+	if rest := must[[]people.Consent](t)(b.AllConsents(b.ctx(), all[0].ID, 10)); len(rest) != 1 || rest[0].ID != all[1].ID {
 		t.Errorf("behind the first one: %+v", rest)
 	}
-	again := must[[]people.State](t)(b.RecordConsents(b.ctx, []people.Consent{{Key: "import:" + theirs, Address: theirs, Purpose: people.AllPurposes, Status: people.Refused, Source: people.FromImport, At: all[0].At}}))
+	again := must[[]people.State](t)(b.RecordConsents(b.ctx(), []people.Consent{{Key: "import:" + theirs, Address: theirs, Purpose: people.AllPurposes, Status: people.Refused, Source: people.FromImport, At: all[0].At}}))
 	if again[0].Status != people.Refused {
 		t.Errorf("the state after an import: %+v", again)
 	}

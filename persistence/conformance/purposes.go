@@ -37,7 +37,7 @@ func (b *bench) purpose(name string, p people.Purpose) {
 	if len(wrong) > 0 {
 		b.t.Fatal(wrong)
 	}
-	b.ok(b.PutPurpose(b.ctx, name, compiled))
+	b.ok(b.PutPurpose(b.ctx(), name, compiled))
 }
 
 func smsFor(purpose, key string) weir.Spec {
@@ -68,11 +68,11 @@ func testPurposes(t *testing.T, backend Backend) {
 	if got := b.Purposes(); len(got) != 2 || got["research"].Title != "Études ✓" || got["reminders"].QuietHours.From != "22:00" {
 		t.Errorf("the purposes: %+v", got)
 	}
-	b.ok(b.DeletePurpose(b.ctx, "research"))
-	if err := b.DeletePurpose(b.ctx, "research"); weir.CodeOf(err) != weir.CodeNotFound {
+	b.ok(b.DeletePurpose(b.ctx(), "research"))
+	if err := b.DeletePurpose(b.ctx(), "research"); weir.CodeOf(err) != weir.CodeNotFound {
 		t.Errorf("deleted again: %v", err)
 	}
-	b.ok(b.OpenPeople(b.ctx, nil)) // as after a start
+	b.ok(b.OpenPeople(b.ctx(), nil)) // as after a start
 	if got := b.Purposes(); len(got) != 1 || got["reminders"] == nil {
 		t.Errorf("the purposes after a deletion: %+v", got)
 	}
@@ -110,7 +110,7 @@ func testCappedClaims(t *testing.T, backend Backend) {
 
 	b.commitAll(lease, requeue(other, now(), time.Time{})) // the provider certainly does not have it
 	b.commitAll(lease, finish(first, now(), weir.Completed))
-	b.ok(b.OpenPeople(b.ctx, nil))
+	b.ok(b.OpenPeople(b.ctx(), nil))
 	fourth := b.claimed(lease, list[3])
 	if fourth.State != weir.Sending {
 		t.Errorf("a contact that the cap leaves is %+v", fourth.Progress)
@@ -141,7 +141,7 @@ func testCappedClaims(t *testing.T, backend Backend) {
 		t.Errorf("replies in the same batch count: %+v", c.Progress)
 	}
 	for to, n := range map[string]int{"+15550008": 2, "+15550009": 1, "+15550010": 0} { // without replies and what certainly did not go out
-		if list := must[[]people.Entry](t)(b.Contacted(b.ctx, people.Canonical(to), now())); len(list) != n || n > 0 && list[0].Purpose != "research" {
+		if list := must[[]people.Entry](t)(b.Contacted(b.ctx(), people.Canonical(to), now())); len(list) != n || n > 0 && list[0].Purpose != "research" {
 			t.Errorf("%s was contacted %+v, want %d times", to, list, n)
 		}
 	}
@@ -149,10 +149,10 @@ func testCappedClaims(t *testing.T, backend Backend) {
 	if c := got[0].Contact; c.State != weir.Delayed || c.Receipt.Rule != "cap" {
 		t.Errorf("a contact beyond the cap that is claimed as it is accepted is %+v", c.Progress)
 	}
-	if n := must[int](t)(b.PurgeHistory(b.ctx, now().Add(6*24*time.Hour), 100)); n != 0 {
+	if n := must[int](t)(b.PurgeHistory(b.ctx(), now().Add(6*24*time.Hour), 100)); n != 0 {
 		t.Errorf("%d entries that matter were purged", n)
 	}
-	if n := must[int](t)(b.PurgeHistory(b.ctx, now().Add(60*24*time.Hour), 1)); n != 1 {
+	if n := must[int](t)(b.PurgeHistory(b.ctx(), now().Add(60*24*time.Hour), 1)); n != 1 {
 		t.Errorf("%d entries of 1 were purged", n)
 	}
 }
@@ -218,7 +218,7 @@ func testLongHistory(t *testing.T, backend Backend) {
 		{RepeatGuard: "1d"}, {RepeatGuard: "1d", Caps: []people.Cap{days(5, people.OverAll)}},
 		{Caps: []people.Cap{days(60, ""), days(230, people.OverAll)}}, // an entry that is read for both counts once
 	} {
-		b.ok(b.OpenPeople(b.ctx, nil))
+		b.ok(b.OpenPeople(b.ctx(), nil))
 		for _, text := range []string{"text 3", "text 20", "new"} {
 			b.purpose("rare", p)
 			c := smsFor("rare", fmt.Sprint(i, text))
@@ -320,7 +320,7 @@ func testCapsRace(t *testing.T, backend Backend) {
 			purpose = "p1"
 			most = b.Purposes()[purpose].Caps[0].Max
 		} else {
-			b.ok(b.PutPurpose(b.ctx, purpose, compiled))
+			b.ok(b.PutPurpose(b.ctx(), purpose, compiled))
 		}
 		var all sync.WaitGroup
 		var mu sync.Mutex
@@ -367,7 +367,7 @@ func testCapsRace(t *testing.T, backend Backend) {
 // is undone, the contact stays where it was, and nothing is written.
 func testLimits(t *testing.T, backend Backend) {
 	b := withKeys(t, backend)
-	b.ok(b.PutLimit(b.ctx, "account", &people.Limit{Channels: []string{"a", "b", "gone"}, InFlight: 3}))
+	b.ok(b.PutLimit(b.ctx(), "account", &people.Limit{Channels: []string{"a", "b", "gone"}, InFlight: 3}))
 	a, byA := b.owned("a")
 	other, byB := b.owned("b")
 	free, byFree := b.owned("c")
@@ -394,7 +394,7 @@ func testLimits(t *testing.T, backend Backend) {
 		t.Errorf("a channel without the limit: %+v", c.Progress)
 	}
 	b.wantQueued(free, 0)
-	b.ok(b.OpenPeople(b.ctx, nil)) // as after a start
+	b.ok(b.OpenPeople(b.ctx(), nil)) // as after a start
 	if r := b.commit(weir.Change{By: byB, Transitions: []weir.Transition{claim(waiting, now())}}); len(r.Judged) != 1 {
 		t.Errorf("a claim beyond the limit after a start: %+v", r)
 	}
@@ -406,7 +406,7 @@ func testLimits(t *testing.T, backend Backend) {
 	if c := b.claimed(byB, waiting); c.State != weir.Sending {
 		t.Errorf("when there is room: %+v", c.Progress)
 	}
-	b.ok(b.DeleteLimit(b.ctx, "account"))
+	b.ok(b.DeleteLimit(b.ctx(), "account"))
 	last, _ := b.read(got[2].Contact.Ref)
 	if c := b.claimed(byB, last); c.State != weir.Sending {
 		t.Errorf("without the limit: %+v", c.Progress)
@@ -417,7 +417,7 @@ func testLimits(t *testing.T, backend Backend) {
 // whoever was contacted is not new, and whoever was certainly not reached does not count.
 func testNewPeople(t *testing.T, backend Backend) {
 	b := withKeys(t, backend)
-	b.ok(b.PutLimit(b.ctx, "portfolio", &people.Limit{Channels: []string{"a", "b"}, NewPeoplePerDay: 2}))
+	b.ok(b.PutLimit(b.ctx(), "portfolio", &people.Limit{Channels: []string{"a", "b"}, NewPeoplePerDay: 2}))
 	a, byA := b.owned("a")
 	_, byB := b.owned("b")
 	to := func(key, number string) weir.Spec {
@@ -430,11 +430,11 @@ func testNewPeople(t *testing.T, backend Backend) {
 	if c := b.claimed(byA, list[2]); c.State != weir.Sending {
 		t.Errorf("a person who is not new: %+v", c.Progress)
 	}
-	b.ok(b.OpenPeople(b.ctx, nil)) // as after a start: it is read again
+	b.ok(b.OpenPeople(b.ctx(), nil)) // as after a start: it is read again
 	if use := b.LimitUse()["portfolio"]; use.People != 2 || use.InFlight != 3 {
 		t.Errorf("after a start: %+v", use)
 	}
-	b.ok(b.PutLimit(b.ctx, "portfolio", &people.Limit{Channels: []string{"a", "b"}, NewPeoplePerDay: 2}))
+	b.ok(b.PutLimit(b.ctx(), "portfolio", &people.Limit{Channels: []string{"a", "b"}, NewPeoplePerDay: 2}))
 	over := must[[]weir.Accepted](t)(b.acceptClaimed(byB, 1, to("5", "+15550003")))[0].Contact
 	if over.State != weir.Delayed || over.Receipt.Rule != "limit_new_people" || over.DueAt.Before(first.ClaimedAt.Add(23*time.Hour)) {
 		t.Errorf("a third person over another channel: %+v", over.Progress)
@@ -459,7 +459,7 @@ func testNewPeople(t *testing.T, backend Backend) {
 func testReplies(t *testing.T, backend Backend) {
 	b := withKeys(t, backend)
 	b.purpose("research", people.Purpose{Caps: []people.Cap{{Max: 1, Within: "7d", Over: people.OverAll}}})
-	b.ok(b.PutLimit(b.ctx, "portfolio", &people.Limit{Channels: []string{"a"}, NewPeoplePerDay: 9}))
+	b.ok(b.PutLimit(b.ctx(), "portfolio", &people.Limit{Channels: []string{"a"}, NewPeoplePerDay: 9}))
 	_, lease := b.owned("a")
 	var replies []weir.Spec
 	for i := range 40 {
@@ -479,14 +479,14 @@ func testReplies(t *testing.T, backend Backend) {
 	}
 	rows := func(table string) (n int) {
 		t.Helper()
-		b.ok(b.db.Pools().Write.QueryRowContext(b.ctx, "SELECT COUNT(*) FROM "+table).Scan(&n))
+		b.ok(b.db.Pools().Write.QueryRowContext(b.ctx(), "SELECT COUNT(*) FROM "+table).Scan(&n))
 		return n
 	}
 	wantPeople(2)
-	b.ok(b.OpenPeople(b.ctx, nil)) // as after a start: it is read again
+	b.ok(b.OpenPeople(b.ctx(), nil)) // as after a start: it is read again
 	wantPeople(2)
 	b.commitAll(lease, requeue(got[39].Contact, now(), time.Time{}))
-	b.ok(b.OpenPeople(b.ctx, nil))
+	b.ok(b.OpenPeople(b.ctx(), nil))
 	wantPeople(1)
 	if c := b.claimed(lease, b.accept(lease.Channel, smsFor("research", "asked"))[0]); c.State != weir.Sending {
 		t.Errorf("replies count for a cap: %+v", c.Progress)
@@ -495,7 +495,7 @@ func testReplies(t *testing.T, backend Backend) {
 		t.Errorf("a claim reads %d entries, and %d are of replies", contacts, answers)
 	}
 	for range 2 {
-		must[int](t)(b.PurgeHistory(b.ctx, now().Add(60*24*time.Hour), 100))
+		must[int](t)(b.PurgeHistory(b.ctx(), now().Add(60*24*time.Hour), 100))
 	}
 	if n := rows("person_replies"); n != 0 {
 		t.Errorf("%d replies are never purged", n)
@@ -509,20 +509,20 @@ func usd(amount string) *people.Price { return &people.Price{Currency: "USD", Pe
 // nothing; also after a start. A claim beyond a limit is undone.
 func testMoney(t *testing.T, backend Backend) {
 	b := withKeys(t, backend)
-	b.ok(b.PutPrice(b.ctx, "a", usd("1")))
-	b.ok(b.PutPrice(b.ctx, "b", usd("0.5")))
-	b.ok(b.PutLimit(b.ctx, "purse", &people.Limit{Channels: []string{"a", "b"}, Currency: "USD", MoneyPerDay: "3.5", MoneyPerMonth: "30"}))
+	b.ok(b.PutPrice(b.ctx(), "a", usd("1")))
+	b.ok(b.PutPrice(b.ctx(), "b", usd("0.5")))
+	b.ok(b.PutLimit(b.ctx(), "purse", &people.Limit{Channels: []string{"a", "b"}, Currency: "USD", MoneyPerDay: "3.5", MoneyPerMonth: "30"}))
 	wantSpent := func(want string) {
 		t.Helper()
 		if use := b.LimitUse()["purse"]; use.Today.String() != want || use.Month != use.Today || use.Spent != use.Today {
 			t.Errorf("spent %s, %s and %s, want %s", use.Today, use.Month, use.Spent, want)
 		}
-		b.ok(b.OpenPeople(b.ctx, nil)) // as after a start
+		b.ok(b.OpenPeople(b.ctx(), nil)) // as after a start
 		if use := b.LimitUse()["purse"]; use.Today.String() != want {
 			t.Errorf("spent %s after a start, want %s", use.Today, want)
 		}
 		var sum people.Money
-		for _, x := range must[[]people.Spending](t)(b.Spending(b.ctx, 0, people.DayOf(now()), nil, 100)) {
+		for _, x := range must[[]people.Spending](t)(b.Spending(b.ctx(), 0, people.DayOf(now()), nil, 100)) {
 			sum += x.Amount
 		}
 		if sum.String() != want {
@@ -566,18 +566,18 @@ func testMoney(t *testing.T, backend Backend) {
 	b.commitAll(byA, finish(third, now(), weir.Failed)) // refused while it was sent
 	wantSpent("1.25")
 	for what, err := range map[string]error{
-		"a price in another currency": b.PutPrice(b.ctx, "a", &people.Price{Currency: "EUR", PerSegment: "1"}), "no price": b.DeletePrice(b.ctx, "b"),
+		"a price in another currency": b.PutPrice(b.ctx(), "a", &people.Price{Currency: "EUR", PerSegment: "1"}), "no price": b.DeletePrice(b.ctx(), "b"),
 	} {
 		if weir.CodeOf(err) != weir.CodeConflict {
 			t.Errorf("%s while a limit counts it: %v", what, err)
 		}
 	}
-	b.ok(b.DeleteLimit(b.ctx, "purse"))
-	b.ok(b.DeletePrice(b.ctx, "b"))
+	b.ok(b.DeleteLimit(b.ctx(), "purse"))
+	b.ok(b.DeletePrice(b.ctx(), "b"))
 	if prices := b.Prices(); len(prices) != 1 || prices["a"].PerSegment != "1" {
 		t.Errorf("prices: %+v", prices)
 	}
-	if err := b.DeletePrice(b.ctx, "b"); weir.CodeOf(err) != weir.CodeNotFound {
+	if err := b.DeletePrice(b.ctx(), "b"); weir.CodeOf(err) != weir.CodeNotFound {
 		t.Errorf("deleted twice: %v", err)
 	}
 }
@@ -585,8 +585,8 @@ func testMoney(t *testing.T, backend Backend) {
 // testBudgets: contacts of a survey whose money is spent wait, each alone; those of others do not.
 func testBudgets(t *testing.T, backend Backend) {
 	b := withKeys(t, backend)
-	b.ok(b.PutPrice(b.ctx, "a", usd("1")))
-	b.ok(b.PutLimit(b.ctx, "budget", &people.Limit{Surveys: []string{"s"}, Currency: "USD", Money: "1.5"}))
+	b.ok(b.PutPrice(b.ctx(), "a", usd("1")))
+	b.ok(b.PutLimit(b.ctx(), "budget", &people.Limit{Surveys: []string{"s"}, Currency: "USD", Money: "1.5"}))
 	_, by := b.owned("a")
 	of := func(key, survey string) weir.Spec {
 		s := sms(key)
@@ -604,7 +604,7 @@ func testBudgets(t *testing.T, backend Backend) {
 	if want := "limit budget: 1.00 of 1.50 USD spent, and a contact for 1.00 more would exceed it"; over.Reason != want {
 		t.Errorf("why: %q, want %q", over.Reason, want)
 	}
-	b.ok(b.PutLimit(b.ctx, "budget", &people.Limit{Surveys: []string{"s"}, Currency: "USD", Money: "2"}))
+	b.ok(b.PutLimit(b.ctx(), "budget", &people.Limit{Surveys: []string{"s"}, Currency: "USD", Money: "2"}))
 	over = must[[]weir.Accepted](t)(b.acceptClaimed(by, 1, of("4", "s")))[0].Contact
 	if over.State != weir.Sending {
 		t.Errorf("with more money: %+v", over.Progress)
@@ -613,15 +613,15 @@ func testBudgets(t *testing.T, backend Backend) {
 		t.Errorf("spent: %+v", use)
 	}
 	today := people.DayOf(now())
-	skipped := must[[]people.Skipped](t)(b.Skipped(b.ctx, people.SkippedFilter{From: today - 1, To: today, Survey: "s"}, 10))
+	skipped := must[[]people.Skipped](t)(b.Skipped(b.ctx(), people.SkippedFilter{From: today - 1, To: today, Survey: "s"}, 10))
 	if len(skipped) != 1 || skipped[0].Rule != people.RuleMoney || skipped[0].Delayed != 1 || skipped[0].Suppressed != 0 {
 		t.Errorf("skipped: %+v", skipped)
 	}
-	if none := must[[]people.Skipped](t)(b.Skipped(b.ctx, people.SkippedFilter{From: today - 1, To: today, Survey: "other"}, 10)); len(none) > 0 {
+	if none := must[[]people.Skipped](t)(b.Skipped(b.ctx(), people.SkippedFilter{From: today - 1, To: today, Survey: "other"}, 10)); len(none) > 0 {
 		t.Errorf("skipped of another survey: %+v", none)
 	}
-	list := must[[]people.Spending](t)(b.Spending(b.ctx, 0, today+1, nil, 1))
-	more := must[[]people.Spending](t)(b.Spending(b.ctx, 0, today+1, &list[0], 9))
+	list := must[[]people.Spending](t)(b.Spending(b.ctx(), 0, today+1, nil, 1))
+	more := must[[]people.Spending](t)(b.Spending(b.ctx(), 0, today+1, &list[0], 9))
 	if len(list) != 1 || list[0].Survey != "other" || list[0].Amount.String() != "1.00" || len(more) != 1 || more[0].Survey != "s" || more[0].Amount.String() != "2.00" {
 		t.Errorf("in two pages: %+v, %+v", list, more)
 	}

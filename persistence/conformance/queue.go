@@ -32,7 +32,7 @@ func testQueue(t *testing.T, backend Backend) {
 		t.Errorf("oldest queued at %v, want %v", oldest, all[0].QueuedAt)
 	}
 	b.commitAll(lease, claim(all[3], at), claim(all[1], at.Add(time.Second)))
-	inFlight := must[[]weir.Contact](t)(b.InFlight(b.ctx, id))
+	inFlight := must[[]weir.Contact](t)(b.InFlight(b.ctx(), id))
 	same(t, "in flight", ids(inFlight), []weir.ContactID{all[1].ID, all[3].ID})
 	// A claimed contact has no window; a requeued one has it again.
 	due := all[34]
@@ -41,19 +41,19 @@ func testQueue(t *testing.T, backend Backend) {
 	b.ok(err)
 	b.commitAll(lease, weir.Transition{Contact: due, From: all[34].Rev, Was: weir.Delayed})
 	b.commitAll(lease, claim(due, at))
-	over, _, err := b.Overdue(b.ctx, id, at.Add(time.Hour), 10)
+	over, _, err := b.Overdue(b.ctx(), id, at.Add(time.Hour), 10)
 	b.ok(err)
 	if len(over) != 4 {
 		t.Errorf("%d overdue, want 4", len(over))
 	}
 	empty := b.channel("empty")
-	if lanes := must[[]weir.Lane](t)(b.Lanes(b.ctx, empty.ID)); len(lanes) != 0 {
+	if lanes := must[[]weir.Lane](t)(b.Lanes(b.ctx(), empty.ID)); len(lanes) != 0 {
 		t.Error("an empty channel has lanes")
 	}
 	if oldest := b.oldestQueued(empty.ID); !oldest.IsZero() {
 		t.Error("an empty channel has an oldest contact")
 	}
-	same(t, "open channels", must[[]weir.ChannelID](t)(b.OpenChannels(b.ctx)), []weir.ChannelID{id})
+	same(t, "open channels", must[[]weir.ChannelID](t)(b.OpenChannels(b.ctx())), []weir.ChannelID{id})
 }
 
 func checkLanes(t *testing.T, b *bench, id weir.ChannelID, queued []weir.Contact) {
@@ -62,14 +62,14 @@ func checkLanes(t *testing.T, b *bench, id weir.ChannelID, queued []weir.Contact
 	for i := range queued {
 		want[queued[i].Lane()] = append(want[queued[i].Lane()], queued[i].ID)
 	}
-	lanes := must[[]weir.Lane](t)(b.Lanes(b.ctx, id))
+	lanes := must[[]weir.Lane](t)(b.Lanes(b.ctx(), id))
 	if len(lanes) != len(want) {
 		t.Errorf("%d lanes, want %d", len(lanes), len(want))
 	}
 	for _, lane := range lanes {
-		head := must[[]weir.Contact](t)(b.Head(b.ctx, id, lane, 0, 3))
+		head := must[[]weir.Contact](t)(b.Head(b.ctx(), id, lane, 0, 3))
 		same(t, "head", ids(head), want[lane][:3])
-		rest := must[[]weir.Contact](t)(b.Head(b.ctx, id, lane, head[2].ID, 100))
+		rest := must[[]weir.Contact](t)(b.Head(b.ctx(), id, lane, head[2].ID, 100))
 		same(t, "rest", ids(rest), want[lane][3:])
 	}
 }
@@ -105,11 +105,11 @@ func checkDue(t *testing.T, b *bench, id weir.ChannelID, delayed []weir.Contact,
 }
 
 func (b *bench) due(id weir.ChannelID) func(time.Time, int) ([]weir.Contact, time.Time, error) {
-	return func(at time.Time, limit int) ([]weir.Contact, time.Time, error) { return b.Due(b.ctx, id, at, limit) }
+	return func(at time.Time, limit int) ([]weir.Contact, time.Time, error) { return b.Due(b.ctx(), id, at, limit) }
 }
 
 func (b *bench) overdue(id weir.ChannelID) func(time.Time, int) ([]weir.Contact, time.Time, error) {
 	return func(at time.Time, limit int) ([]weir.Contact, time.Time, error) {
-		return b.Overdue(b.ctx, id, at, limit)
+		return b.Overdue(b.ctx(), id, at, limit)
 	}
 }

@@ -14,7 +14,7 @@ import (
 // asRouter acquires the router's role.
 func (b *bench) asRouter() weir.Incarnation {
 	b.t.Helper()
-	return must[weir.Incarnation](b.t)(b.Incarnate(b.ctx, 0))
+	return must[weir.Incarnation](b.t)(b.Incarnate(b.ctx(), 0))
 }
 
 // routed appends a group and waits.
@@ -56,18 +56,18 @@ func testJournal(t *testing.T, backend Backend) {
 		}
 	}
 	b.ok(b.routed(l, groupOf(want[1], want[2])))
-	before := must[int64](t)(b.LatestEvent(b.ctx))
+	before := must[int64](t)(b.LatestEvent(b.ctx()))
 	b.ok(b.routed(l, journal.Group{Segments: want[3:], Public: []events.Event{
 		{Type: "A", Source: "router", Subject: "job/1", At: now(), Data: []byte(`{"n":1}`)},
 		{Type: "B", Source: "router", Subject: "job/1", At: now(), Data: []byte(`{"n":2}`)},
 	}}))
-	told := must[[]events.Event](t)(b.EventsSince(b.ctx, before, 10))
+	told := must[[]events.Event](t)(b.EventsSince(b.ctx(), before, 10))
 	if len(told) != 2 || told[0].Type != "A" || string(told[1].Data) != `{"n":2}` {
 		t.Errorf("told: %+v", told)
 	}
 	same(t, "segments", b.segments(0), want)
 	same(t, "segments after a while", b.segments(4), want[2:])
-	saved := must[journal.Saved](t)(b.LoadSnapshot(b.ctx))
+	saved := must[journal.Saved](t)(b.LoadSnapshot(b.ctx()))
 	same(t, "no snapshot", saved, journal.Saved{Last: 11})
 }
 
@@ -75,7 +75,7 @@ func testJournal(t *testing.T, backend Backend) {
 func (b *bench) segments(after uint64) (list []journal.Segment) {
 	b.t.Helper()
 	for {
-		some := must[[]journal.Segment](b.t)(b.Segments(b.ctx, after, 2))
+		some := must[[]journal.Segment](b.t)(b.Segments(b.ctx(), after, 2))
 		if len(some) == 0 {
 			return list
 		}
@@ -93,12 +93,12 @@ func testSnapshots(t *testing.T, backend Backend) {
 	random := rand.NewChaCha8([32]byte{1})
 	large := make([]byte, 1_300_000)
 	_, _ = random.Read(large)
-	b.ok(b.SaveSnapshot(b.ctx, l, 0, []byte("empty")))
+	b.ok(b.SaveSnapshot(b.ctx(), l, 0, []byte("empty")))
 	for i := range uint64(250) { // more than are deleted at once
 		b.ok(b.routed(l, groupOf(segment(2*i+1, 2*i+2, "two"))))
 	}
-	b.ok(b.SaveSnapshot(b.ctx, l, 440, large))
-	saved := must[journal.Saved](t)(b.LoadSnapshot(b.ctx))
+	b.ok(b.SaveSnapshot(b.ctx(), l, 440, large))
+	saved := must[journal.Saved](t)(b.LoadSnapshot(b.ctx()))
 	if saved.Seq != 440 || saved.Last != 500 || !bytes.Equal(saved.Data, large) {
 		t.Errorf("a snapshot of event %d with %d bytes, the journal ends with %d", saved.Seq, len(saved.Data), saved.Last)
 	}
@@ -115,15 +115,15 @@ func testSnapshots(t *testing.T, backend Backend) {
 		"ahead of the journal":      {l, 501, journal.ErrGap},
 		"older than the stored one": {l, 438, journal.ErrGap},
 	} {
-		if err := b.SaveSnapshot(b.ctx, c.lease, c.seq, []byte("?")); !errors.Is(err, c.want) {
+		if err := b.SaveSnapshot(b.ctx(), c.lease, c.seq, []byte("?")); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if again := must[journal.Saved](t)(b.LoadSnapshot(b.ctx)); again.Seq != 440 || !bytes.Equal(again.Data, large) {
+		if again := must[journal.Saved](t)(b.LoadSnapshot(b.ctx())); again.Seq != 440 || !bytes.Equal(again.Data, large) {
 			t.Errorf("%s: the snapshot is now of event %d", name, again.Seq)
 		}
 	}
-	b.ok(b.SaveSnapshot(b.ctx, l, 500, []byte("small")))
-	saved = must[journal.Saved](t)(b.LoadSnapshot(b.ctx))
+	b.ok(b.SaveSnapshot(b.ctx(), l, 500, []byte("small")))
+	saved = must[journal.Saved](t)(b.LoadSnapshot(b.ctx()))
 	same(t, "the last one", saved, journal.Saved{Seq: 500, Data: []byte("small"), Last: 500})
 	same(t, "the journal", b.segments(0), []journal.Segment(nil))
 	b.ok(b.routed(l, groupOf(segment(501, 501, "on"))))

@@ -11,8 +11,9 @@ type topic struct {
 	run  func(*testing.T, Backend)
 }
 
-// Run checks that a store keeps every promise of package weir's interfaces.
-func Run(t *testing.T, b Backend) {
+// Run checks that a store keeps every promise of package weir's interfaces, or those of some topics.
+func Run(t *testing.T, b Backend, only ...string) {
+	left := len(only)
 	for _, topic := range append(slices.Concat(peopleTopics(), purposeTopics(), messageTopics()), []topic{
 		{"accept", testAccept},
 		{"accept is all or nothing", testAcceptRefusals},
@@ -87,9 +88,16 @@ func Run(t *testing.T, b Backend) {
 			RunSurveys(t, func(t testing.TB) SurveyStores { return surveysOf(t, b) })
 		}},
 	}...) {
+		if len(only) > 0 && !slices.Contains(only, topic.name) {
+			continue
+		}
+		left--
 		t.Run(topic.name, func(t *testing.T) {
 			t.Parallel()
 			topic.run(t, b)
 		})
+	}
+	if left > 0 {
+		t.Errorf("there are no %d topics of %q", left, only)
 	}
 }

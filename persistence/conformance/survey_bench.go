@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -30,15 +29,13 @@ type SurveyStores struct {
 // surveyBench is a store of surveys with the helper methods of the suite.
 type surveyBench struct {
 	SurveyStores
-	t   testing.TB
-	ctx context.Context
+	patience
+	t testing.TB
 }
 
 func newSurveyBench(t testing.TB, s SurveyStores) *surveyBench {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	t.Cleanup(cancel)
-	return &surveyBench{SurveyStores: s, t: t, ctx: ctx}
+	return &surveyBench{SurveyStores: s, patience: newPatience(t), t: t}
 }
 
 func (d *surveyBench) ok(err error) {
@@ -58,7 +55,7 @@ func quotas(m, f int) surveys.Quotas {
 
 func (d *surveyBench) survey(name string) surveys.Survey {
 	d.t.Helper()
-	v, created, err := d.PutSurvey(d.ctx, surveys.Survey{Name: name, Definition: surveys.Definition{Quotas: quotas(5, 5)}})
+	v, created, err := d.PutSurvey(d.ctx(), surveys.Survey{Name: name, Definition: surveys.Definition{Quotas: quotas(5, 5)}})
 	d.ok(err)
 	if !created {
 		d.t.Fatalf("survey %s was there", name)
@@ -88,7 +85,7 @@ func (d *surveyBench) people(survey int64, first, n int) []surveys.Respondent {
 	for i := range n {
 		list = append(list, person(first+i, []string{"m", "f", ""}[i%3]))
 	}
-	added, err := d.Add(d.ctx, survey, 0, list)
+	added, err := d.Add(d.ctx(), survey, 0, list)
 	d.ok(err)
 	ids := make([]surveys.RespondentID, len(added))
 	for i, a := range added {
@@ -102,7 +99,7 @@ func (d *surveyBench) people(survey int64, first, n int) []surveys.Respondent {
 // read reads respondents in the order of ids.
 func (d *surveyBench) read(ids ...surveys.RespondentID) []surveys.Respondent {
 	d.t.Helper()
-	list, err := d.RespondentsByID(d.ctx, ids)
+	list, err := d.RespondentsByID(d.ctx(), ids)
 	d.ok(err)
 	byID := map[surveys.RespondentID]surveys.Respondent{}
 	for _, r := range list {
@@ -120,7 +117,7 @@ func (d *surveyBench) read(ids ...surveys.RespondentID) []surveys.Respondent {
 // work makes moves and requires that all of them are made.
 func (d *surveyBench) work(survey int64, moves ...surveys.Move) surveys.Written {
 	d.t.Helper()
-	got, err := d.Work(d.ctx, surveys.Work{Survey: survey, Moves: moves})
+	got, err := d.Work(d.ctx(), surveys.Work{Survey: survey, Moves: moves})
 	d.ok(err)
 	if len(got.Stale)+len(got.Refused) > 0 {
 		d.t.Fatalf("work: stale %v, refused %v", got.Stale, got.Refused)
@@ -152,7 +149,7 @@ func (d *surveyBench) everybody(survey int64) []surveys.Respondent {
 	var all []surveys.Respondent
 	f := surveys.Filter{Survey: survey, Limit: 7}
 	for {
-		list, next, err := d.Respondents(d.ctx, f)
+		list, next, err := d.Respondents(d.ctx(), f)
 		d.ok(err)
 		if all = append(all, list...); next == 0 {
 			return all
@@ -168,7 +165,7 @@ func (d *surveyBench) sums(survey int64) {
 	for _, r := range d.everybody(survey) {
 		want[r.Group()]++
 	}
-	got, err := d.Counts(d.ctx, survey)
+	got, err := d.Counts(d.ctx(), survey)
 	d.ok(err)
 	same(d.t, "the sums of the survey", got.Respondents, want)
 }

@@ -9,12 +9,12 @@ import (
 )
 
 func testCorrections(t *testing.T, d *surveyBench) {
-	v, _, err := d.PutSurvey(d.ctx, surveys.Survey{Name: "a", Definition: surveys.Definition{Quotas: quotas(1, 2)}})
+	v, _, err := d.PutSurvey(d.ctx(), surveys.Survey{Name: "a", Definition: surveys.Definition{Quotas: quotas(1, 2)}})
 	d.ok(err)
 	all := d.people(v.ID, 1, 4)
 	correct := func(list ...surveys.Correction) []surveys.Corrected {
 		t.Helper()
-		got, err := d.Correct(d.ctx, v.ID, list)
+		got, err := d.Correct(d.ctx(), v.ID, list)
 		d.ok(err)
 		return got
 	}
@@ -32,7 +32,7 @@ func testCorrections(t *testing.T, d *surveyBench) {
 	if r.Phone != other || r.Attributes["city"] != "B" || r.Rev != all[0].Rev+1 || r.Bucket == all[0].Bucket {
 		t.Errorf("corrected: %+v, before %+v", r, all[0])
 	}
-	byPhone, err := d.ByPhone(d.ctx, other, 10)
+	byPhone, err := d.ByPhone(d.ctx(), other, 10)
 	d.ok(err)
 	same(t, "by its number", respondentIDs(byPhone), []surveys.RespondentID{r.ID})
 	d.sums(v.ID)
@@ -55,7 +55,7 @@ func testCorrections(t *testing.T, d *surveyBench) {
 		t.Errorf("named twice: %+v", twice)
 	}
 	// Moves that were decided before a correction are stale.
-	stale, err := d.Work(d.ctx, surveys.Work{Survey: v.ID, Moves: []surveys.Move{activate(all[2], now())}})
+	stale, err := d.Work(d.ctx(), surveys.Work{Survey: v.ID, Moves: []surveys.Move{activate(all[2], now())}})
 	d.ok(err)
 	same(t, "stale moves", stale.Stale, []surveys.RespondentID{all[2].ID})
 	// One that was given up without a contact becomes pending again.
@@ -76,9 +76,9 @@ func testCorrections(t *testing.T, d *surveyBench) {
 	wantCode(t, correct(surveys.Correction{ID: all[3].ID, Phone: "+12025550198"})[0].Err, weir.CodeConflict)
 	same(t, "the contacted one", d.read(all[3].ID)[0], before)
 	d.sums(v.ID)
-	_, err = d.Correct(d.ctx, 1, nil)
+	_, err = d.Correct(d.ctx(), 1, nil)
 	wantCode(t, err, weir.CodeNotFound)
-	log, err := d.Log(d.ctx, v.ID, 0, 100)
+	log, err := d.Log(d.ctx(), v.ID, 0, 100)
 	d.ok(err)
 	events := map[string]int{}
 	for _, e := range log {
@@ -90,26 +90,26 @@ func testCorrections(t *testing.T, d *surveyBench) {
 func testRespondentRemoval(t *testing.T, d *surveyBench) {
 	v := d.survey("a")
 	all := d.people(v.ID, 1, 3)
-	d.ok(d.RemoveRespondent(d.ctx, v.ID, all[0].ID))
-	wantCode(t, d.RemoveRespondent(d.ctx, v.ID, all[0].ID), weir.CodeNotFound)
-	wantCode(t, d.RemoveRespondent(d.ctx, 1, all[1].ID), weir.CodeNotFound)
+	d.ok(d.RemoveRespondent(d.ctx(), v.ID, all[0].ID))
+	wantCode(t, d.RemoveRespondent(d.ctx(), v.ID, all[0].ID), weir.CodeNotFound)
+	wantCode(t, d.RemoveRespondent(d.ctx(), 1, all[1].ID), weir.CodeNotFound)
 	d.sums(v.ID)
-	stale, err := d.Work(d.ctx, surveys.Work{Survey: v.ID, Moves: []surveys.Move{activate(all[0], now())}})
+	stale, err := d.Work(d.ctx(), surveys.Work{Survey: v.ID, Moves: []surveys.Move{activate(all[0], now())}})
 	d.ok(err)
 	same(t, "moves of the removed one", stale.Stale, []surveys.RespondentID{all[0].ID})
 	// An open contact keeps its respondent; after its end the attempt stays counted.
 	d.work(v.ID, turn(all[1], func(r *surveys.Respondent) { r.Status, r.Progress.Contact = surveys.Active, surveys.Dispatched }))
-	wantCode(t, d.RemoveRespondent(d.ctx, v.ID, all[1].ID), weir.CodeConflict)
+	wantCode(t, d.RemoveRespondent(d.ctx(), v.ID, all[1].ID), weir.CodeConflict)
 	ended := turn(d.read(all[1].ID)[0], func(r *surveys.Respondent) { r.Status, r.Progress.Contact = surveys.Completed, surveys.Idle })
 	ended.Attempt = &surveys.Made{Mode: surveys.SMS, Outcome: weir.Completed}
 	ended.Log = []surveys.LogEntry{{At: now(), Event: "ended"}}
 	d.work(v.ID, ended)
-	d.ok(d.RemoveRespondent(d.ctx, v.ID, all[1].ID))
+	d.ok(d.RemoveRespondent(d.ctx(), v.ID, all[1].ID))
 	d.sums(v.ID)
-	sums, err := d.Counts(d.ctx, v.ID)
+	sums, err := d.Counts(d.ctx(), v.ID)
 	d.ok(err)
 	same(t, "attempts", sums.Attempts, map[surveys.Made]int{*ended.Attempt: 1})
-	log, err := d.Log(d.ctx, v.ID, 0, 100)
+	log, err := d.Log(d.ctx(), v.ID, 0, 100)
 	d.ok(err)
 	var events []string
 	for _, e := range log {
@@ -117,7 +117,7 @@ func testRespondentRemoval(t *testing.T, d *surveyBench) {
 	}
 	same(t, "the log", events, []string{"removed", "ended", "removed"})
 	// The number is free again.
-	added, err := d.Add(d.ctx, v.ID, 0, []surveys.Respondent{person(1, "m")})
+	added, err := d.Add(d.ctx(), v.ID, 0, []surveys.Respondent{person(1, "m")})
 	d.ok(err)
 	if added[0].Duplicate {
 		t.Errorf("the number of the removed one: %+v", added[0])
@@ -126,7 +126,7 @@ func testRespondentRemoval(t *testing.T, d *surveyBench) {
 	var wg sync.WaitGroup
 	errs := make([]error, 8)
 	for i := range errs {
-		wg.Go(func() { errs[i] = d.RemoveRespondent(d.ctx, v.ID, added[0].ID) })
+		wg.Go(func() { errs[i] = d.RemoveRespondent(d.ctx(), v.ID, added[0].ID) })
 	}
 	wg.Wait()
 	done := 0

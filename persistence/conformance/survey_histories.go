@@ -70,7 +70,7 @@ func (c *campaign) add(r *rapid.T) {
 	for range rapid.IntRange(0, 8).Draw(r, "people") {
 		list = append(list, person(rapid.IntRange(1, 25).Draw(r, "number"), rapid.SampledFrom([]string{"m", "f", ""}).Draw(r, "sex")))
 	}
-	got, err := c.d.Add(c.d.ctx, c.survey.ID, imp, list)
+	got, err := c.d.Add(c.d.ctx(), c.survey.ID, imp, list)
 	c.ok(r, err)
 	for i, a := range got {
 		p, known := c.holder(list[i].Phone)
@@ -91,7 +91,7 @@ func (c *campaign) add(r *rapid.T) {
 }
 
 func (c *campaign) begin(r *rapid.T) {
-	id, err := c.d.BeginImport(c.d.ctx, c.survey.ID)
+	id, err := c.d.BeginImport(c.d.ctx(), c.survey.ID)
 	c.ok(r, err)
 	c.imports[id] = map[string]surveys.Respondent{}
 }
@@ -102,12 +102,12 @@ func (c *campaign) end(r *rapid.T) {
 		return
 	}
 	if rapid.Bool().Draw(r, "commit") {
-		c.ok(r, c.d.CommitImport(c.d.ctx, c.survey.ID, imp))
+		c.ok(r, c.d.CommitImport(c.d.ctx(), c.survey.ID, imp))
 		for phone, p := range c.imports[imp] {
 			c.people[phone] = p
 		}
 	} else {
-		c.ok(r, c.d.AbortImport(c.d.ctx, c.survey.ID, imp))
+		c.ok(r, c.d.AbortImport(c.d.ctx(), c.survey.ID, imp))
 	}
 	delete(c.imports, imp)
 }
@@ -120,7 +120,7 @@ func (c *campaign) quotas(r *rapid.T) {
 	v := c.survey
 	v.Definition.Quotas = rapid.SampledFrom([]surveys.Quotas{nil, all, all[:1], all[1:]}).Draw(r, "quotas")
 	var err error
-	c.survey, err = c.d.UpdateSurvey(c.d.ctx, v)
+	c.survey, err = c.d.UpdateSurvey(c.d.ctx(), v)
 	c.ok(r, err)
 	for phone, p := range c.people {
 		p.Bucket = v.Definition.Quotas.Of(p.Attributes)
@@ -140,7 +140,7 @@ func (c *campaign) move(r *rapid.T) {
 		v := c.survey
 		v.State = surveys.Running
 		var err error
-		c.survey, err = c.d.UpdateSurvey(c.d.ctx, v)
+		c.survey, err = c.d.UpdateSurvey(c.d.ctx(), v)
 		c.ok(r, err)
 	}
 	var w surveys.Work
@@ -159,7 +159,7 @@ func (c *campaign) move(r *rapid.T) {
 		}
 		w.Moves = append(w.Moves, m)
 	}
-	got, err := c.d.Work(c.d.ctx, w)
+	got, err := c.d.Work(c.d.ctx(), w)
 	c.ok(r, err)
 	if len(got.Stale) != len(stale) || len(got.Refused) > 0 {
 		r.Fatalf("written %+v, want stale %v", got, stale)
@@ -209,7 +209,7 @@ func (c *campaign) check(r *rapid.T) {
 	for _, p := range c.people {
 		want[p.Group()]++
 	}
-	got, err := c.d.Counts(c.d.ctx, c.survey.ID)
+	got, err := c.d.Counts(c.d.ctx(), c.survey.ID)
 	c.ok(r, err)
 	if fmt.Sprint(got.Respondents) != fmt.Sprint(want) {
 		r.Fatalf("sums %v\nwant %v", got.Respondents, want)

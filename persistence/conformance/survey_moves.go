@@ -36,7 +36,7 @@ func testMoves(t *testing.T, d *surveyBench) {
 	d.work(v.ID, first, second)
 	same(t, "the respondents", d.read(list[0].ID, list[1].ID), []surveys.Respondent{first.Is, second.Is})
 	d.sums(v.ID)
-	sums, err := d.Counts(d.ctx, v.ID)
+	sums, err := d.Counts(d.ctx(), v.ID)
 	d.ok(err)
 	same(t, "attempts", sums.Attempts, map[surveys.Made]int{*first.Attempt: 2})
 	d.activity(v.ID, map[surveys.Mode]surveys.Passed{surveys.SMS: {Started: 1}, "": {Started: 1}})
@@ -45,23 +45,23 @@ func testMoves(t *testing.T, d *surveyBench) {
 	d.work(v.ID, third)
 	d.activity(v.ID, map[surveys.Mode]surveys.Passed{surveys.SMS: {Started: 1, Answered: 1, Completed: 1}, "": {Started: 1}})
 	d.activity(v.ID+1, map[surveys.Mode]surveys.Passed{})
-	lines, err := d.Log(d.ctx, v.ID, 0, 10)
+	lines, err := d.Log(d.ctx(), v.ID, 0, 10)
 	d.ok(err)
 	if len(lines) != 2 || lines[0].ID >= lines[1].ID {
 		t.Fatalf("the log: %+v", lines)
 	}
 	want := first.Log[1]
 	want.ID, want.Respondent = lines[1].ID, list[0].ID
-	rest, err := d.Log(d.ctx, v.ID, lines[0].ID, 10)
+	rest, err := d.Log(d.ctx(), v.ID, lines[0].ID, 10)
 	d.ok(err)
 	same(t, "the log's second line", rest, []surveys.LogEntry{want})
-	recent, next, err := d.Recent(d.ctx, surveys.LogFilter{Survey: v.ID, Limit: 10})
+	recent, next, err := d.Recent(d.ctx(), surveys.LogFilter{Survey: v.ID, Limit: 10})
 	d.ok(err)
 	if next != 0 {
 		t.Errorf("the last page goes on at %d", next)
 	}
 	same(t, "the log, newest first", recent, []surveys.LogEntry{lines[1], lines[0]})
-	recent, _, err = d.Recent(d.ctx, surveys.LogFilter{Survey: v.ID, Before: lines[1].ID, Limit: 10})
+	recent, _, err = d.Recent(d.ctx(), surveys.LogFilter{Survey: v.ID, Before: lines[1].ID, Limit: 10})
 	d.ok(err)
 	same(t, "the log before its second line", recent, lines[:1])
 	d.recentOf(v.ID, list, lines)
@@ -69,23 +69,23 @@ func testMoves(t *testing.T, d *surveyBench) {
 	// One stale move among good ones, and a second one of the same respondent.
 	stale, good := activate(list[1], at), activate(list[2], at)
 	stale.Log = first.Log
-	got, err := d.Work(d.ctx, surveys.Work{Survey: v.ID, Moves: []surveys.Move{stale, good, good, activate(list[3], at)}})
+	got, err := d.Work(d.ctx(), surveys.Work{Survey: v.ID, Moves: []surveys.Move{stale, good, good, activate(list[3], at)}})
 	d.ok(err)
 	slices.Sort(got.Stale)
 	same(t, "stale", got.Stale, []surveys.RespondentID{list[1].ID, list[2].ID})
 	d.activity(v.ID, map[surveys.Mode]surveys.Passed{surveys.SMS: {Started: 1, Answered: 1, Completed: 1}, "": {Started: 3}})
 	same(t, "the good one", d.read(good.Is.ID), []surveys.Respondent{good.Is})
 	same(t, "the stale one", d.read(list[1].ID), []surveys.Respondent{second.Is})
-	if lines, err = d.Log(d.ctx, v.ID, 0, 10); err != nil || len(lines) != 2 {
+	if lines, err = d.Log(d.ctx(), v.ID, 0, 10); err != nil || len(lines) != 2 {
 		t.Errorf("%d lines in the log (%v)", len(lines), err)
 	}
 	d.sums(v.ID)
 	other := d.survey("b")
-	got, err = d.Work(d.ctx, surveys.Work{Survey: other.ID, Moves: []surveys.Move{activate(list[4], at)}})
+	got, err = d.Work(d.ctx(), surveys.Work{Survey: other.ID, Moves: []surveys.Move{activate(list[4], at)}})
 	d.ok(err)
 	same(t, "of another survey", got.Stale, []surveys.RespondentID{list[4].ID})
 	d.sums(other.ID)
-	got, err = d.Work(d.ctx, surveys.Work{Survey: v.ID})
+	got, err = d.Work(d.ctx(), surveys.Work{Survey: v.ID})
 	if err != nil || len(got.Stale) > 0 {
 		t.Errorf("no work: %+v (%v)", got, err)
 	}
@@ -119,11 +119,11 @@ func testEnqueue(t *testing.T, d *surveyBench) {
 	if after[2].Contact != (weir.Ref{}) {
 		t.Errorf("who got no contact has %v", after[2].Contact)
 	}
-	ready, err := d.ReadySlots(d.ctx, channel, nil, 1, 10)
+	ready, err := d.ReadySlots(d.ctx(), channel, nil, 1, 10)
 	if err != nil || ready.Others != 2 {
 		t.Errorf("%+v are ready, want 2 (%v)", ready, err)
 	}
-	begun, err := d.EnqueuedSince(d.ctx, v.ID, begin.Add(-time.Minute))
+	begun, err := d.EnqueuedSince(d.ctx(), v.ID, begin.Add(-time.Minute))
 	d.ok(err)
 	sum := 0
 	for second, n := range begun {
@@ -135,7 +135,7 @@ func testEnqueue(t *testing.T, d *surveyBench) {
 	if sum != 2 {
 		t.Errorf("%d were begun, want 2", sum)
 	}
-	if begun, err = d.EnqueuedSince(d.ctx, v.ID, now().Add(time.Minute)); err != nil || len(begun) != 0 {
+	if begun, err = d.EnqueuedSince(d.ctx(), v.ID, now().Add(time.Minute)); err != nil || len(begun) != 0 {
 		t.Errorf("begun in the future: %v (%v)", begun, err)
 	}
 	// Enqueuing the same contact again finds that contact and creates nothing.
@@ -158,7 +158,7 @@ func testRefusedMoves(t *testing.T, d *surveyBench) {
 	taken := d.work(v.ID, outreach(channel, list[0])).Contacts[0]
 	thief := outreach(channel, list[1])
 	thief.Enqueue.Key = taken.Key
-	got, err := d.Work(d.ctx, surveys.Work{Survey: v.ID, Moves: []surveys.Move{thief, outreach(channel, list[2])}})
+	got, err := d.Work(d.ctx(), surveys.Work{Survey: v.ID, Moves: []surveys.Move{thief, outreach(channel, list[2])}})
 	d.ok(err)
 	same(t, "refused", got.Refused, []surveys.RespondentID{list[1].ID})
 	same(t, "refused as stale", got.Stale, got.Refused)
@@ -168,11 +168,11 @@ func testRefusedMoves(t *testing.T, d *surveyBench) {
 	same(t, "who was refused", d.read(list[1].ID), list[1:2])
 
 	gone := outreach(1<<40, list[3])
-	got, err = d.Work(d.ctx, surveys.Work{Survey: v.ID, Moves: []surveys.Move{activate(list[1], now()), gone}})
+	got, err = d.Work(d.ctx(), surveys.Work{Survey: v.ID, Moves: []surveys.Move{activate(list[1], now()), gone}})
 	wantCode(t, err, weir.CodeConflict)
 	same(t, "refused for a channel that is not there", got.Refused, []surveys.RespondentID{list[3].ID})
 	d.Close(t, channel)
-	got, err = d.Work(d.ctx, surveys.Work{Survey: v.ID, Moves: []surveys.Move{outreach(channel, list[3]), activate(list[1], now())}})
+	got, err = d.Work(d.ctx(), surveys.Work{Survey: v.ID, Moves: []surveys.Move{outreach(channel, list[3]), activate(list[1], now())}})
 	wantCode(t, err, weir.CodeConflict)
 	same(t, "refused for a channel that is being deleted", got.Refused, []surveys.RespondentID{list[3].ID})
 	same(t, "unchanged", d.read(list[1].ID, list[3].ID), []surveys.Respondent{list[1], list[3]})
@@ -200,19 +200,19 @@ func testStartable(t *testing.T, d *surveyBench) {
 		{"men", []int{1, surveys.NoBucket}, 100, []int{3, 6, 9, 12, 15, 18, 21, 24, 27}},
 		{"nobody", []int{0, 1, surveys.NoBucket}, 100, nil},
 	} {
-		got, err := d.Startable(d.ctx, v.ID, at, q.full, q.limit)
+		got, err := d.Startable(d.ctx(), v.ID, at, q.full, q.limit)
 		d.ok(err)
 		same(t, q.name, respondentIDs(got), pick(list, q.want))
 	}
-	got, err := d.Startable(d.ctx, v.ID, at, nil, 100)
+	got, err := d.Startable(d.ctx(), v.ID, at, nil, 100)
 	d.ok(err)
 	if len(got) != 28 {
 		t.Errorf("%d may be started, want 28", len(got))
 	}
-	got, err = d.Startable(d.ctx, v.ID, at.Add(2*time.Hour), nil, 5)
+	got, err = d.Startable(d.ctx(), v.ID, at.Add(2*time.Hour), nil, 5)
 	d.ok(err)
 	same(t, "once the time has come", respondentIDs(got), pick(list, []int{0, 2, 3, 4, 5}))
-	got, err = d.Rejectable(d.ctx, v.ID, []int{0}, 100)
+	got, err = d.Rejectable(d.ctx(), v.ID, []int{0}, 100)
 	d.ok(err)
 	if len(got) != 10 {
 		t.Errorf("%d may be rejected, want 10", len(got))
@@ -222,10 +222,10 @@ func testStartable(t *testing.T, d *surveyBench) {
 			t.Errorf("to be rejected: %+v", r)
 		}
 	}
-	if got, err = d.Rejectable(d.ctx, v.ID, []int{0, 1}, 15); err != nil || len(got) != 15 {
+	if got, err = d.Rejectable(d.ctx(), v.ID, []int{0, 1}, 15); err != nil || len(got) != 15 {
 		t.Errorf("%d may be rejected, want 15 (%v)", len(got), err)
 	}
-	if got, err = d.Rejectable(d.ctx, v.ID, nil, 15); err != nil || len(got) != 0 {
+	if got, err = d.Rejectable(d.ctx(), v.ID, nil, 15); err != nil || len(got) != 0 {
 		t.Errorf("%d may be rejected, want none (%v)", len(got), err)
 	}
 }
@@ -256,7 +256,7 @@ func testDue(t *testing.T, d *surveyBench) {
 	}{
 		{0, 10, nil, 1}, {2, 10, []int{3, 2}, 3}, {9, 2, []int{3, 2}, 3}, {9, 4, []int{3, 2, 1, 0}, 0}, {9, 10, []int{3, 2, 1, 0}, 0},
 	} {
-		got, next, err := d.DueRespondents(d.ctx, v.ID, at.Add(time.Duration(q.after)*time.Minute), q.limit)
+		got, next, err := d.DueRespondents(d.ctx(), v.ID, at.Add(time.Duration(q.after)*time.Minute), q.limit)
 		d.ok(err)
 		same(t, "due", respondentIDs(got), pick(list, q.want))
 		want := time.Time{}
@@ -267,15 +267,15 @@ func testDue(t *testing.T, d *surveyBench) {
 			t.Errorf("after %d, %d at most: next %v, want %v", q.after, q.limit, next, want)
 		}
 	}
-	latest, err := d.LatestDue(d.ctx, v.ID, 3)
+	latest, err := d.LatestDue(d.ctx(), v.ID, 3)
 	d.ok(err)
 	same(t, "latest due", respondentIDs(latest), pick(list, []int{0, 1, 2}))
-	open, err := d.Open(d.ctx, v.ID, 100)
+	open, err := d.Open(d.ctx(), v.ID, 100)
 	d.ok(err)
 	ids := respondentIDs(open)
 	slices.Sort(ids)
 	same(t, "open", ids, pick(list, []int{0, 1, 2, 3, 4, 6, 7}))
-	if open, err = d.Open(d.ctx, v.ID, 6); err != nil || len(open) != 6 {
+	if open, err = d.Open(d.ctx(), v.ID, 6); err != nil || len(open) != 6 {
 		t.Errorf("%d are open, want 6 (%v)", len(open), err)
 	}
 }
@@ -283,7 +283,7 @@ func testDue(t *testing.T, d *surveyBench) {
 // recentOf reads the log of one respondent, which has all of the lines, and of time ranges.
 func (d *surveyBench) recentOf(survey int64, list []surveys.Respondent, lines []surveys.LogEntry) {
 	d.t.Helper()
-	recent, next, err := d.Recent(d.ctx, surveys.LogFilter{Survey: survey, Respondent: list[0].ID, Limit: 1})
+	recent, next, err := d.Recent(d.ctx(), surveys.LogFilter{Survey: survey, Respondent: list[0].ID, Limit: 1})
 	d.ok(err)
 	same(d.t, "a respondent's log", recent, lines[1:])
 	if next != lines[1].ID {
@@ -293,7 +293,7 @@ func (d *surveyBench) recentOf(survey int64, list []surveys.Respondent, lines []
 		"of another respondent": {Respondent: list[1].ID}, "in the future": {Since: now().Add(time.Hour)}, "in the past": {Until: now().Add(-time.Hour)},
 	} {
 		f.Survey, f.Limit = survey, 10
-		if recent, next, err := d.Recent(d.ctx, f); err != nil || len(recent) != 0 || next != 0 {
+		if recent, next, err := d.Recent(d.ctx(), f); err != nil || len(recent) != 0 || next != 0 {
 			d.t.Errorf("%s: %+v, %d (%v)", name, recent, next, err)
 		}
 	}
@@ -302,7 +302,7 @@ func (d *surveyBench) recentOf(survey int64, list []surveys.Respondent, lines []
 // activity compares what respondents came to, in all quarters of an hour.
 func (d *surveyBench) activity(survey int64, want map[surveys.Mode]surveys.Passed) {
 	d.t.Helper()
-	list, err := d.Activity(d.ctx, survey)
+	list, err := d.Activity(d.ctx(), survey)
 	d.ok(err)
 	got := map[surveys.Mode]surveys.Passed{}
 	for _, a := range list {

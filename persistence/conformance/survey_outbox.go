@@ -117,21 +117,21 @@ func testReplyOutbox(t *testing.T, backend Backend) {
 // deleteEntries deletes outbox entries through works: the entries of a stale move stay.
 func (b *bench) deleteEntries(got []surveys.OutboxEntry) {
 	b.t.Helper()
-	v, _, err := b.PutSurvey(b.ctx, surveys.Survey{Name: "s"})
+	v, _, err := b.PutSurvey(b.ctx(), surveys.Survey{Name: "s"})
 	b.ok(err)
-	added, err := b.Add(b.ctx, v.ID, 0, []surveys.Respondent{person(1, ""), person(2, "")})
+	added, err := b.Add(b.ctx(), v.ID, 0, []surveys.Respondent{person(1, ""), person(2, "")})
 	b.ok(err)
-	list, err := b.RespondentsByID(b.ctx, []surveys.RespondentID{added[0].ID, added[1].ID})
+	list, err := b.RespondentsByID(b.ctx(), []surveys.RespondentID{added[0].ID, added[1].ID})
 	b.ok(err)
 	good, stale := activate(list[0], now()), activate(list[1], now())
 	stale.Was.Rev, stale.Is.Rev = 7, 8
 	good.Taken, stale.Taken = []int64{got[0].ID}, []int64{got[1].ID}
-	_, err = b.Work(b.ctx, surveys.Work{Survey: v.ID, Moves: []surveys.Move{good, stale}, Taken: []int64{got[2].ID}})
+	_, err = b.Work(b.ctx(), surveys.Work{Survey: v.ID, Moves: []surveys.Move{good, stale}, Taken: []int64{got[2].ID}})
 	b.ok(err)
-	left, err := b.OutboxEntries(b.ctx, 0, 10)
+	left, err := b.OutboxEntries(b.ctx(), 0, 10)
 	b.ok(err)
 	same(b.t, "what is left", left, []surveys.OutboxEntry{got[1], got[3]})
-	_, err = b.Work(b.ctx, surveys.Work{Survey: v.ID, Taken: []int64{got[1].ID, got[3].ID}})
+	_, err = b.Work(b.ctx(), surveys.Work{Survey: v.ID, Taken: []int64{got[1].ID, got[3].ID}})
 	b.ok(err)
 	b.wantEntries()
 }
@@ -139,7 +139,7 @@ func (b *bench) deleteEntries(got []surveys.OutboxEntry) {
 // wantEntries requires these outbox entries, ignoring their ids.
 func (b *bench) wantEntries(want ...surveys.OutboxEntry) []surveys.OutboxEntry {
 	b.t.Helper()
-	got, err := b.OutboxEntries(b.ctx, 0, 10)
+	got, err := b.OutboxEntries(b.ctx(), 0, 10)
 	b.ok(err)
 	bare := make([]surveys.OutboxEntry, len(got))
 	for i, n := range got {
@@ -148,7 +148,7 @@ func (b *bench) wantEntries(want ...surveys.OutboxEntry) []surveys.OutboxEntry {
 	}
 	same(b.t, "outbox", bare, want)
 	for i := range got {
-		rest, err := b.OutboxEntries(b.ctx, got[i].ID, 1)
+		rest, err := b.OutboxEntries(b.ctx(), got[i].ID, 1)
 		b.ok(err)
 		same(b.t, "the next one", rest, got[i+1:min(i+2, len(got))])
 	}
@@ -162,10 +162,10 @@ func testIncomingOutbox(t *testing.T, backend Backend) {
 	id, _ := b.owned("a")
 	m := weir.Incoming{From: "+15550001", To: "100", Body: "si, ¡claro! ✓", GUID: "g", ReceivedAt: now(), Fields: map[string]string{"a": "b"}}
 	for range 2 {
-		_, err := b.Receive(b.ctx, id, m)
+		_, err := b.Receive(b.ctx(), id, m)
 		b.ok(err)
 	}
-	list, err := b.IncomingSince(b.ctx, id, 0, 10)
+	list, err := b.IncomingSince(b.ctx(), id, 0, 10)
 	b.ok(err)
 	b.wantEntries(surveys.OutboxEntry{Kind: surveys.MessageReceived, At: m.ReceivedAt, Channel: id, Message: list[0]})
 	if calls != 1 {

@@ -16,38 +16,38 @@ func testSurveys(t *testing.T, d *surveyBench) {
 		Name: "a", Title: "A survey ✓", Definition: surveys.Definition{Quotas: quotas(1, 2), Cutoff: 7},
 		Application: surveys.Application{URL: "https://app.example/hook", Secret: "s3"},
 	}
-	stored, created, err := d.PutSurvey(d.ctx, v)
+	stored, created, err := d.PutSurvey(d.ctx(), v)
 	d.ok(err)
 	if !created || stored.ID == 0 || stored.State != surveys.Draft || stored.Created.IsZero() {
 		t.Errorf("created %v: %+v", created, stored)
 	}
-	again, err := d.Survey(d.ctx, "a")
+	again, err := d.Survey(d.ctx(), "a")
 	d.ok(err)
 	same(t, "the survey as read", again, stored)
 	same(t, "its application", again.Application, v.Application)
 	v.Title = "B"
-	put, created, err := d.PutSurvey(d.ctx, v)
+	put, created, err := d.PutSurvey(d.ctx(), v)
 	d.ok(err)
 	if created || put.ID != stored.ID || put.Title != "B" || put.Version != stored.Version+1 {
 		t.Errorf("put again: %v, %+v", created, put)
 	}
 	stored.State = surveys.Running
-	_, err = d.UpdateSurvey(d.ctx, stored)
+	_, err = d.UpdateSurvey(d.ctx(), stored)
 	wantCode(t, err, weir.CodeConflict)
 	put.State, put.Launched, put.Cause = surveys.Running, now(), surveys.ByUser
-	launched, err := d.UpdateSurvey(d.ctx, put)
+	launched, err := d.UpdateSurvey(d.ctx(), put)
 	d.ok(err)
-	read, err := d.SurveyByID(d.ctx, put.ID)
+	read, err := d.SurveyByID(d.ctx(), put.ID)
 	d.ok(err)
 	same(t, "the launched survey", read, launched)
 	if read.State != surveys.Running || !read.Launched.Equal(put.Launched) || read.Cause != surveys.ByUser {
 		t.Errorf("launched: %+v", read)
 	}
-	_, _, err = d.PutSurvey(d.ctx, v)
+	_, _, err = d.PutSurvey(d.ctx(), v)
 	wantCode(t, err, weir.CodeConflict)
-	_, err = d.Survey(d.ctx, "none")
+	_, err = d.Survey(d.ctx(), "none")
 	wantCode(t, err, weir.CodeNotFound)
-	_, err = d.UpdateSurvey(d.ctx, surveys.Survey{ID: 1, Version: 1})
+	_, err = d.UpdateSurvey(d.ctx(), surveys.Survey{ID: 1, Version: 1})
 	wantCode(t, err, weir.CodeNotFound)
 	d.survey("c")
 	d.survey("b")
@@ -60,7 +60,7 @@ func testSurveys(t *testing.T, d *surveyBench) {
 		{nil, "", 10, "abc"}, {nil, "a", 1, "b"}, {[]surveys.State{surveys.Draft}, "", 10, "bc"},
 		{[]surveys.State{surveys.Draft, surveys.Running}, "", 2, "ab"}, {nil, "c", 10, ""},
 	} {
-		list, err := d.Surveys(d.ctx, q.states, q.after, q.limit)
+		list, err := d.Surveys(d.ctx(), q.states, q.after, q.limit)
 		d.ok(err)
 		names := ""
 		for _, v := range list {
@@ -76,7 +76,7 @@ func testRespondents(t *testing.T, d *surveyBench) {
 	v := d.survey("a")
 	begin := now()
 	list := []surveys.Respondent{person(1, "m"), person(2, "f"), person(1, "f"), person(3, "")}
-	added, err := d.Add(d.ctx, v.ID, 0, list)
+	added, err := d.Add(d.ctx(), v.ID, 0, list)
 	d.ok(err)
 	if added[0].Duplicate || added[1].Duplicate || added[3].Duplicate || !added[2].Duplicate || added[2].ID != added[0].ID {
 		t.Errorf("added %+v", added)
@@ -84,12 +84,12 @@ func testRespondents(t *testing.T, d *surveyBench) {
 	if added[0].ID >= added[1].ID || added[1].ID >= added[3].ID {
 		t.Errorf("the ids are not in order: %+v", added)
 	}
-	again, err := d.Add(d.ctx, v.ID, 0, []surveys.Respondent{person(4, ""), person(2, "m")})
+	again, err := d.Add(d.ctx(), v.ID, 0, []surveys.Respondent{person(4, ""), person(2, "m")})
 	d.ok(err)
 	if again[0].Duplicate || !again[1].Duplicate || again[1].ID != added[1].ID {
 		t.Errorf("added again: %+v", again)
 	}
-	r, err := d.Respondent(d.ctx, v.ID, added[0].ID)
+	r, err := d.Respondent(d.ctx(), v.ID, added[0].ID)
 	d.ok(err)
 	if r.Added.Before(begin.Add(-time.Second)) {
 		t.Errorf("added at %v", r.Added)
@@ -99,14 +99,14 @@ func testRespondents(t *testing.T, d *surveyBench) {
 	same(t, "the respondent", r, want)
 	other := d.survey("b")
 	theirs := d.people(other.ID, 1, 3)
-	byPhone, err := d.ByPhone(d.ctx, list[0].Phone, 10)
+	byPhone, err := d.ByPhone(d.ctx(), list[0].Phone, 10)
 	d.ok(err)
 	same(t, "by phone", respondentIDs(byPhone), []surveys.RespondentID{theirs[0].ID, added[0].ID})
-	_, err = d.Respondent(d.ctx, other.ID, added[0].ID)
+	_, err = d.Respondent(d.ctx(), other.ID, added[0].ID)
 	wantCode(t, err, weir.CodeNotFound)
-	_, err = d.Add(d.ctx, 1, 0, list)
+	_, err = d.Add(d.ctx(), 1, 0, list)
 	wantCode(t, err, weir.CodeNotFound)
-	_, err = d.Add(d.ctx, v.ID, 0, []surveys.Respondent{{}})
+	_, err = d.Add(d.ctx(), v.ID, 0, []surveys.Respondent{{}})
 	wantCode(t, err, weir.CodeInvalid)
 	d.sums(v.ID)
 	checkLists(t, d, other.ID)
@@ -119,32 +119,32 @@ func testNotations(t *testing.T, d *surveyBench) {
 		old, today := r.Example()
 		one, two, other := person(1, ""), person(1, ""), person(2, "")
 		one.Phone, two.Phone = old, today // an earlier version has kept the old one
-		first, err := d.Add(d.ctx, v.ID, 0, []surveys.Respondent{one})
+		first, err := d.Add(d.ctx(), v.ID, 0, []surveys.Respondent{one})
 		d.ok(err)
-		again, err := d.Add(d.ctx, v.ID, 0, []surveys.Respondent{two, one, two})
+		again, err := d.Add(d.ctx(), v.ID, 0, []surveys.Respondent{two, one, two})
 		d.ok(err)
 		for _, a := range again {
 			if !a.Duplicate || a.ID != first[0].ID {
 				t.Errorf("%s is another respondent than %s: %+v, %+v", today, old, a, first[0])
 			}
 		}
-		both, err := d.Add(d.ctx, next.ID, 0, []surveys.Respondent{two, one})
+		both, err := d.Add(d.ctx(), next.ID, 0, []surveys.Respondent{two, one})
 		d.ok(err)
 		if both[0].Duplicate || !both[1].Duplicate || both[0].ID != both[1].ID {
 			t.Errorf("%s and %s in one list: %+v", today, old, both)
 		}
 		for _, phone := range []string{old, today} {
-			everywhere, err := d.ByPhone(d.ctx, phone, 10)
+			everywhere, err := d.ByPhone(d.ctx(), phone, 10)
 			d.ok(err)
 			same(t, phone, respondentIDs(everywhere), []surveys.RespondentID{both[0].ID, first[0].ID})
-			found, _, err := d.Respondents(d.ctx, surveys.Filter{Survey: v.ID, Phone: phone})
+			found, _, err := d.Respondents(d.ctx(), surveys.Filter{Survey: v.ID, Phone: phone})
 			d.ok(err)
 			same(t, "in one survey "+phone, respondentIDs(found), []surveys.RespondentID{first[0].ID})
 		}
 		other.Phone += fmt.Sprint(len(old), old[len(old)-4:], r.Code[1:])
-		added, err := d.Add(d.ctx, next.ID, 0, []surveys.Respondent{other})
+		added, err := d.Add(d.ctx(), next.ID, 0, []surveys.Respondent{other})
 		d.ok(err)
-		corrected, err := d.Correct(d.ctx, next.ID, []surveys.Correction{{ID: added[0].ID, Phone: old}})
+		corrected, err := d.Correct(d.ctx(), next.ID, []surveys.Correction{{ID: added[0].ID, Phone: old}})
 		d.ok(err)
 		wantCode(t, corrected[0].Err, weir.CodeConflict)
 	}
@@ -178,7 +178,7 @@ func checkLists(t *testing.T, d *surveyBench, survey int64) {
 		{"phone and status", surveys.Filter{Phone: all[7].Phone, Statuses: []surveys.Status{surveys.Active}}, nil, false},
 	} {
 		q.f.Survey = survey
-		list, next, err := d.Respondents(d.ctx, q.f)
+		list, next, err := d.Respondents(d.ctx(), q.f)
 		d.ok(err)
 		var want []surveys.RespondentID
 		for _, i := range q.want {
@@ -195,7 +195,7 @@ func testImports(t *testing.T, d *surveyBench) {
 	v := d.survey("a")
 	d.people(v.ID, 1, 3)
 	begin := func() int64 {
-		id, err := d.BeginImport(d.ctx, v.ID)
+		id, err := d.BeginImport(d.ctx(), v.ID)
 		d.ok(err)
 		return id
 	}
@@ -210,7 +210,7 @@ func testImports(t *testing.T, d *surveyBench) {
 	for i, imp := range []int64{kept, dropped} {
 		wg.Go(func() {
 			var err error
-			if got[i], err = d.Add(d.ctx, v.ID, imp, list); err != nil {
+			if got[i], err = d.Add(d.ctx(), v.ID, imp, list); err != nil {
 				t.Error(err)
 			}
 		})
@@ -230,26 +230,26 @@ func testImports(t *testing.T, d *surveyBench) {
 	if n := len(d.everybody(v.ID)); n != 3 {
 		t.Errorf("%d respondents are visible, want 3", n)
 	}
-	hidden, err := d.ByPhone(d.ctx, list[5].Phone, 10)
+	hidden, err := d.ByPhone(d.ctx(), list[5].Phone, 10)
 	d.ok(err)
 	if len(hidden) != 0 {
 		t.Error("who was not committed is found by number")
 	}
 	d.sums(v.ID)
-	d.ok(d.CommitImport(d.ctx, v.ID, kept))
-	d.ok(d.CommitImport(d.ctx, v.ID, kept))
-	d.ok(d.AbortImport(d.ctx, v.ID, dropped))
-	wantCode(t, d.CommitImport(d.ctx, v.ID, dropped), weir.CodeConflict)
-	wantCode(t, d.AbortImport(d.ctx, v.ID, kept), weir.CodeConflict)
-	wantCode(t, d.AbortImport(d.ctx, v.ID, 1), weir.CodeNotFound)
-	_, err = d.Add(d.ctx, v.ID, kept, list)
+	d.ok(d.CommitImport(d.ctx(), v.ID, kept))
+	d.ok(d.CommitImport(d.ctx(), v.ID, kept))
+	d.ok(d.AbortImport(d.ctx(), v.ID, dropped))
+	wantCode(t, d.CommitImport(d.ctx(), v.ID, dropped), weir.CodeConflict)
+	wantCode(t, d.AbortImport(d.ctx(), v.ID, kept), weir.CodeConflict)
+	wantCode(t, d.AbortImport(d.ctx(), v.ID, 1), weir.CodeNotFound)
+	_, err = d.Add(d.ctx(), v.ID, kept, list)
 	wantCode(t, err, weir.CodeConflict)
 	if n := len(d.everybody(v.ID)); n != 3+mine {
 		t.Errorf("%d respondents are visible, want %d", n, 3+mine)
 	}
 	d.sums(v.ID)
 	// Respondents of an aborted import can be added again; those of a committed one exist.
-	added, err := d.Add(d.ctx, v.ID, 0, list)
+	added, err := d.Add(d.ctx(), v.ID, 0, list)
 	d.ok(err)
 	for i, a := range added {
 		if a.Duplicate != (i == 0 || !got[0][i].Duplicate) || a.Unsure {
@@ -262,16 +262,16 @@ func testImports(t *testing.T, d *surveyBench) {
 func testSorting(t *testing.T, d *surveyBench) {
 	v := d.survey("a")
 	d.people(v.ID, 1, 9)
-	imp, err := d.BeginImport(d.ctx, v.ID)
+	imp, err := d.BeginImport(d.ctx(), v.ID)
 	d.ok(err)
-	_, err = d.Add(d.ctx, v.ID, imp, []surveys.Respondent{person(100, "f")})
+	_, err = d.Add(d.ctx(), v.ID, imp, []surveys.Respondent{person(100, "f")})
 	d.ok(err)
 	v.Definition.Quotas = v.Definition.Quotas[1:]
-	v, err = d.UpdateSurvey(d.ctx, v)
+	v, err = d.UpdateSurvey(d.ctx(), v)
 	d.ok(err)
-	d.ok(d.CommitImport(d.ctx, v.ID, imp))
+	d.ok(d.CommitImport(d.ctx(), v.ID, imp))
 	v.State = surveys.Running
-	v, err = d.UpdateSurvey(d.ctx, v)
+	v, err = d.UpdateSurvey(d.ctx(), v)
 	d.ok(err)
 	check := func() {
 		t.Helper()
@@ -287,14 +287,14 @@ func testSorting(t *testing.T, d *surveyBench) {
 		d.sums(v.ID)
 	}
 	check()
-	list, err := d.Startable(d.ctx, v.ID, now(), []int{surveys.NoBucket}, 10)
+	list, err := d.Startable(d.ctx(), v.ID, now(), []int{surveys.NoBucket}, 10)
 	d.ok(err)
 	if len(list) != 4 {
 		t.Errorf("%d women may be started, want 4", len(list))
 	}
 	// A running survey keeps its buckets.
 	v.Definition.Quotas = nil
-	v, err = d.UpdateSurvey(d.ctx, v)
+	v, err = d.UpdateSurvey(d.ctx(), v)
 	d.ok(err)
 	check()
 }
@@ -306,27 +306,27 @@ func testRemoval(t *testing.T, d *surveyBench) {
 	m := activate(list[0], now())
 	m.Log = []surveys.LogEntry{{Event: "enqueued"}, {Event: "handed_over"}}
 	d.work(v.ID, m)
-	d.ok(d.RemoveSurvey(d.ctx, v.ID))
-	d.ok(d.RemoveSurvey(d.ctx, v.ID))
+	d.ok(d.RemoveSurvey(d.ctx(), v.ID))
+	d.ok(d.RemoveSurvey(d.ctx(), v.ID))
 	d.survey("a")
-	_, err := d.Add(d.ctx, v.ID, 0, []surveys.Respondent{person(99, "")})
+	_, err := d.Add(d.ctx(), v.ID, 0, []surveys.Respondent{person(99, "")})
 	wantCode(t, err, weir.CodeNotFound)
-	going, err := d.SurveyByID(d.ctx, v.ID)
+	going, err := d.SurveyByID(d.ctx(), v.ID)
 	d.ok(err)
 	if !going.Deleting || going.Name != "a" {
 		t.Errorf("the survey: %+v", going)
 	}
 	for steps, more := 0, true; more; steps++ {
-		if more, err = d.Sweep(d.ctx, 7); err != nil || steps > 20 {
+		if more, err = d.Sweep(d.ctx(), 7); err != nil || steps > 20 {
 			t.Fatalf("step %d: %v", steps, err)
 		}
 	}
-	_, err = d.SurveyByID(d.ctx, v.ID)
+	_, err = d.SurveyByID(d.ctx(), v.ID)
 	wantCode(t, err, weir.CodeNotFound)
 	if n := len(d.everybody(v.ID)); n != 0 {
 		t.Errorf("%d respondents are left", n)
 	}
-	sums, err := d.Counts(d.ctx, v.ID)
+	sums, err := d.Counts(d.ctx(), v.ID)
 	d.ok(err)
 	if len(sums.Respondents) != 0 {
 		t.Errorf("sums are left: %v", sums)
@@ -341,11 +341,11 @@ func testChannelStates(t *testing.T, d *surveyBench) {
 	list := []surveys.ChannelState{
 		{Channel: 1, Health: weir.Down, Reason: "line ✓", Since: at}, {Channel: 2, Health: weir.Up, Since: at},
 	}
-	d.ok(d.SetChannelState(d.ctx, surveys.ChannelState{Channel: 1, Health: weir.Up, Since: at}, nil))
+	d.ok(d.SetChannelState(d.ctx(), surveys.ChannelState{Channel: 1, Health: weir.Up, Since: at}, nil))
 	for _, s := range list {
-		d.ok(d.SetChannelState(d.ctx, s, nil))
+		d.ok(d.SetChannelState(d.ctx(), s, nil))
 	}
-	got, err := d.ChannelStates(d.ctx)
+	got, err := d.ChannelStates(d.ctx())
 	d.ok(err)
 	same(t, "states", got, list)
 }

@@ -46,10 +46,10 @@ func surveysOf(t testing.TB, b Backend) SurveyStores {
 	out := storesOf(s)
 	out.Channel = func(_ testing.TB, name string) weir.ChannelID { return s.channel(name).ID }
 	out.Close = func(t testing.TB, id weir.ChannelID) {
-		c, err := s.ChannelByID(s.ctx, id)
+		c, err := s.ChannelByID(s.ctx(), id)
 		if err == nil {
 			c.Deleting = true
-			_, err = s.UpdateChannel(s.ctx, c)
+			_, err = s.UpdateChannel(s.ctx(), c)
 		}
 		if err != nil {
 			t.Fatal(err)

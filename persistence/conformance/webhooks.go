@@ -24,13 +24,13 @@ func testWebhooks(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	called := 0
 	stop := b.OnWebhooks(func() { called++ })
-	b.ok(b.Emit(b.ctx, eventOf("a", 0)))
+	b.ok(b.Emit(b.ctx(), eventOf("a", 0)))
 	one, two := webhookOf("wh1", "weir.survey.state", "weir.channel.*"), webhookOf("wh2", "weir.contact.*")
-	b.ok(b.AddWebhook(b.ctx, two))
-	b.ok(b.AddWebhook(b.ctx, one))
-	same(t, "webhooks", must[[]events.Webhook](t)(b.Webhooks(b.ctx, "", 10)), []events.Webhook{one, two})
-	same(t, "a page", must[[]events.Webhook](t)(b.Webhooks(b.ctx, "wh1", 1)), []events.Webhook{two})
-	if p := must[events.Progress](t)(b.Progress(b.ctx, one.Receiver())); p.Cursor != 1 {
+	b.ok(b.AddWebhook(b.ctx(), two))
+	b.ok(b.AddWebhook(b.ctx(), one))
+	same(t, "webhooks", must[[]events.Webhook](t)(b.Webhooks(b.ctx(), "", 10)), []events.Webhook{one, two})
+	same(t, "a page", must[[]events.Webhook](t)(b.Webhooks(b.ctx(), "wh1", 1)), []events.Webhook{two})
+	if p := must[events.Progress](t)(b.Progress(b.ctx(), one.Receiver())); p.Cursor != 1 {
 		t.Errorf("a new webhook is at %d", p.Cursor)
 	}
 	if called != 2 {
@@ -41,33 +41,33 @@ func testWebhooks(t *testing.T, backend Backend) {
 	changed.URL, changed.Types, changed.Enabled, changed.PII, changed.Disabled, changed.FailingSince = "https://q.example", []string{"weir.survey.state"}, false, false, "", time.Time{}
 	changed.Secret, changed.OldSecrets, changed.Channel, changed.Survey, changed.Description = "whsec_2", nil, "", "", ""
 	at := now().Add(time.Minute)
-	got := must[events.Webhook](t)(b.UpdateWebhook(b.ctx, changed, at))
+	got := must[events.Webhook](t)(b.UpdateWebhook(b.ctx(), changed, at))
 	changed.Revision, changed.Generation, changed.Updated = 2, 2, at
 	same(t, "the change", got, changed)
 	stale := changed
 	stale.Revision = 1
-	_, err := b.UpdateWebhook(b.ctx, stale, at)
+	_, err := b.UpdateWebhook(b.ctx(), stale, at)
 	wantCode(t, err, weir.CodePrecondition)
-	wantCode(t, b.DeleteWebhook(b.ctx, "wh1", 1), weir.CodePrecondition)
-	same(t, "after refusals", must[events.Webhook](t)(b.Webhook(b.ctx, "wh1")), changed)
+	wantCode(t, b.DeleteWebhook(b.ctx(), "wh1", 1), weir.CodePrecondition)
+	same(t, "after refusals", must[events.Webhook](t)(b.Webhook(b.ctx(), "wh1")), changed)
 
-	b.ok(b.SetFailing(b.ctx, "wh1", at))
-	if w := must[events.Webhook](t)(b.Webhook(b.ctx, "wh1")); !w.FailingSince.Equal(at) || w.Revision != 2 || w.Generation != 2 {
+	b.ok(b.SetFailing(b.ctx(), "wh1", at))
+	if w := must[events.Webhook](t)(b.Webhook(b.ctx(), "wh1")); !w.FailingSince.Equal(at) || w.Revision != 2 || w.Generation != 2 {
 		t.Errorf("failing: %+v", w)
 	}
-	b.ok(b.DeleteWebhook(b.ctx, "wh1", 2))
+	b.ok(b.DeleteWebhook(b.ctx(), "wh1", 2))
 	for _, err := range []error{
-		b.DeleteWebhook(b.ctx, "wh1", 0), b.ReplayEvent(b.ctx, "wh1", eventOf("a", 1), at), second(b.Webhook(b.ctx, "wh1")),
-		second(b.UpdateWebhook(b.ctx, changed, at)), second(b.Tries(b.ctx, "wh1", 0, 1)),
+		b.DeleteWebhook(b.ctx(), "wh1", 0), b.ReplayEvent(b.ctx(), "wh1", eventOf("a", 1), at), second(b.Webhook(b.ctx(), "wh1")),
+		second(b.UpdateWebhook(b.ctx(), changed, at)), second(b.Tries(b.ctx(), "wh1", 0, 1)),
 	} {
 		wantCode(t, err, weir.CodeNotFound)
 	}
-	if p := must[events.Progress](t)(b.Progress(b.ctx, one.Receiver())); p.Cursor != 0 {
+	if p := must[events.Progress](t)(b.Progress(b.ctx(), one.Receiver())); p.Cursor != 0 {
 		t.Errorf("a deleted webhook is at %d", p.Cursor)
 	}
 	stop()
 	calls := called
-	b.ok(b.DeleteWebhook(b.ctx, "wh2", 0))
+	b.ok(b.DeleteWebhook(b.ctx(), "wh2", 0))
 	if called != calls {
 		t.Error("the hook was called after it was taken away")
 	}
@@ -79,14 +79,14 @@ func second[T any](_ T, err error) error { return err }
 // changed so. They stay enabled.
 func testWebhooksEnableContactEvents(t *testing.T, backend Backend) {
 	for name, enable := range map[string]func(*bench, events.Webhook){
-		"created": func(b *bench, w events.Webhook) { b.ok(b.AddWebhook(b.ctx, w)) },
+		"created": func(b *bench, w events.Webhook) { b.ok(b.AddWebhook(b.ctx(), w)) },
 		"changed": func(b *bench, w events.Webhook) {
 			wanted := w.Types
 			w.Types = []string{"weir.survey.state"}
-			b.ok(b.AddWebhook(b.ctx, w))
+			b.ok(b.AddWebhook(b.ctx(), w))
 			b.writesContactEvents("with a webhook for others", false)
 			w.Types = wanted
-			must[events.Webhook](b.t)(b.UpdateWebhook(b.ctx, w, now()))
+			must[events.Webhook](b.t)(b.UpdateWebhook(b.ctx(), w, now()))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func testWebhooksEnableContactEvents(t *testing.T, backend Backend) {
 			b.writesContactEvents("without a webhook", false)
 			enable(b, webhookOf("wh1", "weir.contact.*"))
 			b.writesContactEvents("with one that takes them", true)
-			b.ok(b.DeleteWebhook(b.ctx, "wh1", 0))
+			b.ok(b.DeleteWebhook(b.ctx(), "wh1", 0))
 			b.writesContactEvents("without it", true)
 		})
 	}
@@ -103,10 +103,10 @@ func testWebhooksEnableContactEvents(t *testing.T, backend Backend) {
 // writesContactEvents ends a contact, and checks whether its events are in the log.
 func (b *bench) writesContactEvents(what string, want bool) {
 	b.t.Helper()
-	before := must[int64](b.t)(b.LatestEvent(b.ctx))
+	before := must[int64](b.t)(b.LatestEvent(b.ctx()))
 	id, lease := b.owned(what)
 	b.end(lease, weir.Completed, "", b.accept(id, sms(what))...)
-	if got := must[int64](b.t)(b.LatestEvent(b.ctx)) > before; got != want {
+	if got := must[int64](b.t)(b.LatestEvent(b.ctx())) > before; got != want {
 		b.t.Errorf("%s: events of contacts are written: %v", what, got)
 	}
 }
@@ -118,20 +118,20 @@ func testMostWebhooks(t *testing.T, backend Backend) {
 		"old_secrets": "'null'", "old_until": "0", "disabled": "''", "failing_since": "0", "revision": "1", "generation": "1", "created_at": "1", "updated_at": "1",
 	})
 	last, more := webhookOf("wh1", "weir.survey.state"), webhookOf("wh2", "weir.survey.state")
-	b.ok(b.AddWebhook(b.ctx, last))
-	wantCode(t, b.AddWebhook(b.ctx, more), weir.CodeConflict)
-	if list := must[[]events.Webhook](t)(b.Webhooks(b.ctx, "", 2000)); len(list) != events.MaxWebhooks {
+	b.ok(b.AddWebhook(b.ctx(), last))
+	wantCode(t, b.AddWebhook(b.ctx(), more), weir.CodeConflict)
+	if list := must[[]events.Webhook](t)(b.Webhooks(b.ctx(), "", 2000)); len(list) != events.MaxWebhooks {
 		t.Errorf("%d webhooks", len(list))
 	}
-	b.ok(b.DeleteWebhook(b.ctx, last.ID, 0))
-	b.ok(b.AddWebhook(b.ctx, more))
+	b.ok(b.DeleteWebhook(b.ctx(), last.ID, 0))
+	b.ok(b.AddWebhook(b.ctx(), more))
 }
 
 func testTries(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
-	b.ok(b.AddTries(b.ctx, nil))
-	b.ok(b.AddWebhook(b.ctx, webhookOf("wh1", "weir.survey.state")))
-	b.ok(b.AddWebhook(b.ctx, webhookOf("wh2", "weir.survey.state")))
+	b.ok(b.AddTries(b.ctx(), nil))
+	b.ok(b.AddWebhook(b.ctx(), webhookOf("wh1", "weir.survey.state")))
+	b.ok(b.AddWebhook(b.ctx(), webhookOf("wh2", "weir.survey.state")))
 	var list []events.Try
 	for n := range events.KeptTries + 50 {
 		list = append(list, events.Try{
@@ -139,8 +139,8 @@ func testTries(t *testing.T, backend Backend) {
 		})
 	}
 	other := events.Try{Webhook: "wh2", At: now(), Type: events.WebhookTest, Status: 200}
-	b.ok(b.AddTries(b.ctx, append(slices.Clone(list), other, events.Try{Webhook: "gone", At: now()})))
-	got := must[[]events.Try](t)(b.Tries(b.ctx, "wh1", 0, 1000))
+	b.ok(b.AddTries(b.ctx(), append(slices.Clone(list), other, events.Try{Webhook: "gone", At: now()})))
+	got := must[[]events.Try](t)(b.Tries(b.ctx(), "wh1", 0, 1000))
 	want := slices.Clone(list[50:])
 	slices.Reverse(want)
 	for i := range got {
@@ -149,12 +149,12 @@ func testTries(t *testing.T, backend Backend) {
 		}
 	}
 	same(t, "the latest tries", got, want)
-	same(t, "a page", must[[]events.Try](t)(b.Tries(b.ctx, "wh1", got[4].ID, 2)), got[5:7])
-	if list := must[[]events.Try](t)(b.Tries(b.ctx, "wh2", 0, 10)); len(list) != 1 || list[0].Error != "" {
+	same(t, "a page", must[[]events.Try](t)(b.Tries(b.ctx(), "wh1", got[4].ID, 2)), got[5:7])
+	if list := must[[]events.Try](t)(b.Tries(b.ctx(), "wh2", 0, 10)); len(list) != 1 || list[0].Error != "" {
 		t.Errorf("of the other: %+v", list)
 	}
-	b.ok(b.PurgeWebhooks(b.ctx, list[100].At, now()))
-	if n := len(must[[]events.Try](t)(b.Tries(b.ctx, "wh1", 0, 1000))); n != events.KeptTries-50 {
+	b.ok(b.PurgeWebhooks(b.ctx(), list[100].At, now()))
+	if n := len(must[[]events.Try](t)(b.Tries(b.ctx(), "wh1", 0, 1000))); n != events.KeptTries-50 {
 		t.Errorf("%d tries after a purge", n)
 	}
 }
@@ -163,46 +163,46 @@ func testTries(t *testing.T, backend Backend) {
 func testReplays(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	w := webhookOf("wh1", "test.*")
-	b.ok(b.AddWebhook(b.ctx, w))
+	b.ok(b.AddWebhook(b.ctx(), w))
 	for n := range 9 {
-		b.ok(b.Emit(b.ctx, eventOf("é", n)))
+		b.ok(b.Emit(b.ctx(), eventOf("é", n)))
 	}
 	at := now()
-	progress := func() events.Progress { return must[events.Progress](t)(b.Progress(b.ctx, w.Receiver())) }
+	progress := func() events.Progress { return must[events.Progress](t)(b.Progress(b.ctx(), w.Receiver())) }
 	gaveUp := func(id int64, at time.Time) events.Deferred {
 		return events.Deferred{Event: id, Order: "é", NextAt: at}
 	}
-	b.ok(b.Advance(b.ctx, events.Step{
+	b.ok(b.Advance(b.ctx(), events.Step{
 		Receiver: w.Receiver(), Cursor: 7, Put: []events.Deferred{{Event: 5, Order: "é", Tries: 3, NextAt: at.Add(time.Hour)}},
 		Abandoned: []events.Deferred{gaveUp(1, at), gaveUp(2, at.Add(time.Minute)), gaveUp(3, at.Add(2*time.Minute))},
 	}))
-	b.ok(b.Advance(b.ctx, events.Step{Receiver: w.Receiver(), Cursor: 7, Abandoned: []events.Deferred{gaveUp(1, at)}})) // again
-	generation := must[events.Webhook](t)(b.Webhook(b.ctx, "wh1")).Generation
-	n, more, err := b.ReplayFailed(b.ctx, "wh1", at.Add(time.Minute))
+	b.ok(b.Advance(b.ctx(), events.Step{Receiver: w.Receiver(), Cursor: 7, Abandoned: []events.Deferred{gaveUp(1, at)}})) // again
+	generation := must[events.Webhook](t)(b.Webhook(b.ctx(), "wh1")).Generation
+	n, more, err := b.ReplayFailed(b.ctx(), "wh1", at.Add(time.Minute))
 	if err != nil || n != 2 || more {
 		t.Errorf("%d replayed, more %v (%v)", n, more, err)
 	}
-	if n, _, err := b.ReplayFailed(b.ctx, "wh1", at.Add(time.Minute)); err != nil || n != 0 {
+	if n, _, err := b.ReplayFailed(b.ctx(), "wh1", at.Add(time.Minute)); err != nil || n != 0 {
 		t.Errorf("%d replayed once more (%v)", n, err)
 	}
-	b.ok(b.ReplayEvent(b.ctx, "wh1", events.Event{ID: 5, Subject: "é"}, at)) // waits for a retry
-	wantCode(t, b.ReplayEvent(b.ctx, "wh1", events.Event{ID: 8, Subject: "é"}, at), weir.CodeConflict)
-	if g := must[events.Webhook](t)(b.Webhook(b.ctx, "wh1")).Generation; g != generation+3 {
+	b.ok(b.ReplayEvent(b.ctx(), "wh1", events.Event{ID: 5, Subject: "é"}, at)) // waits for a retry
+	wantCode(t, b.ReplayEvent(b.ctx(), "wh1", events.Event{ID: 8, Subject: "é"}, at), weir.CodeConflict)
+	if g := must[events.Webhook](t)(b.Webhook(b.ctx(), "wh1")).Generation; g != generation+3 {
 		t.Errorf("generation %d after %d and three replays", g, generation)
 	}
 	if d := len(progress().Deferred); d != 1 {
 		t.Errorf("%d deferred before the owner adopted the replays", d)
 	}
 	later := at.Add(time.Minute)
-	b.ok(b.AdoptReplays(b.ctx, "wh1", later))
+	b.ok(b.AdoptReplays(b.ctx(), "wh1", later))
 	want := []events.Deferred{gaveUp(2, later), gaveUp(3, later), gaveUp(5, later)}
 	same(t, "adopted", progress(), events.Progress{Cursor: 7, Deferred: want})
-	b.ok(b.AdoptReplays(b.ctx, "wh1", later.Add(time.Hour)))
+	b.ok(b.AdoptReplays(b.ctx(), "wh1", later.Add(time.Hour)))
 	same(t, "adopted again", progress(), events.Progress{Cursor: 7, Deferred: want})
 
-	b.ok(b.ReplayEvent(b.ctx, "wh1", events.Event{ID: 1, Subject: "é"}, at))
-	b.ok(b.DeleteWebhook(b.ctx, "wh1", 0))
-	b.ok(b.Advance(b.ctx, events.Step{Receiver: w.Receiver(), Cursor: 8, Put: want, Abandoned: want}))
+	b.ok(b.ReplayEvent(b.ctx(), "wh1", events.Event{ID: 1, Subject: "é"}, at))
+	b.ok(b.DeleteWebhook(b.ctx(), "wh1", 0))
+	b.ok(b.Advance(b.ctx(), events.Step{Receiver: w.Receiver(), Cursor: 8, Put: want, Abandoned: want}))
 	if d := progress().Deferred; len(d) != 0 {
 		t.Errorf("a deleted webhook has %d deferred", len(d))
 	}
@@ -211,19 +211,19 @@ func testReplays(t *testing.T, backend Backend) {
 func testManyReplays(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	w := webhookOf("wh1", "test.*")
-	b.ok(b.AddWebhook(b.ctx, w))
+	b.ok(b.AddWebhook(b.ctx(), w))
 	step := events.Step{Receiver: w.Receiver(), Cursor: 5000}
 	for n := range events.MaxReplay + 300 {
 		step.Abandoned = append(step.Abandoned, events.Deferred{Event: int64(n + 1), Order: "x", NextAt: now()})
 	}
-	b.ok(b.Advance(b.ctx, step))
+	b.ok(b.Advance(b.ctx(), step))
 	for _, want := range []int{events.MaxReplay, 300} {
-		if n, more, err := b.ReplayFailed(b.ctx, "wh1", time.Time{}); err != nil || n != want || more != (want == events.MaxReplay) {
+		if n, more, err := b.ReplayFailed(b.ctx(), "wh1", time.Time{}); err != nil || n != want || more != (want == events.MaxReplay) {
 			t.Errorf("%d replayed, more %v (%v)", n, more, err)
 		}
 	}
-	b.ok(b.AdoptReplays(b.ctx, "wh1", now()))
-	if n := len(must[events.Progress](t)(b.Progress(b.ctx, w.Receiver())).Deferred); n != len(step.Abandoned) {
+	b.ok(b.AdoptReplays(b.ctx(), "wh1", now()))
+	if n := len(must[events.Progress](t)(b.Progress(b.ctx(), w.Receiver())).Deferred); n != len(step.Abandoned) {
 		t.Errorf("%d adopted", n)
 	}
 }
@@ -232,16 +232,16 @@ func testWebhookDisabled(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	w := webhookOf("wh1", "weir.webhook.*")
 	w.Disabled = ""
-	b.ok(b.AddWebhook(b.ctx, w))
+	b.ok(b.AddWebhook(b.ctx(), w))
 	stale := w
 	stale.Generation = 0
-	b.ok(b.DisableWebhook(b.ctx, stale, events.DisabledGone, now()))
-	same(t, "disabled by one who knew an older one", must[events.Webhook](t)(b.Webhook(b.ctx, "wh1")), w)
+	b.ok(b.DisableWebhook(b.ctx(), stale, events.DisabledGone, now()))
+	same(t, "disabled by one who knew an older one", must[events.Webhook](t)(b.Webhook(b.ctx(), "wh1")), w)
 	at := now()
 	for range 2 { // the second has no effect
-		b.ok(b.DisableWebhook(b.ctx, w, events.DisabledFailing, at))
+		b.ok(b.DisableWebhook(b.ctx(), w, events.DisabledFailing, at))
 	}
-	got := must[events.Webhook](t)(b.Webhook(b.ctx, "wh1"))
+	got := must[events.Webhook](t)(b.Webhook(b.ctx(), "wh1"))
 	if d := cmp.Diff([]any{false, "failing", int64(2), int64(2)}, []any{got.Enabled, got.Disabled, got.Revision, got.Generation}); d != "" {
 		t.Error(d)
 	}
@@ -249,5 +249,5 @@ func testWebhookDisabled(t *testing.T, backend Backend) {
 	if len(list) != 1 || list[0].Type != events.WebhookDisabled || !strings.Contains(string(list[0].Data), `"failing"`) {
 		t.Errorf("events: %+v", list)
 	}
-	wantCode(t, b.DisableWebhook(b.ctx, webhookOf("none", "x"), "gone", at), weir.CodeNotFound)
+	wantCode(t, b.DisableWebhook(b.ctx(), webhookOf("none", "x"), "gone", at), weir.CodeNotFound)
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -51,9 +52,27 @@ const (
 func EachPeer(t *testing.T, play func(*World, drivertest.Provider)) {
 	t.Parallel()
 	for _, p := range peers.All() {
-		t.Run(p.Name, func(t *testing.T) {
-			OnStores(t, func(w *World) { play(w, p) })
-		})
+		t.Run(p.Name, func(t *testing.T) { OnStores(t, func(w *World) { play(w, p) }) })
+	}
+}
+
+// EachPeerOnSQLite is EachPeer, on a database server with some providers only: SQL does not depend on them. make nightly
+// plays all.
+func EachPeerOnSQLite(t *testing.T, onServer []string, play func(*World, drivertest.Provider)) {
+	t.Parallel()
+	found := 0
+	for _, p := range peers.All() {
+		on := OnVirtualTime
+		if slices.Contains(onServer, p.Name) {
+			found++
+		}
+		if slices.Contains(onServer, p.Name) || os.Getenv("WEIR_TEST_NIGHTLY") != "" {
+			on = OnStores
+		}
+		t.Run(p.Name, func(t *testing.T) { on(t, func(w *World) { play(w, p) }) })
+	}
+	if found != len(onServer) {
+		t.Errorf("there are not all of %q", onServer)
 	}
 }
 

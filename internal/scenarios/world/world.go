@@ -14,6 +14,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -34,6 +36,7 @@ import (
 	"weir/channels/simulation/memnet"
 	"weir/channels/verboice"
 	"weir/internal/polling"
+	"weir/internal/race"
 	"weir/operators"
 	"weir/persistence"
 	"weir/persistence/storetest"
@@ -77,6 +80,7 @@ func OnStores(t *testing.T, play func(*World)) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
+		onceOnSQLite(t)
 		InBubble(t, play)
 	})
 	t.Run("mariadb", func(t *testing.T) {
@@ -90,7 +94,18 @@ func OnStores(t *testing.T, play func(*World)) {
 // OnVirtualTime plays a scenario in which time matters and the store does not.
 func OnVirtualTime(t *testing.T, play func(*World)) {
 	t.Parallel()
+	onceOnSQLite(t)
 	InBubble(t, play)
+}
+
+// onceOnSQLite skips a scenario that this run of all tests also plays with the race detector, on SQLite: see
+// scripts/test-on-server.
+func onceOnSQLite(t *testing.T) {
+	t.Helper()
+	name, _, _ := strings.Cut(t.Name(), "/")
+	if raced := os.Getenv("WEIR_TEST_RACED"); raced != "" && !race.Enabled && regexp.MustCompile(raced).MatchString(name) {
+		t.Skip("it runs with the race detector")
+	}
 }
 
 func InBubble(t *testing.T, play func(*World)) {
