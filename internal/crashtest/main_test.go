@@ -49,20 +49,12 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	binary := filepath.Join(dir, "weir")
 	_ = os.Unsetenv("GOGC") // of this process; the program runs with the settings that it ships with
-	if made := os.Getenv(madeVariable); made != "" {
-		binary = made
-		// go test runs this package again after a change of the file: it has seen that the test looks at it.
-		if _, err := os.Stat(binary); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-	} else if out, err := buildProgram(binary); err != nil {
-		fmt.Fprintf(os.Stderr, "build the program with failpoints: %v\n%s", err, out)
-		return 1
+	binary, err := program("WEIR_TEST_FAILPOINTS", filepath.Join(dir, "weir"), "-tags", "failpoints", "-ldflags", "-s -w", "weir/cmd/weir")
+	if err == nil {
+		err = os.Setenv(binaryVariable, binary)
 	}
-	if err := os.Setenv(binaryVariable, binary); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -74,13 +66,18 @@ func run(m *testing.M) int {
 	return code
 }
 
-// madeVariable names the program with failpoints, built already by make; without it, it is built here.
-const madeVariable = "WEIR_TEST_FAILPOINTS"
-
-func buildProgram(path string) ([]byte, error) {
-	build := exec.Command("go", "build", "-tags", "failpoints", "-ldflags", "-s -w", "-o", path, "weir/cmd/weir")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	return build.CombinedOutput()
+// program returns the program that a variable names, which make has built for all tests; without it, it is built here.
+func program(variable, path string, build ...string) (string, error) {
+	if made := os.Getenv(variable); made != "" {
+		_, err := os.Stat(made) // go test runs this package again after a change of a file that it has looked at
+		return made, err
+	}
+	c := exec.Command("go", append([]string{"build", "-o", path}, build...)...)
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := c.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s: %w\n%s", c, err, out)
+	}
+	return path, nil
 }
 
 // sizes are the numbers of kills and the limits of a run.

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -21,19 +20,14 @@ import (
 // program knows how each contact ended, as the broker does, and each reply, once.
 func TestOutreach_LearnsEachEndAndReplyOnceDespiteKills(t *testing.T) {
 	t.Parallel()
-	program := filepath.Join(t.TempDir(), "outreach")
-	if made := os.Getenv("WEIR_TEST_OUTREACH"); made != "" { // looked at, so that go test runs this again after a change
-		program = made
-		if _, err := os.Stat(program); err != nil {
-			t.Fatal(err)
-		}
-	} else if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "weir/examples/outreach").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	outreach, err := program("WEIR_TEST_OUTREACH", filepath.Join(t.TempDir(), "outreach"), "weir/examples/outreach")
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, store := range []string{"sqlite", "mariadb"} {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
-			newExampleClient(t, database(t, store), program).play(size().clientKills)
+			newExampleClient(t, database(t, store), outreach).play(size().clientKills)
 		})
 	}
 }

@@ -2,7 +2,6 @@ package crashtest_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -16,14 +15,9 @@ const olderVariable = "WEIR_TEST_OLDER"
 
 func older(t *testing.T) string {
 	t.Helper()
-	if path := os.Getenv(olderVariable); path != "" {
-		return path
-	}
-	path := filepath.Join(t.TempDir(), "weir")
-	build := exec.Command("go", "build", "-tags", "failpoints", "-ldflags", "-s -w -X main.version=v0.0.1", "-o", path, "weir/cmd/weir")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	path, err := program(olderVariable, filepath.Join(t.TempDir(), "weir"), "-tags", "failpoints", "-ldflags", "-s -w -X main.version=v0.0.1", "weir/cmd/weir")
+	if err != nil {
+		t.Fatal(err)
 	}
 	return path
 }
