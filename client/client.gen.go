@@ -3667,6 +3667,9 @@ type ExportAuditParams struct {
 
 	// Until an instant (RFC 3339): entries before
 	Until time.Time `form:"until,omitempty" json:"until,omitempty,omitzero"`
+
+	// Spreadsheet for Excel, with this separator, which is the semicolon where decimals have a comma: begins with a byte order mark, and numbers that Excel would round, like those of phones, have an apostrophe in front. Imports read such files, too: comma, semicolon
+	Spreadsheet string `form:"spreadsheet,omitempty" json:"spreadsheet,omitempty,omitzero"`
 }
 
 // ListChannelsParams defines parameters for ListChannels.
@@ -3829,6 +3832,9 @@ type ExportContactsParams struct {
 
 	// Order which contacts come first; oldest is the default: oldest, newest
 	Order string `form:"order,omitempty" json:"order,omitempty,omitzero"`
+
+	// Spreadsheet for Excel, with this separator, which is the semicolon where decimals have a comma: begins with a byte order mark, and numbers that Excel would round, like those of phones, have an apostrophe in front. Imports read such files, too: comma, semicolon
+	Spreadsheet string `form:"spreadsheet,omitempty" json:"spreadsheet,omitempty,omitzero"`
 }
 
 // ListDeadLettersParams defines parameters for ListDeadLetters.
@@ -3871,6 +3877,9 @@ type ExportDeadLettersParams struct {
 
 	// Until an instant (RFC 3339): contacts that became dead letters before
 	Until time.Time `form:"until,omitempty" json:"until,omitempty,omitzero"`
+
+	// Spreadsheet for Excel, with this separator, which is the semicolon where decimals have a comma: begins with a byte order mark, and numbers that Excel would round, like those of phones, have an apostrophe in front. Imports read such files, too: comma, semicolon
+	Spreadsheet string `form:"spreadsheet,omitempty" json:"spreadsheet,omitempty,omitzero"`
 }
 
 // GroupDeadLettersParams defines parameters for GroupDeadLetters.
@@ -4012,6 +4021,9 @@ type ListSurveyLogParams struct {
 type GetSurveyLogParams struct {
 	// After only entries with a greater id
 	After int `form:"after,omitempty" json:"after,omitempty,omitzero"`
+
+	// Spreadsheet for Excel, with this separator, which is the semicolon where decimals have a comma: begins with a byte order mark, and numbers that Excel would round, like those of phones, have an apostrophe in front. Imports read such files, too: comma, semicolon
+	Spreadsheet string `form:"spreadsheet,omitempty" json:"spreadsheet,omitempty,omitzero"`
 }
 
 // ListRespondentsParams defines parameters for ListRespondents.
@@ -4046,6 +4058,12 @@ type PostRespondentsParams struct {
 	// Duplicates skip rows whose number the survey has, reject them, or update the attributes of the respondent if it was not contacted yet; of a file, update requires on_error=skip: skip, error, update
 	Duplicates string `form:"duplicates,omitempty" json:"duplicates,omitempty,omitzero"`
 
+	// Phone of a file in CSV: the column with the phone number; absent: phone
+	Phone string `form:"phone,omitempty" json:"phone,omitempty,omitzero"`
+
+	// Columns of a file in CSV: the other columns to read, separated by commas, each as COLUMN or COLUMN=ATTRIBUTE; absent: all, under their names
+	Columns string `form:"columns,omitempty" json:"columns,omitempty,omitzero"`
+
 	// Encoding of a file; absent: the charset of the content type, else UTF-16 if the file begins with its mark, else UTF-8: utf-8, utf-16le, utf-16be, windows-1252
 	Encoding string `form:"encoding,omitempty" json:"encoding,omitempty,omitzero"`
 }
@@ -4063,6 +4081,9 @@ type GetResultsParams struct {
 
 	// Until an instant (RFC 3339): respondents last changed before
 	Until time.Time `form:"until,omitempty" json:"until,omitempty,omitzero"`
+
+	// Spreadsheet for Excel, with this separator, which is the semicolon where decimals have a comma: begins with a byte order mark, and numbers that Excel would round, like those of phones, have an apostrophe in front. Imports read such files, too: comma, semicolon
+	Spreadsheet string `form:"spreadsheet,omitempty" json:"spreadsheet,omitempty,omitzero"`
 }
 
 // LaunchSurveyParams defines parameters for LaunchSurvey.
@@ -4133,7 +4154,7 @@ func (c *Client) ListAudit(ctx context.Context, params ListAuditParams) (*AuditL
 
 // ExportAudit Export the audit log, newest first.
 //
-// changes is JSON, as in the list. A connection that breaks off before the end means that the file is not whole. A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none.
+// changes is JSON, as in the list. A connection that breaks off before the end means that the file is not whole. A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none, unless spreadsheet is set.
 //
 // GET /v1/audit.csv
 func (c *Client) ExportAudit(ctx context.Context, params ExportAuditParams) (io.ReadCloser, error) {
@@ -4141,6 +4162,7 @@ func (c *Client) ExportAudit(ctx context.Context, params ExportAuditParams) (io.
 	r.Query = url.Values{}
 	setQuery(r.Query, "since", params.Since)
 	setQuery(r.Query, "until", params.Until)
+	setQuery(r.Query, "spreadsheet", params.Spreadsheet)
 	return c.Open(ctx, r)
 }
 
@@ -4460,7 +4482,7 @@ func (c *Client) ListContacts(ctx context.Context, params ListContactsParams) (*
 
 // ExportContacts Export contacts, one row each.
 //
-// In the order of the list with the same filter. Without pii:read phone numbers are masked. labels, messages and call are JSON; attempts is the number of the latest one. A connection that breaks off before the end means that the file is not whole. A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none.
+// In the order of the list with the same filter. Without pii:read phone numbers are masked. labels, messages and call are JSON; attempts is the number of the latest one. A connection that breaks off before the end means that the file is not whole. A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none, unless spreadsheet is set.
 //
 // GET /v1/contacts.csv
 func (c *Client) ExportContacts(ctx context.Context, params ExportContactsParams) (io.ReadCloser, error) {
@@ -4477,6 +4499,7 @@ func (c *Client) ExportContacts(ctx context.Context, params ExportContactsParams
 	setQuery(r.Query, "finished_until", params.FinishedUntil)
 	setQuery(r.Query, "finished_after", params.FinishedAfter)
 	setQuery(r.Query, "order", params.Order)
+	setQuery(r.Query, "spreadsheet", params.Spreadsheet)
 	return c.Open(ctx, r)
 }
 
@@ -4550,7 +4573,7 @@ func (c *Client) ListDeadLetters(ctx context.Context, params ListDeadLettersPara
 
 // ExportDeadLetters Export dead letters, one row each.
 //
-// By channel, the latest first. Without pii:read phone numbers are masked. The columns that follow reason are those of the contact. A connection that breaks off before the end means that the file is not whole. A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none.
+// By channel, the latest first. Without pii:read phone numbers are masked. The columns that follow reason are those of the contact. A connection that breaks off before the end means that the file is not whole. A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none, unless spreadsheet is set.
 //
 // GET /v1/dead-letters.csv
 func (c *Client) ExportDeadLetters(ctx context.Context, params ExportDeadLettersParams) (io.ReadCloser, error) {
@@ -4561,6 +4584,7 @@ func (c *Client) ExportDeadLetters(ctx context.Context, params ExportDeadLetters
 	setQuery(r.Query, "reason", params.Reason)
 	setQuery(r.Query, "since", params.Since)
 	setQuery(r.Query, "until", params.Until)
+	setQuery(r.Query, "spreadsheet", params.Spreadsheet)
 	return c.Open(ctx, r)
 }
 
@@ -4931,13 +4955,14 @@ func (c *Client) ListSurveyLog(ctx context.Context, survey string, params ListSu
 
 // GetSurveyLog What happened in a survey, oldest first.
 //
-// A connection that breaks off before the end means that the file is not whole. A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none.
+// A connection that breaks off before the end means that the file is not whole. A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none, unless spreadsheet is set.
 //
 // GET /v1/surveys/{survey}/log.csv
 func (c *Client) GetSurveyLog(ctx context.Context, survey string, params GetSurveyLogParams) (io.ReadCloser, error) {
 	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/surveys/%s/log.csv", url.PathEscape(survey))}
 	r.Query = url.Values{}
 	setQuery(r.Query, "after", params.After)
+	setQuery(r.Query, "spreadsheet", params.Spreadsheet)
 	return c.Open(ctx, r)
 }
 
@@ -4969,6 +4994,8 @@ func (c *Client) PostRespondents(ctx context.Context, survey string, body Respon
 	r.Query = url.Values{}
 	setQuery(r.Query, "on_error", params.OnError)
 	setQuery(r.Query, "duplicates", params.Duplicates)
+	setQuery(r.Query, "phone", params.Phone)
+	setQuery(r.Query, "columns", params.Columns)
 	setQuery(r.Query, "encoding", params.Encoding)
 	return call[ImportView](ctx, c, r)
 }
@@ -5025,7 +5052,7 @@ func (c *Client) StopRespondent(ctx context.Context, survey string, id string) (
 
 // GetResults Results, one row per respondent.
 //
-// Columns that every survey has, then the attributes in order (up to 100; one with the name of another column is attributes.name), then other_attributes with the rest as JSON. A connection that breaks off before the end means that the file is not whole. A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none.
+// Columns that every survey has, then the attributes in order (up to 100; one with the name of another column is attributes.name), then other_attributes with the rest as JSON. A connection that breaks off before the end means that the file is not whole. A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none, unless spreadsheet is set.
 //
 // GET /v1/surveys/{survey}/results.csv
 func (c *Client) GetResults(ctx context.Context, survey string, params GetResultsParams) (io.ReadCloser, error) {
@@ -5035,6 +5062,7 @@ func (c *Client) GetResults(ctx context.Context, survey string, params GetResult
 	setQuery(r.Query, "disposition", params.Disposition)
 	setQuery(r.Query, "since", params.Since)
 	setQuery(r.Query, "until", params.Until)
+	setQuery(r.Query, "spreadsheet", params.Spreadsheet)
 	return c.Open(ctx, r)
 }
 

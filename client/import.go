@@ -41,6 +41,8 @@ func (c *Client) Import(ctx context.Context, i Import) (result ImportResult, err
 	setQuery(query, "on_error", i.Params.OnError)
 	setQuery(query, "duplicates", i.Params.Duplicates)
 	setQuery(query, "encoding", i.Params.Encoding)
+	setQuery(query, "phone", i.Params.Phone)
+	setQuery(query, "columns", i.Params.Columns)
 	body := &progressReader{from: i.Body, report: i.Progress}
 	r, err := c.newRequest(ctx, http.MethodPost, "/v1/surveys/"+url.PathEscape(i.Survey)+"/respondents", query, body)
 	if err != nil {

@@ -3,9 +3,9 @@
 package csvfile
 
 import (
+	"bufio"
 	"encoding/csv"
 	"io"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -13,14 +13,24 @@ import (
 
 // Writer writes rows whose cells are guarded. It keeps the first error until Flush.
 type Writer struct {
-	out   *csv.Writer
-	plain *regexp.Regexp // what a spreadsheet reads as a number, with or without a sign
+	out         *csv.Writer
+	spreadsheet bool
 }
 
 // NewWriter returns a writer of rows with a separator.
 func NewWriter(to io.Writer, separator rune) *Writer {
-	w := &Writer{out: csv.NewWriter(to), plain: regexp.MustCompile(`^[+-]?[0-9]+(\.[0-9]+)?$`)}
+	w := &Writer{out: csv.NewWriter(to)}
 	w.out.Comma = separator
+	return w
+}
+
+// NewSpreadsheet is [NewWriter] for a spreadsheet, which reads UTF-8 only behind a byte order
+// mark, and would round long numbers, such as those of phones: they get an apostrophe, too.
+func NewSpreadsheet(to io.Writer, separator rune) *Writer {
+	buffered := bufio.NewWriter(to) // also of the rows: nothing is written before the first Flush
+	_, _ = buffered.WriteString("\ufeff")
+	w := NewWriter(buffered, separator)
+	w.spreadsheet = true
 	return w
 }
 
@@ -44,10 +54,8 @@ func (w *Writer) Flush() error {
 const formulaSigns = "=+-@＝＋－＠﹦﹢﹣﹫⁼⁺⁻₌₊₋−"
 
 // guard removes control characters and marks of the writing direction, and prevents a
-// spreadsheet from reading a text as a formula (CSV injection), by prefixing an apostrophe. It
-// examines the first visible character in its normalized form: a full-width sign, or a sign after
-// whitespace or zero-width characters, begins a formula too. Numbers, including phone numbers, stay
-// unchanged.
+// spreadsheet from reading a text as a formula (CSV injection), by prefixing an apostrophe.
+// [Unguarded] removes it, and only that one. Numbers, including phone numbers, stay unchanged.
 func (w *Writer) guard(cell string) string {
 	cell = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && !strings.ContainsRune("\t\r\n", r) || r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069 {
@@ -55,12 +63,38 @@ func (w *Writer) guard(cell string) string {
 		}
 		return r
 	}, cell)
+	rounded := w.spreadsheet && isNumber(cell) && (cell[0] == '+' || len(cell) >= 12)
+	if isFormula(cell) || rounded || Unguarded(cell) != cell {
+		return "'" + cell
+	}
+	return cell
+}
+
+// Unguarded returns a cell as it was before [Writer.Write].
+func Unguarded(cell string) string {
+	if behind := strings.TrimLeft(cell, "'"); behind != cell && (isFormula(behind) || isNumber(behind)) {
+		return cell[1:]
+	}
+	return cell
+}
+
+// isFormula examines the first visible character in its normalized form: a full-width sign, or a
+// sign after whitespace or zero-width characters, begins a formula too.
+func isFormula(cell string) bool {
 	invisible := func(r rune) bool {
 		return r != '\t' && r != '\r' && (unicode.IsSpace(r) || unicode.In(r, unicode.Cf, unicode.Cc, unicode.Variation_Selector))
 	}
 	first, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(cell, invisible))
-	if !w.plain.MatchString(cell) && strings.ContainsRune("\t\r"+formulaSigns, first) {
-		return "'" + cell
+	return !isNumber(cell) && strings.ContainsRune("\t\r"+formulaSigns, first)
+}
+
+// isNumber reports whether a spreadsheet reads a cell as a number, with or without a sign.
+func isNumber(cell string) bool {
+	digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+	unsigned := cell
+	if strings.HasPrefix(cell, "+") || strings.HasPrefix(cell, "-") {
+		unsigned = cell[1:]
 	}
-	return cell
+	whole, fraction, pointed := strings.Cut(unsigned, ".")
+	return digits(whole) && (!pointed || digits(fraction))
 }

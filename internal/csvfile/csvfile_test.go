@@ -1,8 +1,13 @@
 package csvfile
 
 import (
+	"errors"
 	"io"
+	"strings"
 	"testing"
+	"unicode"
+
+	"pgregory.net/rapid"
 )
 
 // Scenario 194: no cell of a download begins a formula, however its sign is
@@ -25,5 +30,44 @@ func TestFormulas_BeginNoCellOfADownload(t *testing.T) {
 		if got := w.guard(cell); got != want {
 			t.Errorf("%q became %q", cell, got)
 		}
+	}
+}
+
+// Scenario 389: what a reader takes off is what the writer put in front, whatever the cell is.
+func TestUnguarded_IsTheCell(t *testing.T) {
+	t.Parallel()
+	cells := rapid.OneOf(rapid.String(), rapid.StringMatching(`'{0,3}[=+@\t -]?[0-9]{0,14}(\.[0-9])?`), rapid.StringOf(rapid.RuneFrom([]rune("'=+-@\t\r\n 0123456789.＝\u200b\ufeff,;\"aé"))))
+	rapid.Check(t, func(t *rapid.T) {
+		cell := strings.Map(func(r rune) rune { // these are removed
+			if unicode.IsControl(r) && !strings.ContainsRune("\t\r\n", r) || unicode.Is(unicode.Bidi_Control, r) && r > 0x200F {
+				return -1
+			}
+			return r
+		}, cells.Draw(t, "cell"))
+		for _, w := range []*Writer{NewWriter(io.Discard, ','), NewSpreadsheet(io.Discard, ';')} {
+			written := w.guard(cell)
+			if got := Unguarded(written); got != cell {
+				t.Errorf("%q is written as %q and read as %q", cell, written, got)
+			}
+			if isFormula(written) {
+				t.Errorf("%q is written as %q, a formula", cell, written)
+			}
+		}
+	})
+}
+
+// Scenario 389: Excel reads UTF-8 and keeps the digits of phone numbers.
+func TestSpreadsheet_BeginsWithAMarkAndKeepsDigits(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	w := NewSpreadsheet(&out, ';')
+	if out.Len() > 0 {
+		t.Error("something is written before the first row")
+	}
+	if err := errors.Join(w.Write([]string{"name", "phone", "id"}), w.Write([]string{"Íñigo", "+254712345678", "123456789012"}), w.Write([]string{"-3.5", "30", "12345678901"}), w.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := out.String(), "\ufeffname;phone;id\nÍñigo;'+254712345678;'123456789012\n-3.5;30;12345678901\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"weir"
+	"weir/internal/csvfile"
 	"weir/internal/phonenumber"
 	"weir/internal/validation"
 )
@@ -67,6 +68,12 @@ type Reader struct {
 // NewReader starts to read a file. region applies to numbers without a country
 // code. It fails if the file is empty or has no usable header.
 func NewReader(r io.Reader, format Format, encoding, region string) (*Reader, error) {
+	return NewColumnReader(r, format, encoding, region, Columns{})
+}
+
+// NewColumnReader is [NewReader] for a file whose columns are not named as those of a list of
+// respondents.
+func NewColumnReader(r io.Reader, format Format, encoding, region string, columns Columns) (*Reader, error) {
 	if format != CSV && format != NDJSON {
 		return nil, weir.Errorf(weir.CodeInvalid, "format %q is not one of csv and ndjson", validation.Clip(string(format)))
 	}
@@ -78,7 +85,7 @@ func NewReader(r io.Reader, format Format, encoding, region string) (*Reader, er
 	if format == NDJSON {
 		return out, nil
 	}
-	if err := out.header(); err != nil {
+	if err := out.header(columns); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -220,10 +227,8 @@ func (r *Reader) nextFields() (fields []string, number int, err error) {
 	for len(fields) > len(r.names) && strings.TrimSpace(fields[len(fields)-1]) == "" {
 		fields = fields[:len(fields)-1] // spreadsheets pad rows
 	}
-	for i, f := range fields { // files that Weir writes have an apostrophe before what would be a formula
-		if len(f) > 1 && f[0] == '\'' && strings.IndexByte("=+-@\t\r", f[1]) >= 0 {
-			fields[i] = f[1:]
-		}
+	for i, f := range fields {
+		fields[i] = csvfile.Unguarded(f)
 	}
 	switch {
 	case strings.TrimSpace(strings.Join(fields, "")) == "":
@@ -277,12 +282,15 @@ func (r *Reader) readNames() error {
 }
 
 // header reads the names of the columns, as attributes.
-func (r *Reader) header() error {
+func (r *Reader) header(columns Columns) error {
 	if err := r.readNames(); err != nil {
 		return err
 	}
-	fields := r.names
-	limit, ignored := MaxAttributes+1, Ignored(fields)
+	fields, ignored, err := columns.of(r.names)
+	if err != nil {
+		return err
+	}
+	limit := MaxAttributes + 1
 	for i, f := range fields {
 		if ignored[i] || IsRemark(normalizeName(f)) {
 			limit++

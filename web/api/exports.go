@@ -25,7 +25,7 @@ func (r *exportRoutes) table() []*route.Route {
 	file := func(path, id, tag, summary, about string, query []httpjson.Parameter, serve func(*route.CSV) error) *route.Route {
 		return &route.Route{
 			Method: "GET", Path: path + ".csv", ID: id, Tag: tag, Summary: summary, Description: about + " " + route.CSVHelp,
-			Query: query, Download: route.CSVType,
+			Query: append(query, route.SpreadsheetParameter()), Download: route.CSVType,
 			Serve: func(c *route.Call, w http.ResponseWriter) error {
 				return r.downloads.Write(c, w, id[len("export-"):], serve)
 			},

@@ -278,13 +278,17 @@ func exportAudit(v *visit, w http.ResponseWriter) error {
 	return v.export(w, "/v1/audit.csv", query)
 }
 
-// export forwards a file of the API to the browser. A channel that does not exist is reported on a
-// page.
+// export forwards a file of the API to the browser, for the spreadsheets of its country. A channel
+// that does not exist is reported on a page.
 func (v *visit) export(w http.ResponseWriter, path string, query url.Values) error {
 	if name := query.Get("channel"); name != "" {
 		if err := v.get(apiPath("v1", "channels", name), nil, &api.ChannelView{}); err != nil {
 			return err
 		}
+	}
+	query.Set("spreadsheet", "comma")
+	if v.DecimalComma(v.r.Header.Get("Accept-Language")) {
+		query.Set("spreadsheet", "semicolon")
 	}
 	return v.forward(w, withQuery(path, query))
 }

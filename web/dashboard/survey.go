@@ -502,6 +502,6 @@ func surveyFile(file string) handler {
 		if _, err := readSurvey(v.caller, v.r.PathValue("name")); err != nil {
 			return err // rendered as a page
 		}
-		return v.forward(w, apiPath("v1", "surveys", v.r.PathValue("name"), file))
+		return v.export(w, apiPath("v1", "surveys", v.r.PathValue("name"), file), url.Values{})
 	}
 }

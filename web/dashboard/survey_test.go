@@ -192,6 +192,14 @@ func TestSurvey_ASurveysFilesComeThroughTheSession(t *testing.T) {
 		t.Errorf("it is saved as %q", d)
 	}
 	b.get("/surveys/flu/log.csv").want(200).has("id,at,respondent")
+	// Scenario 389: for the spreadsheets of the reader's country.
+	for languages, begin := range map[string]string{
+		"": "\ufeffid,phone", "en-US": "\ufeffid,phone", "en-ZA": "\ufeffid;phone", "es-MX,es;q=0.9": "\ufeffid,phone", "es-AR": "\ufeffid;phone", "es": "\ufeffid;phone", "pt-BR,en;q=0.5": "\ufeffid;phone", "fr": "\ufeffid;phone", "xx,,;": "\ufeffid,phone",
+	} {
+		if p := b.get("/surveys/flu/results.csv", "Accept-Language", languages).want(200); !strings.HasPrefix(p.body, begin) {
+			t.Errorf("for %q the file begins with %q", languages, p.body[:12])
+		}
+	}
 	b.get("/surveys/none/results.csv").want(404).has("<html")
 	r.login("router").get("/surveys/flu/results.csv").want(403)
 	r.visitor().get("/surveys/flu/results.csv").want(303)

@@ -3,11 +3,14 @@ package route
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 
 	"weir"
 	"weir/internal/csvfile"
 	"weir/web/auth"
+	"weir/web/httpjson"
 )
 
 // CSVType is the content type of CSV files.
@@ -15,7 +18,18 @@ const CSVType = "text/csv"
 
 // CSVHelp explains every CSV file in the API description.
 const CSVHelp = "A connection that breaks off before the end means that the file is not whole. " +
-	"A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none."
+	"A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none, unless spreadsheet is set."
+
+// Separators returns the separators of [SpreadsheetParameter].
+func Separators() map[string]rune { return map[string]rune{"comma": ',', "semicolon": ';'} }
+
+// SpreadsheetParameter is a parameter of every CSV file.
+func SpreadsheetParameter() httpjson.Parameter {
+	return httpjson.Parameter{
+		Name: "spreadsheet", Kind: "string", Enum: slices.Sorted(maps.Keys(Separators())), Single: true,
+		Description: "for Excel, with this separator, which is the semicolon where decimals have a comma: begins with a byte order mark, and numbers that Excel would round, like those of phones, have an apostrophe in front. Imports read such files, too",
+	}
+}
 
 // AcquireTransfer waits until an import or a download may begin, so that memory
 // stays bounded however many clients connect at once.
@@ -59,7 +73,11 @@ func (d *Downloads) Write(c *Call, w http.ResponseWriter, name string, write fun
 	p.ClearRead()
 	w.Header().Set("Content-Type", CSVType+"; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`.csv"`)
-	if err := write(&CSV{c, d, csvfile.NewWriter(p, ',')}); err != nil {
+	out := csvfile.NewWriter(p, ',')
+	if separator, given := Separators()[c.Query.Text("spreadsheet")]; given {
+		out = csvfile.NewSpreadsheet(p, separator)
+	}
+	if err := write(&CSV{c, d, out}); err != nil {
 		w.Header().Del("Content-Disposition")
 		return err
 	}

@@ -51,7 +51,7 @@ func (s exportRoutes) routes() []*route.Route {
 			Summary: "Results, one row per respondent",
 			Description: "Columns that every survey has, then the attributes in order (up to 100; one with the name of another column is attributes.name), " +
 				"then other_attributes with the rest as JSON. " + route.CSVHelp,
-			Query:    respondentFilters(),
+			Query:    append(respondentFilters(), route.SpreadsheetParameter()),
 			Download: route.CSVType, Serve: s.download("results", (*csvDownload).results),
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the file"}},
 			Codes:   []weir.Code{weir.CodeNotFound},
@@ -59,7 +59,7 @@ func (s exportRoutes) routes() []*route.Route {
 		{
 			Method: "GET", Path: Path + "/log.csv", ID: "get-survey-log", Tag: "surveys",
 			Summary: "What happened in a survey, oldest first", Description: route.CSVHelp,
-			Query:    []httpjson.Parameter{{Name: "after", Kind: "integer", Maximum: math.MaxInt64, Default: int64(0), Description: "only entries with a greater id"}},
+			Query:    []httpjson.Parameter{{Name: "after", Kind: "integer", Maximum: math.MaxInt64, Default: int64(0), Description: "only entries with a greater id"}, route.SpreadsheetParameter()},
 			Download: route.CSVType, Serve: s.download("log", (*csvDownload).log),
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the file"}},
 			Codes:   []weir.Code{weir.CodeNotFound},

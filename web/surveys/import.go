@@ -69,6 +69,8 @@ func (s importRoute) routes() []*route.Route {
 		Query: []httpjson.Parameter{
 			{Name: "on_error", Kind: "string", Enum: []string{"none", "skip"}, Single: true, Default: "none", Description: "of a file: load nothing if a row is bad, or skip bad rows"},
 			{Name: "duplicates", Kind: "string", Enum: []string{"skip", "error", "update"}, Single: true, Default: "skip", Description: "skip rows whose number the survey has, reject them, or update the attributes of the respondent if it was not contacted yet; of a file, update requires on_error=skip"},
+			{Name: "phone", Kind: "string", Description: "of a file in CSV: the column with the phone number; absent: phone"},
+			{Name: "columns", Kind: "string", Description: "of a file in CSV: the other columns to read, separated by commas, each as COLUMN or COLUMN=ATTRIBUTE; absent: all, under their names"},
 			{Name: "encoding", Kind: "string", Enum: respondents.Encodings(), Single: true, Description: "of a file; absent: the charset of the content type, else UTF-16 if the file begins with its mark, else UTF-8"},
 		},
 		Body: route.TypeOf[RespondentsBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBatchBody, Uploads: []string{route.CSVType, NDJSONType},
@@ -98,6 +100,11 @@ func (s importRoute) postRespondents(c *route.Call, w http.ResponseWriter, rt *r
 		httpjson.Discard(c.Request.Body)
 		return err
 	}
+	columns := respondents.Columns{Phone: c.Query.Text("phone"), Only: c.Query.List("columns")}
+	if format != respondents.CSV && (columns.Phone != "" || columns.Only != nil) {
+		httpjson.Discard(c.Request.Body)
+		return weir.Errorf(weir.CodeInvalid, "phone and columns name columns of a file in CSV")
+	}
 	if format == "" {
 		short := *c
 		short.Context = ctx
@@ -106,7 +113,7 @@ func (s importRoute) postRespondents(c *route.Call, w http.ResponseWriter, rt *r
 	if given := c.Query.Text("encoding"); given != "" {
 		encoding = given
 	}
-	return s.importRows(c, w, v, format, encoding)
+	return s.importRows(c, w, v, format, encoding, columns)
 }
 
 // formatOf returns the format by Content-Type; it is empty for JSON.
@@ -243,7 +250,7 @@ func (l *importer) addJSON(ctx context.Context) ([]surveys.Added, error) {
 	return nil, err
 }
 
-func (s importRoute) importRows(c *route.Call, w http.ResponseWriter, v surveys.Survey, format respondents.Format, encoding string) error {
+func (s importRoute) importRows(c *route.Call, w http.ResponseWriter, v surveys.Survey, format respondents.Format, encoding string, columns respondents.Columns) error {
 	if c.Request.ContentLength > s.maxImport {
 		httpjson.Discard(c.Request.Body)
 		return route.ReadError(&http.MaxBytesError{Limit: s.maxImport})
@@ -264,7 +271,7 @@ func (s importRoute) importRows(c *route.Call, w http.ResponseWriter, v surveys.
 	defer release()
 	p := route.NewDeadlines(w)
 	p.ExtendRead()
-	rows, err := respondents.NewReader(route.BodyReader{Reader: http.MaxBytesReader(w, c.Request.Body, s.maxImport), Deadlines: p}, format, encoding, v.Definition.Region)
+	rows, err := respondents.NewColumnReader(route.BodyReader{Reader: http.MaxBytesReader(w, c.Request.Body, s.maxImport), Deadlines: p}, format, encoding, v.Definition.Region, columns)
 	if err != nil {
 		err = route.ReadError(err)
 	} else {

@@ -14,7 +14,7 @@ import (
 // upload sends a file of respondents.
 func upload(w *world.World, survey, contentType, text string) {
 	w.Helper()
-	r := httptest.NewRequestWithContext(w.Context(), "POST", "/v1/surveys/"+survey+"/respondents", strings.NewReader(text))
+	r := httptest.NewRequestWithContext(w.Context(), "POST", "/v1/surveys/"+survey+"/respondents?on_error=none", strings.NewReader(text))
 	r.Host = "localhost"
 	r.Header.Set("Content-Type", contentType)
 	rec := httptest.NewRecorder()
@@ -61,6 +61,42 @@ func TestNumbers_KeepTheirDigits(t *testing.T) {
 			for i, number := range numbers {
 				if phone := world.Number(base + i); file[phone] != number || read[phone] != number {
 					w.Errorf("%s by %s is %s in the results, and %s in the API", number, way, file[phone], read[phone])
+				}
+			}
+		}
+	})
+}
+
+// Scenario 389: the results of a survey, for programs and for spreadsheets, are the list of the next.
+func TestResults_AreTheListOfTheNextSurvey(t *testing.T) {
+	world.OnSurveys(t, func(w *world.World) {
+		w.Channel("texts", 10)
+		values := []string{"=1+1", "'=1+1", "''+5", "+254712345678", "-2", "-3.5", "@SUM(A1)", "12345678901234567890", "007", "say \"hi\"", "a\nb", "a;b,c\td", "Íñigo", "＝1", "'", "1.10"}
+		w.CreateSurvey("first", world.BySMS(""), 0, 0)
+		for i, value := range values {
+			w.AddRespondents("first", world.Fields{"phone": world.Number(i), "attributes": world.Fields{"value": value, "status": value, "other_attributes": value, "weir": "x"}})
+		}
+		for form, query := range map[string]string{"plain": "", "commas": "?spreadsheet=comma", "semicolons": "?spreadsheet=semicolon"} {
+			w.CreateSurvey(form, world.BySMS(""), 0, 0)
+			text := w.Want(http.StatusOK, "GET", "/v1/surveys/first/results.csv"+query, nil).Text
+			if strings.HasPrefix(text, "\ufeffid") != (query != "") {
+				w.Errorf("%s begins with %q", form, text[:8])
+			}
+			upload(w, form, "text/csv", text)
+			list := w.Want(http.StatusOK, "GET", "/v1/surveys/"+form+"/respondents?limit=100", nil).Body["respondents"].([]any)
+			if len(list) != len(values) {
+				w.Errorf("%s: %d respondents, want %d", form, len(list), len(values))
+			}
+			for _, r := range list {
+				r := r.(map[string]any)
+				attributes, want := r["attributes"].(map[string]any), ""
+				for i := range values {
+					if world.Number(i) == r["phone"] {
+						want = values[i]
+					}
+				}
+				if len(attributes) != 4 || attributes["value"] != want || attributes["status"] != want || attributes["other_attributes"] != want {
+					w.Errorf("%s: %q became %q", form, want, attributes)
 				}
 			}
 		}

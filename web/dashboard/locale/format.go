@@ -5,8 +5,11 @@ import (
 	"math"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 	"golang.org/x/text/number"
 )
 
@@ -121,4 +124,18 @@ func Percent(part, whole float64) string {
 		return none
 	}
 	return strconv.FormatFloat(100*part/whole, 'f', 0, 64) + " %"
+}
+
+// DecimalComma reports whether decimals have a comma where a reader lives, whose browser sends
+// this Accept-Language. Spreadsheets there expect semicolons in CSV files.
+func (l *Locale) DecimalComma(acceptLanguage string) bool {
+	tag := language.Make(l.Code)
+	given, _, _ := language.ParseAcceptLanguage(acceptLanguage) // what is malformed has no region
+	for _, t := range given {
+		if a, _ := t.Base(); a.String() == l.Code {
+			tag = t
+			break
+		}
+	}
+	return strings.Contains(message.NewPrinter(tag).Sprint(1.5), ",")
 }

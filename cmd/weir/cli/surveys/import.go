@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,15 +19,18 @@ import (
 // importFlags holds the flags of an import.
 type importFlags struct {
 	format, onError, duplicates command.Choice
-	encoding, errors            string
+	encoding, errors, phone     string
+	columns                     []string
 	show                        int
 }
 
 const importAbout = `Import respondents from a file ("-" for standard input) into a survey. Files of any size
 are streamed.
 
-CSV: the first line names the columns, including phone. NDJSON: one flat object per
-line, with a key phone. All other columns are attributes. A phone number that the
+CSV: the first line names the columns, including phone, or another one that --phone
+names. NDJSON: one flat object per line, with a key phone. All other columns are
+attributes; --columns reads only some of them, as COLUMN or COLUMN=ATTRIBUTE. The
+results of a survey can be the list of the next one. A phone number that the
 survey already has is a duplicate and is skipped, so an import can be repeated. With
 --duplicates update it sets the attributes of the respondent, if it was not contacted yet.
 
@@ -46,12 +50,15 @@ func importCommand(a *app.App, r *app.Connection) *cobra.Command {
 	}
 	c := r.APICommand("import FILE NAME", "Import respondents from a CSV or NDJSON file", importAbout, `  weir survey import people.csv flu
   weir survey import people.csv flu --encoding windows-1252 --on-error none --errors rejected.csv
+  weir survey import crm.csv flu --phone "Mobile no." --columns "First name=name,District"
   zcat people.ndjson.gz | weir survey import - flu --format ndjson`,
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
 			return runImport(ctx, a, c, r, to, o, args[0], args[1])
 		})
 	f := c.Flags()
 	f.Var(&o.format, "format", "format of the file (default: by its extension)")
+	f.StringVar(&o.phone, "phone", "", "column of CSV with the phone number (default: phone)")
+	f.StringSliceVar(&o.columns, "columns", nil, "other columns of CSV to read, as COLUMN or COLUMN=ATTRIBUTE (default: all, under their names)")
 	f.StringVar(&o.encoding, "encoding", "", "encoding: utf-8, utf-16le, utf-16be or windows-1252 (default: by byte order mark, or utf-8)")
 	f.Var(&o.onError, "on-error", "skip invalid rows; none: import nothing if any row is invalid")
 	f.Var(&o.duplicates, "duplicates", "skip a duplicate phone number, treat it as an invalid row, or update the respondent")
@@ -88,7 +95,7 @@ func runImport(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connect
 	}
 	p := a.Console.NewProgress(a.Clock, filepath.Base(file), bytes, kind == "text/csv")
 	sum, err := to.Import(ctx, client.Import{
-		Survey: survey, Params: client.PostRespondentsParams{OnError: o.onError.Value, Duplicates: o.duplicates.Value, Encoding: o.encoding}, ContentType: kind, Body: from, Size: bytes, Progress: func(part []byte) { p.Add(part); sent.add(part) },
+		Survey: survey, Params: client.PostRespondentsParams{OnError: o.onError.Value, Duplicates: o.duplicates.Value, Encoding: o.encoding, Phone: o.phone, Columns: strings.Join(o.columns, ",")}, ContentType: kind, Body: from, Size: bytes, Progress: func(part []byte) { p.Add(part); sent.add(part) },
 	})
 	p.Clear()
 	for _, row := range sum.Errors {

@@ -60,15 +60,17 @@ func (s *sentRows) writeRejected(rejected *app.RejectedRows, contentType, encodi
 		return err
 	}
 	defer func() { _ = f.Close() }()
-	format := respondents.NDJSON
-	if contentType == "text/csv" {
-		format = respondents.CSV
+	isCSV := contentType == "text/csv"
+	var rows *respondents.Reader
+	if isCSV {
+		rows, err = respondents.NewTable(f, encoding)
+	} else {
+		rows, err = respondents.NewReader(f, respondents.NDJSON, encoding, "")
 	}
-	rows, err := respondents.NewReader(f, format, encoding, "")
 	if err != nil {
 		return err
 	}
-	if format == respondents.CSV {
+	if isCSV {
 		names, separator := rows.Header()
 		rejected.SetHeader(names, rune(separator[0]), rows.Decoded())
 	}
