@@ -95,7 +95,7 @@ const (
 // Interest enables the events of [ContactTypes]. Before anyone wants them they are not
 // written, and cost nothing.
 type Interest interface {
-	// WantContactEvents has every process write them: of all that is committed after it
+	// WantContactEvents makes the writer write them: of all that is committed after it
 	// returned. It is durable.
 	WantContactEvents(ctx context.Context) error
 }

@@ -79,8 +79,8 @@ func (l *Limit) Check() (m validation.Errors) {
 	return m
 }
 
-// Usage is how much of a limit is used, and by the claims of the batch that is being judged.
-// It is pure, and not safe for concurrent use.
+// Usage tracks the consumption of a limit: committed, and in the current batch. It is pure, and
+// not safe for concurrent use.
 type Usage struct {
 	*Limit
 	tokens float64   // dispatches that per_second allows now
@@ -110,7 +110,7 @@ func (u *Usage) Begin() {
 	u.claimed, u.units, u.taken, u.fresh, u.money.taken = 0, 0, nil, map[Hash]bool{}, 0
 }
 
-// Want is what a claim would take.
+// Want is what one claim consumes.
 type Want struct {
 	Hash     Hash
 	Units    int // of the rate
@@ -124,7 +124,7 @@ func (u *Usage) Contacted(hash Hash, at time.Time) {
 	u.order = append(u.order, contacted{hash, at})
 }
 
-// Uncontacted takes back that a person was contacted at an instant.
+// Uncontacted undoes [Usage.Contacted] of an instant.
 func (u *Usage) Uncontacted(hash Hash, at time.Time) {
 	i := slices.IndexFunc(u.order, func(c contacted) bool { return c.hash == hash && c.at.Equal(at) })
 	if i < 0 {
@@ -149,7 +149,7 @@ func (u *Usage) expire(now time.Time) {
 	}
 }
 
-// Hold is what a limit says to a claim that it has no room for.
+// Hold reports which limit refused a claim, and until when.
 type Hold struct {
 	Rule    Rule
 	Reason  string

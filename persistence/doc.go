@@ -1,5 +1,5 @@
-// Package persistence keeps contacts and channels in an SQL database. It is
-// the only package, with its subfolders and the migrations, that knows SQL.
+// Package persistence keeps contacts, channels, surveys, people, the router and tokens in an
+// SQL database. It is the only package, with its subfolders and the migrations, that knows SQL.
 //
 // A [Store] is put together from one store for each kind of data: queue has contacts,
 // channels channels, survey surveys and respondents, eventlog events,

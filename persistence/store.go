@@ -204,16 +204,16 @@ func (s *Store) Introduce(p dbase.Process) {
 // other processes cannot use at the same time.
 func (s *Store) ServerAddress() string { return s.db.Database.ServerAddress() }
 
-// Sight returns the owner as this process saw it last, and a channel that is closed once it
-// sees another; see [dbase.Member.Sight].
-func (s *Store) Sight() (dbase.Sight, <-chan struct{}) { return s.db.Sight() }
+// OwnerStatus returns the owner as this process last read it, and a channel that is closed once it
+// changes; see [dbase.Member.OwnerStatus].
+func (s *Store) OwnerStatus() (dbase.OwnerStatus, <-chan struct{}) { return s.db.OwnerStatus() }
 
-// SetDeaf says for how long this process has not answered a request to itself. The owner of a
-// leased database gives it up for that, as well. It comes before Join.
-func (s *Store) SetDeaf(deaf func(now time.Time) time.Duration) { s.db.Deaf = deaf }
+// SetUnresponsive sets the source of how long this process has not answered a request to itself.
+// The owner of a leased database gives it up for that, as well. It comes before Join.
+func (s *Store) SetUnresponsive(since func(now time.Time) time.Duration) { s.db.Unresponsive = since }
 
-// Look makes a process that waits to become the owner look at once.
-func (s *Store) Look() { s.db.Look() }
+// Poke makes a process that waits to become the owner poll at once.
+func (s *Store) Poke() { s.db.Poke() }
 
 // Succeed says which process the owner has named to be the next one.
 func (s *Store) Succeed(start int64) { s.db.Succeed(start) }

@@ -81,7 +81,7 @@ func (c *Core) AcceptedReserved(reserved []weir.Spec, contacts []weir.Contact, n
 		case weir.Sending:
 		default:
 			if contact.Receipt.Rule != "" { // a rule ended or delays it
-				c.replaced(contact)
+				c.claimDenied(contact)
 			} else {
 				c.enqueue(contact)
 			}

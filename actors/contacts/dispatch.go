@@ -39,7 +39,7 @@ func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID
 			c.held(verdict, now)
 		case verdict != nil && !verdict.State.InFlight():
 			c.drop(f, ref)
-			c.replaced(verdict)
+			c.claimDenied(verdict)
 		case slices.Contains(stale, ref.ID):
 			c.drop(f, ref)
 			c.reread(now)
@@ -90,8 +90,8 @@ func (c *Core) held(verdict *weir.Contact, now time.Time) {
 // limitedAgain is the longest time between two waits for a shared limit that are one.
 const limitedAgain = time.Second
 
-// replaced takes note of a contact that ended, or waits, instead of being claimed.
-func (c *Core) replaced(contact *weir.Contact) {
+// claimDenied records a contact that ended, or waits, instead of being claimed.
+func (c *Core) claimDenied(contact *weir.Contact) {
 	c.revisions.record(contact)
 	if contact.State == weir.Done {
 		c.out.Skipped = append(c.out.Skipped, Skipped{contact.Receipt.Rule, EffectSuppressed})

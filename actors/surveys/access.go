@@ -33,8 +33,8 @@ func (a *access) compile(s *surveys.Survey) (*surveys.Plan, []weir.FieldError) {
 	return a.plans.compile(s, a.Defaults)
 }
 
-// findings holds results of rounds that the API uses to explain a survey. In a process that
-// runs no rounds it is empty; explanations then say what a round would do.
+// findings holds results of rounds that the API uses to explain a survey. Before the
+// first round it is empty; explanations then say what a round would do.
 type findings struct {
 	freedPerMinute sync.Map // slots that become free per minute, float64 by weir.ChannelID
 	skipped        sync.Map // until when surveys whose rules failed are skipped, time.Time by survey id

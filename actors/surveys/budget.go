@@ -95,7 +95,7 @@ func (l *lifecycle) budgetSpent(ctx context.Context, sv *surveyState, t surveys.
 	}
 	done, err := l.checkBudget(ctx, sv, st)
 	if err != nil || !done {
-		l.agenda.moreWork = l.agenda.moreWork || err == nil
+		l.schedule.moreWork = l.schedule.moreWork || err == nil
 		return false, err
 	}
 	b.running = false
@@ -180,7 +180,7 @@ func (f *feeder) affordable(sv *surveyState, st *stepper) func(*surveys.Responde
 		p := r.Progress
 		p.DelayedUntil = st.now.Add(blockedDelay + time.Duration(n)*time.Millisecond)
 		c := st.buildChange(*r, p, surveys.Effects{})
-		f.agenda.wakeAt(st.now.Add(blockedPause))
+		f.schedule.wakeAt(st.now.Add(blockedPause))
 		return false, &c
 	}
 }

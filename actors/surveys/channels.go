@@ -66,7 +66,7 @@ func (f *feeder) measureChannels(ctx context.Context, list []*surveyState) (map[
 // newChannelLoad starts the view of a channel.
 func (f *feeder) newChannelLoad(ch weir.Channel) *channelLoad {
 	if f.memory.checkOutdated(ch) {
-		f.agenda.recheck = append(f.agenda.recheck, ch.ID)
+		f.schedule.recheck = append(f.schedule.recheck, ch.ID)
 	}
 	return &channelLoad{channel: ch, why: whyUnavailable(ch, f.memory.states[ch.ID].ChannelState), queueLimit: queueLimitFor(ch, f.memory.pace(ch.ID).rate.PerMinute())}
 }

@@ -14,13 +14,13 @@ import (
 // feeder contacts respondents: it enqueues due steps and starts, as far as channels have
 // room.
 type feeder struct {
-	io     *access
-	view   *view
-	agenda *agenda
-	writer *writer
-	life   *lifecycle
-	memory *memory
-	now    time.Time
+	io       *access
+	view     *view
+	schedule *schedule
+	writer   *writer
+	life     *lifecycle
+	memory   *memory
+	now      time.Time
 }
 
 // feed enqueues due steps and starts respondents, as far as channels have room.
@@ -61,7 +61,7 @@ func (f *feeder) feed(ctx context.Context, list []*surveyState) error {
 	}
 	for _, sv := range list {
 		if at := sv.limit.Next(f.now, sv.plan.LimitPerMinute); sv.rateLimited && at.After(f.now) {
-			f.agenda.wakeAt(at)
+			f.schedule.wakeAt(at)
 		}
 	}
 	return nil
@@ -89,7 +89,7 @@ func (f *feeder) deferBlocked(st *stepper, candidates []candidate, room func(wei
 	if 2*len(out) < len(candidates) || !f.anyRoom(st.plan, room) {
 		return nil
 	}
-	f.agenda.wakeAt(st.now.Add(blockedPause))
+	f.schedule.wakeAt(st.now.Add(blockedPause))
 	return out
 }
 
@@ -205,7 +205,7 @@ func (f *feeder) dueCandidates(ctx context.Context, sv *surveyState, room func(w
 	if err != nil {
 		return nil, fmt.Errorf("read due respondents: %w", err)
 	}
-	f.agenda.wakeAt(next)
+	f.schedule.wakeAt(next)
 	if len(page) == 0 {
 		return nil, nil
 	}
@@ -222,11 +222,11 @@ func (f *feeder) dueCandidates(ctx context.Context, sv *surveyState, room func(w
 		out, changes = append(out, i...), append(changes, c...)
 	}
 	if slices.ContainsFunc(changes, func(c change) bool { return c.move.Is.Status.Final() }) {
-		f.agenda.wakeAt(f.now) // the survey may be done
+		f.schedule.wakeAt(f.now) // the survey may be done
 	}
 	if len(page) == duePage {
 		// Without a change, the next round would read the same page again.
-		f.agenda.moreWork = f.agenda.moreWork || len(changes) > 0
+		f.schedule.moreWork = f.schedule.moreWork || len(changes) > 0
 		changes = append(changes, f.deferBlocked(st, out, room)...)
 	}
 	return out, f.writer.write(ctx, sv, changes)
@@ -288,7 +288,7 @@ func (f *feeder) startCandidates(ctx context.Context, sv *surveyState, room func
 	// Fewer than were asked for: what is left is delayed, the first until firstDelayed.
 	if len(page) < limit && !sv.firstDelayed.IsZero() {
 		if sv.firstDelayed.After(f.now) {
-			f.agenda.wakeAt(sv.firstDelayed)
+			f.schedule.wakeAt(sv.firstDelayed)
 		} else {
 			sv.firstDelayed = time.Time{}
 		}
@@ -329,10 +329,10 @@ func (f *feeder) startCandidates(ctx context.Context, sv *surveyState, room func
 		out = append(out, candidate{respondent: who, progress: p, effects: e, channel: ch.ID})
 	}
 	if sv.closedHours && len(page) == limit {
-		f.agenda.wakeAt(f.now.Add(blockedPause)) // hundreds of thousands more may be outside their hours
+		f.schedule.wakeAt(f.now.Add(blockedPause)) // hundreds of thousands more may be outside their hours
 	}
 	if len(page) == startPage {
-		f.agenda.moreWork = f.agenda.moreWork || len(changes) > 0
+		f.schedule.moreWork = f.schedule.moreWork || len(changes) > 0
 		changes = append(changes, f.deferBlocked(st, out, room)...)
 	}
 	return out, f.writer.write(ctx, sv, changes)
@@ -350,7 +350,7 @@ func (f *feeder) rejectFull(ctx context.Context, sv *surveyState, t tally) error
 		return fmt.Errorf("read respondents to reject: %w", err)
 	}
 	n, err := f.writer.stepEach(ctx, sv, page, func(st *stepper, p surveys.Respondent) (change, bool) { return st.step(p, sv.plan.Reject) })
-	f.agenda.moreWork = f.agenda.moreWork || n > 0
+	f.schedule.moreWork = f.schedule.moreWork || n > 0
 	return err
 }
 
@@ -369,11 +369,11 @@ func (f *feeder) enqueue(ctx context.Context, b *bid) error {
 		c.newAttempt = c.move.Enqueue != nil
 		changes = append(changes, c)
 		// A respondent that is delayed now leaves room for the next.
-		f.agenda.moreWork = f.agenda.moreWork || c.move.Is.FailedSteps > c.move.Was.FailedSteps
+		f.schedule.moreWork = f.schedule.moreWork || c.move.Is.FailedSteps > c.move.Was.FailedSteps
 	}
 	// A full page: there may be more behind it.
 	if len(b.retries) == duePage || len(b.starts) == startPage {
-		f.agenda.moreWork = true
+		f.schedule.moreWork = true
 	}
 	return f.writer.write(ctx, b.survey, changes)
 }

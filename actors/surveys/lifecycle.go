@@ -16,13 +16,13 @@ import (
 // lifecycle finishes, stops and pauses surveys, and finds out about contacts that are
 // overdue.
 type lifecycle struct {
-	io      *access
-	view    *view
-	agenda  *agenda
-	writer  *writer
-	now     time.Time
-	hinted  bool            // the round has a cause other than the regular interval
-	tallies map[int64]tally // of the surveys that may start respondents
+	io       *access
+	view     *view
+	schedule *schedule
+	writer   *writer
+	now      time.Time
+	hinted   bool            // the round has a cause other than the regular interval
+	tallies  map[int64]tally // of the surveys that may start respondents
 }
 
 // advance advances a survey that is done, stopping or paused. goesOn reports whether it is running;
@@ -32,7 +32,7 @@ func (l *lifecycle) advance(ctx context.Context, sv *surveyState) (goesOn bool, 
 		return false, nil
 	}
 	if l.now.Before(sv.skippedUntil) {
-		l.agenda.wakeAt(sv.skippedUntil)
+		l.schedule.wakeAt(sv.skippedUntil)
 		return false, nil
 	}
 	defer func() {
@@ -102,10 +102,10 @@ func (sv *surveyState) causeOf(t tally) surveys.Cause {
 // the end of its last window plus grace.
 func (l *lifecycle) wakeForWindows(sv *surveyState) {
 	if last, bounded := sv.plan.Schedule.LastClose(); bounded {
-		l.agenda.wakeAt(last.Add(calendar.Grace))
+		l.schedule.wakeAt(last.Add(calendar.Grace))
 	}
 	if at, ok := sv.plan.Schedule.NextOpen(l.now); ok && at.After(l.now) {
-		l.agenda.wakeAt(at)
+		l.schedule.wakeAt(at)
 	}
 }
 
@@ -119,7 +119,7 @@ func (l *lifecycle) skipBroken(sv *surveyState, panicked any) {
 	}
 	sv.skippedUntil = l.now.Add(backoff.Delay(sv.failures, brokenDelay, time.Hour))
 	l.io.findings.skipped.Store(sv.survey.ID, sv.skippedUntil)
-	l.agenda.wakeAt(sv.skippedUntil)
+	l.schedule.wakeAt(sv.skippedUntil)
 }
 
 // changeState changes a survey's state. If another writer has changed the survey,
@@ -152,15 +152,15 @@ func (l *lifecycle) store(ctx context.Context, sv *surveyState, s surveys.Survey
 	})
 	switch weir.CodeOf(err) {
 	case "":
-		l.agenda.moreWork = true
+		l.schedule.moreWork = true
 		l.io.Logger.Info("survey state changed", "survey", s.Name, "state", string(s.State), "cause", string(s.Cause))
 		l.view.setVersion(sv, changed)
 		return true, nil
 	case weir.CodeConflict, weir.CodeNotFound:
-		l.agenda.moreWork = true
+		l.schedule.moreWork = true
 		return false, nil
 	case weir.CodePrecondition: // respondents are becoming visible in it
-		l.agenda.wakeAt(l.now.Add(retryDelay))
+		l.schedule.wakeAt(l.now.Add(retryDelay))
 		return false, nil
 	default:
 		return false, fmt.Errorf("change a survey: %w", err)
@@ -176,7 +176,7 @@ func (l *lifecycle) cancelRespondents(ctx context.Context, sv *surveyState, t ta
 		return l.changeState(ctx, sv, surveys.Finish, surveys.ByUser)
 	}
 	if !sv.sweepDone {
-		l.agenda.moreWork = true
+		l.schedule.moreWork = true
 		return l.sweepActive(ctx, sv, func(st *stepper, p surveys.Respondent) (change, bool) {
 			if p.Progress.Contact == surveys.Idle || p.Progress.Contact == surveys.Dispatched {
 				return change{}, false
@@ -194,7 +194,7 @@ func (l *lifecycle) cancelRespondents(ctx context.Context, sv *surveyState, t ta
 	if _, err := l.writer.stepEach(ctx, sv, page, (*stepper).cancel); err != nil {
 		return err
 	}
-	l.agenda.moreWork = l.agenda.moreWork || l.writer.cancelFailures == before // otherwise it is retried after retryDelay
+	l.schedule.moreWork = l.schedule.moreWork || l.writer.cancelFailures == before // otherwise it is retried after retryDelay
 	return nil
 }
 
@@ -251,7 +251,7 @@ func (l *lifecycle) sweepActive(ctx context.Context, sv *surveyState, of func(*s
 		return err
 	}
 	sv.sweepCursor, sv.sweepDone = next, next == 0
-	l.agenda.moreWork = l.agenda.moreWork || !sv.sweepDone
+	l.schedule.moreWork = l.schedule.moreWork || !sv.sweepDone
 	return nil
 }
 

@@ -8,11 +8,11 @@ import (
 	"weir/surveys"
 )
 
-// inbox applies what the outbox of the contacts holds for the surveys.
-type inbox struct {
+// outboxReader applies the outcomes of contacts to respondents, from the outbox.
+type outboxReader struct {
 	io         *access
 	view       *view
-	agenda     *agenda
+	schedule   *schedule
 	writer     *writer
 	memory     *memory
 	hadEntries bool // there were outbox entries
@@ -20,7 +20,7 @@ type inbox struct {
 
 // process processes outbox entries, which report events of contacts and
 // messages of respondents, up to outboxPages pages.
-func (i *inbox) process(ctx context.Context) error {
+func (i *outboxReader) process(ctx context.Context) error {
 	after, seen, before := int64(0), 0, i.writer.applied
 	defer func() { i.io.Metrics.outboxEntries.Set(float64(seen)) }()
 	for range outboxPages {
@@ -37,7 +37,7 @@ func (i *inbox) process(ctx context.Context) error {
 			return nil
 		}
 	}
-	i.agenda.moreWork = i.agenda.moreWork || i.writer.applied > before // otherwise the entries that fill the pages wait for something other than a round
+	i.schedule.moreWork = i.schedule.moreWork || i.writer.applied > before // otherwise the entries that fill the pages wait for something other than a round
 	return nil
 }
 
@@ -66,7 +66,7 @@ func (g *surveyEntries) add(r surveys.Respondent, n surveys.OutboxEntry) {
 
 // processPage processes a page of outbox entries. It deletes entries that concern no
 // respondent.
-func (i *inbox) processPage(ctx context.Context, page []surveys.OutboxEntry) error {
+func (i *outboxReader) processPage(ctx context.Context, page []surveys.OutboxEntry) error {
 	groups, unmatched, err := i.groupBySurvey(ctx, page)
 	if err != nil {
 		return err
@@ -92,19 +92,19 @@ func (i *inbox) processPage(ctx context.Context, page []surveys.OutboxEntry) err
 		if err := i.writer.write(ctx, group.survey, changes); err != nil {
 			return err
 		}
-		i.agenda.moreWork = i.agenda.moreWork || more && i.writer.cancelFailures == stuck
+		i.schedule.moreWork = i.schedule.moreWork || more && i.writer.cancelFailures == stuck
 	}
 	return nil
 }
 
 // groupBySurvey finds the respondents that the outbox entries concern.
-func (i *inbox) groupBySurvey(ctx context.Context, page []surveys.OutboxEntry) (groups map[int64]*surveyEntries, unmatched []int64, _ error) {
+func (i *outboxReader) groupBySurvey(ctx context.Context, page []surveys.OutboxEntry) (groups map[int64]*surveyEntries, unmatched []int64, _ error) {
 	var ids []surveys.RespondentID
 	channels := map[weir.ChannelID]bool{}
 	for _, n := range page {
 		channels[n.Channel] = true
 		if s := i.memory.states[n.Channel]; n.Kind == surveys.ContactAccepted && !usable(s.Health) && n.At.After(s.Since) {
-			i.agenda.recheck = append(i.agenda.recheck, n.Channel) // it seems to work again
+			i.schedule.recheck = append(i.schedule.recheck, n.Channel) // it seems to work again
 		}
 		if n.Kind != surveys.MessageReceived {
 			ids = append(ids, surveys.RespondentID(n.Owner.ID))
@@ -149,7 +149,7 @@ func (i *inbox) groupBySurvey(ctx context.Context, page []surveys.OutboxEntry) (
 // entriesFor returns the group of a respondent's survey; nil if there is no respondent.
 // The entries of a survey that cannot be run are dropped, too: when it can be
 // run again, its respondents' contacts are read.
-func (i *inbox) entriesFor(ctx context.Context, groups map[int64]*surveyEntries, p surveys.Respondent, ok bool) (*surveyEntries, error) {
+func (i *outboxReader) entriesFor(ctx context.Context, groups map[int64]*surveyEntries, p surveys.Respondent, ok bool) (*surveyEntries, error) {
 	if !ok {
 		return nil, nil
 	}

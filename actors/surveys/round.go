@@ -10,16 +10,16 @@ import (
 	"weir/surveys"
 )
 
-// round is one pass over everything.
+// round is one scheduling pass over all running surveys.
 type round struct {
-	io     *access
-	view   *view
-	agenda *agenda
-	memory *memory
-	now    time.Time
-	inbox  *inbox
-	life   *lifecycle
-	feeder *feeder
+	io           *access
+	view         *view
+	schedule     *schedule
+	memory       *memory
+	now          time.Time
+	outboxReader *outboxReader
+	life         *lifecycle
+	feeder       *feeder
 }
 
 // result is the outcome of a round.
@@ -34,14 +34,14 @@ type result struct {
 // newRound returns a round that begins now. hinted reports that it has a cause other than
 // the regular interval.
 func newRound(io *access, m *memory, hinted bool) *round {
-	now, plan := time.Now(), &agenda{}
+	now, plan := time.Now(), &schedule{}
 	v := newView(io, m, now)
-	w := &writer{io: io, view: v, agenda: plan, memory: m, now: now, cancelTimeouts: map[weir.ChannelID]int{}}
-	life := &lifecycle{io: io, view: v, agenda: plan, writer: w, now: now, hinted: hinted, tallies: map[int64]tally{}}
+	w := &writer{io: io, view: v, schedule: plan, memory: m, now: now, cancelTimeouts: map[weir.ChannelID]int{}}
+	life := &lifecycle{io: io, view: v, schedule: plan, writer: w, now: now, hinted: hinted, tallies: map[int64]tally{}}
 	return &round{
-		io: io, view: v, agenda: plan, memory: m, now: now,
-		inbox: &inbox{io: io, view: v, agenda: plan, writer: w, memory: m},
-		life:  life, feeder: &feeder{io: io, view: v, agenda: plan, writer: w, life: life, memory: m, now: now},
+		io: io, view: v, schedule: plan, memory: m, now: now,
+		outboxReader: &outboxReader{io: io, view: v, schedule: plan, writer: w, memory: m},
+		life:         life, feeder: &feeder{io: io, view: v, schedule: plan, writer: w, life: life, memory: m, now: now},
 	}
 }
 
@@ -64,7 +64,7 @@ func runRound(ctx context.Context, io *access, mem *memory, hinted bool) (out re
 		io.Metrics.roundDuration.Observe(time.Since(r.now).Seconds())
 	}()
 	err := r.run(ctx)
-	return result{moreWork: r.agenda.moreWork, nextWork: r.agenda.nextWork, recheck: r.agenda.recheck, channelsInUse: r.view.channelsInUse(), err: err}
+	return result{moreWork: r.schedule.moreWork, nextWork: r.schedule.nextWork, recheck: r.schedule.recheck, channelsInUse: r.view.channelsInUse(), err: err}
 }
 
 func (r *round) run(ctx context.Context) error {
@@ -84,12 +84,12 @@ func (r *round) run(ctx context.Context) error {
 		}
 	}
 	if outbox {
-		if err := r.inbox.process(ctx); err != nil {
+		if err := r.outboxReader.process(ctx); err != nil {
 			return err
 		}
 	}
 	if !poll {
-		r.agenda.moreWork = r.agenda.moreWork || r.inbox.hadEntries
+		r.schedule.moreWork = r.schedule.moreWork || r.outboxReader.hadEntries
 		return nil
 	}
 	var bidders []*surveyState

@@ -13,15 +13,15 @@ import (
 	"weir/surveys/pacing"
 )
 
-// agenda is when the next round must follow, as the parts of this one find out.
-type agenda struct {
+// schedule accumulates when the next round is due.
+type schedule struct {
 	moreWork bool             // work is left to be done at once
 	nextWork time.Time        // instant of the next known work; zero: none is known
 	recheck  []weir.ChannelID // channels to check again soon
 }
 
 // wakeAt schedules the next round for an instant at the latest.
-func (a *agenda) wakeAt(at time.Time) {
+func (a *schedule) wakeAt(at time.Time) {
 	if !at.IsZero() {
 		a.nextWork = earliest(a.nextWork, at)
 	}
@@ -31,7 +31,7 @@ func (a *agenda) wakeAt(at time.Time) {
 type writer struct {
 	io             *access
 	view           *view
-	agenda         *agenda
+	schedule       *schedule
 	memory         *memory
 	now            time.Time
 	applied        int        // moves that were made, and outbox entries that were removed without one
@@ -60,7 +60,7 @@ func (w *writer) write(ctx context.Context, sv *surveyState, changes []change) e
 		stale[id] = true
 		// Another writer was faster: the next round decides again, at once. Refused ones are
 		// delayed below.
-		w.agenda.moreWork = w.agenda.moreWork || !slices.Contains(written.Refused, id)
+		w.schedule.moreWork = w.schedule.moreWork || !slices.Contains(written.Refused, id)
 	}
 	for _, c := range made {
 		if !stale[c.move.Was.ID] {
@@ -90,7 +90,7 @@ func (w *writer) cancelContacts(ctx context.Context, changes []change) []change 
 	for i, c := range changes {
 		if failed[i] {
 			w.cancelFailures++
-			w.agenda.wakeAt(w.now.Add(retryDelay))
+			w.schedule.wakeAt(w.now.Add(retryDelay))
 			continue
 		}
 		out = append(out, c)
@@ -121,7 +121,7 @@ func (w *writer) commit(ctx context.Context, sv *surveyState, changes []change) 
 		return surveys.Written{}, nil, err
 	}
 	w.io.Logger.Warn("channel accepts no contacts; changes dropped", "survey", sv.survey.Name, "respondents", len(changes)-len(kept))
-	w.agenda.wakeAt(w.now.Add(blockedDelay))
+	w.schedule.wakeAt(w.now.Add(blockedDelay))
 	if len(dropped.Taken) > 0 {
 		if _, err := w.commitWork(ctx, dropped); err != nil {
 			return surveys.Written{}, nil, err
@@ -167,7 +167,7 @@ func (w *writer) recordWritten(sv *surveyState, c *change) {
 		sv.firstDelayed = earliest(sv.firstDelayed, m.Is.DelayedUntil)
 	}
 	if m.Is.Status == surveys.Active {
-		w.agenda.wakeAt(m.Is.DueAt)
+		w.schedule.wakeAt(m.Is.DueAt)
 	}
 	if c.newAttempt {
 		// Counted when it is written: a change that lost uses up nothing of the limit per minute.

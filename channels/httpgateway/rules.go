@@ -16,7 +16,7 @@ import (
 	"weir/internal/plainjson"
 )
 
-// rule says what an answer means, if it fits.
+// rule maps an answer that it matches to a result.
 type rule struct {
 	status string // "200", "2xx"
 	match  []condition

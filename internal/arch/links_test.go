@@ -15,7 +15,7 @@ import (
 
 // Every link within the documents leads to a file that exists and, if it has an
 // anchor, to a heading that exists.
-func TestLinks_LeadSomewhere(t *testing.T) {
+func TestLinks_Resolve(t *testing.T) {
 	t.Parallel()
 	there := func(name string) (string, bool) {
 		info, err := os.Stat(filepath.Join(root, name))

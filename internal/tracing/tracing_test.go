@@ -49,7 +49,7 @@ func end(t *testing.T, tr *tracing.Tracer) {
 
 // A process finds a contact's trace again, whichever other process began it; another
 // installation with the same ids has other traces.
-func TestTracing_TheTraceFollowsFromTheContact(t *testing.T) {
+func TestTracing_TraceIsDerivedFromTheContact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := tracingtest.New(t)
 		call := &tracing.Call{Operation: "send", Channel: "a", Type: "nuntium", Attempt: weir.AttemptRef{Ref: ended(1).Ref, Number: 1}, ClaimedAt: time.Now(), Begun: time.Now(), Result: "accepted"}

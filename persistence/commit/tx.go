@@ -37,7 +37,7 @@ type Tx struct {
 }
 
 // WritesContactEvents reports whether this batch writes events of contacts. It is known of
-// batches with channels, and exact: enabling them changes the fence of all writers.
+// batches with channels, and exact: enabling them changes the fence of the writer.
 func (t *Tx) WritesContactEvents() bool { return t.w.s.WritesContactEvents(t.w.contactEvents) }
 
 // WritesContactEvents reports whether events of contacts are written, given whether
@@ -212,7 +212,7 @@ func (t *Tx) mark() error {
 	if is.Epoch != t.w.s.Epoch() {
 		return t.w.s.Lose()
 	}
-	t.w.learn(is.Fence)
+	t.w.setFence(is.Fence)
 	return nil
 }
 
@@ -253,8 +253,8 @@ func (t *Tx) readChannels(list []weir.ChannelID) error {
 		case s.Epoch != t.w.s.Epoch():
 			return t.w.s.Lose()
 		}
-		t.w.learn(s.Fence)
-		t.w.learnContactEvents(s.ContactEvents)
+		t.w.setFence(s.Fence)
+		t.w.setContactEvents(s.ContactEvents)
 		id := weir.ChannelID(s.ID)
 		if t.states[id] = s; !s.Deleting && !s.Deleted {
 			t.w.known[id] = s

@@ -331,16 +331,15 @@ func (w *writer) committed(number int64) (bool, error) {
 	return last == number, err
 }
 
-// learn takes over the fence of this process. What was read under another one is
-// forgotten.
-func (w *writer) learn(fence int64) {
+// setFence clears the cache of channels when the fence of this process changes.
+func (w *writer) setFence(fence int64) {
 	if w.known == nil || fence != w.fence {
 		w.known, w.fence = map[weir.ChannelID]ChannelState{}, fence
 	}
 }
 
-// learnContactEvents takes over whether events of contacts are enabled.
-func (w *writer) learnContactEvents(enabled bool) {
+// setContactEvents sets whether events of contacts are written.
+func (w *writer) setContactEvents(enabled bool) {
 	if enabled && !w.contactEvents {
 		w.s.Logger.Info("contact events enabled")
 	}

@@ -165,7 +165,7 @@ func testDeafOwner(t *testing.T, backend Backend) {
 	storetest.Migrate(t, url)
 	s := storetest.OpenOnly(t, url, persistence.Options{LeaseTTL: lease})
 	begun := time.Now()
-	s.SetDeaf(func(now time.Time) time.Duration { return now.Sub(begun) })
+	s.SetUnresponsive(func(now time.Time) time.Duration { return now.Sub(begun) })
 	if err := s.Join(t.Context()); err != nil {
 		t.Fatal(err)
 	}

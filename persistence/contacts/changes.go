@@ -64,7 +64,7 @@ func (c *change) judge(i int, now time.Time, v *people.Verdict) (err error) {
 	return err
 }
 
-// verdicts lists the contacts of claims that the gate had something to say about.
+// verdicts returns the contacts whose claims the gate changed.
 func (c *change) verdicts() (list []weir.Contact) {
 	for i := range c.judged {
 		t := &c.judged[i]

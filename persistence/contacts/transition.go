@@ -59,8 +59,8 @@ func (w *transitionWriter) observe(t *commit.Tx, steps []step) error {
 	})
 }
 
-// remember tells the gate which claims are committed, and of which attempts certainly nothing
-// went out.
+// remember reports to the gate which claims are committed, and which attempts are known not to
+// have been sent.
 func (w *transitionWriter) remember(t *commit.Tx, steps []step) error {
 	for i := range steps {
 		for _, tr := range steps[i].parts {

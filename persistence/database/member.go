@@ -27,11 +27,11 @@ type Member struct {
 	// Stuck is for how long the writer has been trying to commit the same batch. It is set
 	// before Join.
 	Stuck func(now time.Time) time.Duration
-	// Deaf is for how long this process has not answered a request to itself. It is set before
+	// Unresponsive is for how long this process has not answered a request to itself. It is set before
 	// Join.
-	Deaf     func(now time.Time) time.Duration
-	start    atomic.Int64
-	stopSkew func()
+	Unresponsive func(now time.Time) time.Duration
+	start        atomic.Int64
+	stopSkew     func()
 
 	// Of the ownership; see [Member.Own].
 	epoch       atomic.Int64
@@ -45,9 +45,9 @@ type Member struct {
 	release     func() // of the file's lock
 
 	// Of a process that waits for it.
-	sights    sights
+	statuses  statuses
 	successor atomic.Int64 // the start number that the owner named
-	look      chan struct{}
+	poke      chan struct{}
 	hindered  atomic.Pointer[string] // see [Member.Hindered]
 }
 
@@ -62,8 +62,8 @@ type Config struct {
 func New(database dialect.Database, scheme string, c Config) *Member {
 	m := &Member{
 		Client: newClient(database, scheme, c), LeaseTTL: c.LeaseTTL, ids: newIDs(0),
-		lost: make(chan struct{}), look: make(chan struct{}, 1), sights: sights{changed: make(chan struct{})},
-		Stuck: func(time.Time) time.Duration { return 0 }, Deaf: func(time.Time) time.Duration { return 0 },
+		lost: make(chan struct{}), poke: make(chan struct{}, 1), statuses: statuses{changed: make(chan struct{})},
+		Stuck: func(time.Time) time.Duration { return 0 }, Unresponsive: func(time.Time) time.Duration { return 0 },
 	}
 	m.guard = m.check
 	return m

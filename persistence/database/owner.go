@@ -240,7 +240,7 @@ const minLookTime = 2 * time.Second
 func (m *Member) lookOn(ctx context.Context, conn *sqlx.Conn) (ownership.Row, error) {
 	ctx, cancel := context.WithTimeout(ctx, max(m.LeaseTTL/2, minLookTime))
 	defer cancel()
-	row, err := m.see(ctx, conn)
+	row, err := m.readOwner(ctx, conn)
 	if err == nil && (row.Expired() || row.Void(m.LeaseTTL)) {
 		// A primary that was cut off from its group answers, while the owner cannot renew the
 		// lease there: what is read on it counts for nothing.
@@ -375,7 +375,7 @@ func (m *Member) begins(epoch int64, until, vacant time.Time) {
 	now := time.Now()
 	m.began.Store(&beginning{since: now, vacancy: now.Sub(vacant)})
 	m.owns(epoch, until)
-	m.sights.set(Sight{epoch, m.self()})
+	m.statuses.set(OwnerStatus{epoch, m.self()})
 }
 
 // beginning is the beginning of an ownership.
@@ -471,12 +471,12 @@ func (m *Member) startRenewal() {
 		failed := 0
 		for Pause(ctx, ownership.RenewEvery(m.LeaseTTL)) {
 			now := time.Now()
-			switch why, since := renewals.Before(now, m.Stuck(now), m.Deaf(now)); why {
+			switch why, since := renewals.Before(now, m.Stuck(now), m.Unresponsive(now)); why {
 			case ownership.CannotWrite:
 				_ = m.lose("nothing can be written, though the lease of the database is renewed; another process has to try", "stuck", since.Round(time.Second))
 				return
-			case ownership.Deaf:
-				_ = m.lose("this process does not answer its own requests, though it renews the lease of the database; another one has to serve", "deaf", since.Round(time.Second))
+			case ownership.Unresponsive:
+				_ = m.lose("this process does not answer its own requests, though it renews the lease of the database; another one has to serve", "unresponsive", since.Round(time.Second))
 				return
 			case ownership.None, ownership.Taken:
 			}
@@ -542,7 +542,7 @@ func (m *Member) Release(ctx context.Context) {
 	}
 	if m.Owns() && m.lostWhy.Load() == nil && m.until.Load() != nil {
 		m.until.Store(nil)
-		m.sights.set(Sight{})
+		m.statuses.set(OwnerStatus{})
 		ctx, cancel := context.WithTimeout(ctx, m.LeaseTTL/2)
 		defer cancel()
 		_, err := m.Lease.ExecContext(ctx, "UPDATE owner SET start_number = 0, expires_at = 0 WHERE id = 1 AND start_number = ? AND epoch = ?", m.Start(), m.Epoch())

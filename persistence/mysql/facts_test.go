@@ -14,7 +14,7 @@ func groupVariables() map[string]string {
 	}
 }
 
-func TestFacts_TellWhyAServerIsNotUsed(t *testing.T) {
+func TestFacts_ReportUnusableServers(t *testing.T) {
 	t.Parallel()
 	members := func(list ...string) (all []groupMember) {
 		for i, text := range list {
@@ -78,7 +78,7 @@ func TestFacts_TellWhyAServerIsNotUsed(t *testing.T) {
 	}
 }
 
-func TestFacts_TellWhetherServersAreOfOneDatabase(t *testing.T) {
+func TestFacts_ReportServersOfSeveralDatabases(t *testing.T) {
 	t.Parallel()
 	primary, replica := facts{}, facts{readOnly: "read_only = ON"}
 	one, two := facts{group: "g1"}, facts{group: "g2", readOnly: "super_read_only = ON"}

@@ -147,10 +147,10 @@ type Reason int
 
 // Reasons to give a database up.
 const (
-	None        Reason = iota // it does not
-	Taken                     // another process has become the owner
-	CannotWrite               // the same batch could not be committed for too long
-	Deaf                      // it has not answered its own requests for too long
+	None         Reason = iota // it does not
+	Taken                      // another process has become the owner
+	CannotWrite                // the same batch could not be committed for too long
+	Unresponsive               // it has not answered its own requests for too long
 )
 
 // Renewals is what an owner knows of the renewals of its lease.
@@ -167,15 +167,15 @@ func NewRenewals(lease time.Duration, now time.Time) *Renewals {
 
 // Before decides whether the lease is renewed once more, and returns for how long there has
 // been a reason not to. stuck is for how long the same batch could not be committed, which
-// counts only while the lease can be renewed; deaf for how long the process has not answered
+// counts only while the lease can be renewed; unresponsive for how long the process has not answered
 // itself.
-func (r *Renewals) Before(now time.Time, stuck, deaf time.Duration) (Reason, time.Duration) {
+func (r *Renewals) Before(now time.Time, stuck, unresponsive time.Duration) (Reason, time.Duration) {
 	limit := StuckLeases * r.lease
 	if stuck = min(stuck, now.Sub(r.since)); !r.failing && stuck >= limit {
 		return CannotWrite, stuck
 	}
-	if deaf >= limit {
-		return Deaf, deaf
+	if unresponsive >= limit {
+		return Unresponsive, unresponsive
 	}
 	return None, 0
 }

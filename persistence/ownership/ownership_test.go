@@ -158,11 +158,11 @@ func TestRenewals_GiveUpAfterThreeLeases(t *testing.T) {
 	const lease = 5 * time.Second
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
-		at          time.Duration
-		stuck, deaf time.Duration
-		failing     bool
-		recovered   time.Duration // when renewals succeeded again; 0: they never failed
-		want        ownership.Reason
+		at                  time.Duration
+		stuck, unresponsive time.Duration
+		failing             bool
+		recovered           time.Duration // when renewals succeeded again; 0: they never failed
+		want                ownership.Reason
 	}{
 		"nothing is wrong":                   {at: time.Hour},
 		"stuck, not for long":                {at: time.Hour, stuck: 15*time.Second - 1},
@@ -171,9 +171,9 @@ func TestRenewals_GiveUpAfterThreeLeases(t *testing.T) {
 		"stuck, owner for a moment":          {at: 14 * time.Second, stuck: time.Minute},
 		"stuck, renewals succeed again":      {at: time.Hour, stuck: time.Minute, recovered: time.Hour - 14*time.Second},
 		"stuck since renewals succeed again": {at: time.Hour, stuck: time.Minute, recovered: time.Hour - 15*time.Second, want: ownership.CannotWrite},
-		"deaf, not for long":                 {at: time.Hour, deaf: 15*time.Second - 1},
-		"deaf":                               {at: time.Hour, deaf: 15 * time.Second, want: ownership.Deaf},
-		"deaf, and renewals fail":            {at: time.Hour, deaf: 15 * time.Second, failing: true, want: ownership.Deaf},
+		"unresponsive, not for long":         {at: time.Hour, unresponsive: 15*time.Second - 1},
+		"unresponsive":                       {at: time.Hour, unresponsive: 15 * time.Second, want: ownership.Unresponsive},
+		"unresponsive, and renewals fail":    {at: time.Hour, unresponsive: 15 * time.Second, failing: true, want: ownership.Unresponsive},
 	} {
 		r := ownership.NewRenewals(lease, begin)
 		if c.failing || c.recovered != 0 {
@@ -182,7 +182,7 @@ func TestRenewals_GiveUpAfterThreeLeases(t *testing.T) {
 		if c.recovered != 0 {
 			r.After(begin.Add(c.recovered), ownership.Renewed)
 		}
-		if got, _ := r.Before(begin.Add(c.at), c.stuck, c.deaf); got != c.want {
+		if got, _ := r.Before(begin.Add(c.at), c.stuck, c.unresponsive); got != c.want {
 			t.Errorf("%s: reason %v, want %v", name, got, c.want)
 		}
 	}

@@ -90,7 +90,7 @@ func newLimitStore(db *commit.DB, b *budgetStore) *limitStore {
 	return s
 }
 
-// read reads the limits.
+// read loads all limits into memory at the start.
 func (s *limitStore) read(ctx context.Context) error {
 	var rows []struct {
 		Name  string `db:"name"`
@@ -289,7 +289,7 @@ func (s *limitStore) takeRoom(t *commit.Tx, now *limits, c *weir.Contact, claim 
 // LimitUse implements [people.Limits].
 func (s *limitStore) LimitUse() map[string]people.LimitUse { return *s.used.Load() }
 
-// publish tells readers how much of the limits is used.
+// publish updates the snapshot of usage that readers get.
 func (s *limitStore) publish(now time.Time) {
 	use := make(map[string]people.LimitUse, len(s.current.list))
 	for _, l := range s.current.list {

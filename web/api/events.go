@@ -23,7 +23,7 @@ import (
 const (
 	StreamType        = "text/event-stream"
 	heartbeatInterval = 15 * time.Second
-	pollInterval      = time.Second // polls for events of other processes, and for shutdown
+	pollInterval      = time.Second // polls for events that nothing announced, and for shutdown
 	reconnectDelay    = 2000        // milliseconds; clients reconnect after it
 	eventsRead        = 256
 	maxExamined       = 5000 // max events that one page examines

@@ -100,8 +100,7 @@ func (c *caller) nameOutside(oneOf ...operators.Scope) string {
 	return c.T("It must begin with %s: your scopes are limited to such names.", c.Limit(oneOf...))
 }
 
-// noName returns a name that nothing can have and that is within the limits of the token, so that the API reports every mistake
-// and changes nothing.
+// noName returns an invalid name within the limits of the token: the API reports every mistake, and changes nothing.
 func (c *caller) noName(none string, oneOf ...operators.Scope) string {
 	if c.held.MayAll(oneOf...) {
 		return none

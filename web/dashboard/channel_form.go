@@ -116,8 +116,8 @@ type settingField struct {
 // Describes reports whether the field has a help text.
 func (f *settingField) Describes() bool { return f.Help != "" }
 
-// Tells returns the default if the input itself does not show it.
-func (f *settingField) Tells() string {
+// DefaultHint returns the default, unless the input itself shows it.
+func (f *settingField) DefaultHint() string {
 	if f.Kind == "boolean" || len(f.Choices) > 0 {
 		return ""
 	}

@@ -75,8 +75,8 @@ func withQuery(path string, query url.Values) string {
 	return path + "?" + query.Encode()
 }
 
-// MayBeOpen reports whether contacts that are not done can match.
-func (b bulkFilter) MayBeOpen() bool {
+// MatchesUnfinished reports whether the filter can match contacts that are not done.
+func (b bulkFilter) MatchesUnfinished() bool {
 	return b.query.Get("outcome") == "" && b.query.Get("state") != weir.Done.String() && b.query.Get("time") != "finished"
 }
 
@@ -176,7 +176,7 @@ func askCancelContacts(v *visit) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !which.MayBeOpen() {
+	if !which.MatchesUnfinished() {
 		return nil, &problem{Status: http.StatusUnprocessableEntity, Detail: v.T("contacts that are done cannot be canceled; remove the outcome, the state or the time of the end from the filter")}
 	}
 	if !which.selects(asked) {
@@ -231,7 +231,7 @@ func cancelContacts(v *visit) (*done, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !which.MayBeOpen() || !which.selects(asked) {
+	if !which.MatchesUnfinished() || !which.selects(asked) {
 		return nil, errNoneSelected()
 	}
 	var out api.CancelDone

@@ -33,7 +33,7 @@ type contactFile struct {
 	accepted, duplicates int
 }
 
-func newContactFile(v *visit, form url.Values) (fileUse, error) {
+func newContactFile(v *visit, form url.Values) (rowTarget, error) {
 	field := func(name string) string { return strings.TrimSpace(form.Get(name)) }
 	return &contactFile{
 		Locale:  v.Locale,

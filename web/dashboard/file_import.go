@@ -42,8 +42,8 @@ const (
 	maxPause    = 10 * time.Second
 )
 
-// fileUse is what the rows of files are sent as.
-type fileUse interface {
+// rowTarget is the kind of record that an uploaded file creates.
+type rowTarget interface {
 	// about returns the words of the page.
 	about() *fileWords
 	// columns returns what columns can be.
@@ -124,7 +124,7 @@ func (r *fileRow) size() int { return max(len(r.raw), len(strings.Join(r.cells, 
 // fileForm is the form that sends a file, as it was filled in.
 type fileForm struct {
 	*locale.Locale
-	use         fileUse
+	use         rowTarget
 	About       *fileWords
 	Rules       *columnRules
 	First, More []fileField
@@ -149,11 +149,11 @@ type fileResult struct {
 	Refused *refusedRows
 }
 
-// newFileUse makes the use of a file from the fields of its form.
-type newFileUse func(v *visit, form url.Values) (fileUse, error)
+// newRowTarget makes the use of a file from the fields of its form.
+type newRowTarget func(v *visit, form url.Values) (rowTarget, error)
 
 // filePages returns the pages that preview and send a file.
-func filePages(at string, scopes []operators.Scope, start newFileUse) []*page {
+func filePages(at string, scopes []operators.Scope, start newRowTarget) []*page {
 	load := func(v *visit) (*content, error) {
 		f, err := newFileForm(v, v.r.URL.Query(), start)
 		if err != nil {
@@ -167,7 +167,7 @@ func filePages(at string, scopes []operators.Scope, start newFileUse) []*page {
 	}
 }
 
-func newFileForm(v *visit, form url.Values, start newFileUse) (*fileForm, error) {
+func newFileForm(v *visit, form url.Values, start newRowTarget) (*fileForm, error) {
 	use, err := start(v, form)
 	if err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func newFileForm(v *visit, form url.Values, start newFileUse) (*fileForm, error)
 }
 
 // upload returns what shows the page for a posted file. A mistake shows its form again.
-func (start newFileUse) upload(step func(*fileForm, *visit, *upload) error) func(*visit, http.ResponseWriter) (*content, error) {
+func (start newRowTarget) upload(step func(*fileForm, *visit, *upload) error) func(*visit, http.ResponseWriter) (*content, error) {
 	return func(v *visit, w http.ResponseWriter) (*content, error) {
 		u, err := readUpload(v, w)
 		if err != nil {
@@ -435,7 +435,7 @@ func (s *fileSender) run(table *respondents.Reader) error {
 	}
 }
 
-// stop notes why the file is not sent to its end; nil: it is.
+// stop records the error that ended the upload; nil: there is none.
 func (s *fileSender) stop(err error) {
 	if err == nil {
 		return

@@ -15,7 +15,7 @@ import (
 
 const (
 	limitsPath = "/limits"
-	// newLimitPath is the path of no limit: their names begin with a letter or a digit.
+	// newLimitPath cannot collide with a limit: names begin with a letter or a digit.
 	newLimitPath = limitsPath + "/_new"
 )
 
@@ -68,7 +68,7 @@ func (x limitView) Use(l *locale.Locale) (list []string) {
 // OfSurveys returns the surveys whose budget the limit is; empty: it is none.
 func (x limitView) OfSurveys() string { return strings.Join(x.Surveys, ", ") }
 
-// noLimit stands where a limit does not limit something.
+// noLimit is shown for a bound that is not set.
 const noLimit = "–"
 
 func ofMax(l *locale.Locale, n, limit int) string {

@@ -385,9 +385,9 @@ func (m *modeForm) read(form url.Values) {
 	}
 }
 
-// lay lays what the form knows over a definition, and returns it as a document. A number that
-// is none stays a text, so that the API reports it.
-func (f *surveyForm) lay(b surveyapi.SurveyBody) (map[string]any, error) {
+// apply merges the fields of the form into a definition, and returns it as a document. A number
+// that is none stays a text, so that the API reports it.
+func (f *surveyForm) apply(b surveyapi.SurveyBody) (map[string]any, error) {
 	b.Title, b.FallbackDelay, b.CountPartial, b.QuotaMessage = f.Title, f.Fallback, f.CountPartial, f.QuotaMessage
 	if b.Purpose != "" || f.Purpose != people.DefaultPurpose {
 		b.Purpose = f.Purpose
@@ -811,7 +811,7 @@ func createSurvey(v *visit) (*content, error) {
 	if wrong != "" {
 		f.Mistakes["name"] = wrong
 	}
-	document, err := f.lay(surveyapi.SurveyBody{})
+	document, err := f.apply(surveyapi.SurveyBody{})
 	if err != nil {
 		return nil, err
 	}
@@ -829,7 +829,7 @@ func changeSurvey(v *visit) (*content, error) {
 	}
 	f.Version, _ = strconv.ParseInt(v.r.PostForm.Get("version"), 10, 64)
 	f.read(v.r.PostForm)
-	document, err := f.lay(body)
+	document, err := f.apply(body)
 	if err != nil {
 		return nil, err
 	}

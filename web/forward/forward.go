@@ -44,7 +44,7 @@ type Owners interface {
 	// changes. Epoch 0: there is none at the moment.
 	Owner() (o Owner, changed <-chan struct{})
 	// Refused reports that what was taken for the owner said that it is not, or could not be
-	// reached, so that it is worth to look again.
+	// reached, so that it is worth polling again.
 	Refused(o Owner)
 }
 
@@ -366,7 +366,7 @@ func (f *Forwarder) read(r *http.Request, limits *route.Deadlines) (*body, error
 	case err != nil:
 		b.free()
 		return nil, unavailable("the body did not arrive whole; nothing was done, try again", err)
-	case int64(len(held)) > most: // its length was not told
+	case int64(len(held)) > most: // of unknown content length
 		b.stream = io.MultiReader(bytes.NewReader(held), &progress{r.Body, limits})
 	default:
 		b.held, b.length = held, int64(len(held))

@@ -258,9 +258,9 @@ type Greeter struct {
 	Self       func() Process
 	Owners     forward.Owners
 	Transports forward.Transports
-	// Succeed is called with the start number of the successor, Look when the database is free.
+	// Succeed is called with the start number of the successor, Poke when the database is free.
 	Succeed func(start int64)
-	Look    func()
+	Poke    func()
 	Logger  Logger
 
 	reach reach
@@ -300,7 +300,7 @@ func (g *Greeter) Run(ctx context.Context) {
 			failing, warned = time.Time{}, time.Time{}
 			g.Succeed(answer.Successor)
 			if answer.Released {
-				g.Look()
+				g.Poke()
 				wait(ctx, changed, helloEvery)
 			}
 		}
@@ -317,7 +317,7 @@ func wait(ctx context.Context, changed <-chan struct{}, limit time.Duration) {
 	}
 }
 
-// hello says hello once.
+// hello sends one heartbeat to the owner.
 func (g *Greeter) hello(ctx context.Context, o forward.Owner) (answer reply, err error) {
 	ctx, cancel := context.WithTimeout(ctx, helloTime)
 	defer cancel()

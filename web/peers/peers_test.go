@@ -359,7 +359,7 @@ func (p *process) greet(t *testing.T, o *owners) (g *peers.Greeter, stop func())
 	t.Cleanup(pools.Close)
 	g = &peers.Greeter{
 		Self: func() peers.Process { return p.self }, Owners: o, Transports: pools, Logger: slog.New(slog.DiscardHandler),
-		Succeed: func(start int64) { o.successor.Store(start) }, Look: func() { o.looked <- o.successor.Load() },
+		Succeed: func(start int64) { o.successor.Store(start) }, Poke: func() { o.looked <- o.successor.Load() },
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})

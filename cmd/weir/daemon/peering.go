@@ -23,15 +23,15 @@ import (
 
 // peering connects this process with the others of its database.
 type peering struct {
-	store     *persistence.Store
-	listener  net.Listener
-	server    *peers.Server
-	pools     *forward.Peers
-	forwarder *forward.Forwarder
-	greeter   *peers.Greeter
-	without   absence
-	self      peers.Process
-	deafSince atomic.Pointer[time.Time] // since when this process, as the owner, has not answered itself; nil: it does
+	store             *persistence.Store
+	listener          net.Listener
+	server            *peers.Server
+	pools             *forward.Peers
+	forwarder         *forward.Forwarder
+	greeter           *peers.Greeter
+	without           absence
+	self              peers.Process
+	unresponsiveSince atomic.Pointer[time.Time] // since when this process, as the owner, has not answered itself; nil: it does
 }
 
 // readyWithout is for how long a standby counts as ready that does not reach an owner: it
@@ -76,9 +76,9 @@ func (d *Daemon) openPeers(ctx context.Context) error {
 			named.Start, named.Hindered = store.Start(), store.Hindered()
 			return named
 		},
-		Owners: p, Transports: p.pools, Succeed: store.Succeed, Look: store.Look, Logger: d.log,
+		Owners: p, Transports: p.pools, Succeed: store.Succeed, Poke: store.Poke, Logger: d.log,
 	}
-	store.SetDeaf(p.deaf)
+	store.SetUnresponsive(p.unresponsiveFor)
 	d.peers = p
 	d.cleanups.add("peers", func(ctx context.Context) error { p.pools.Close(); return p.server.Close(ctx) })
 	go func() { _ = p.server.Serve(listener) }() // it ends with Close
@@ -92,15 +92,15 @@ func (p *peering) askItself(log *slog.Logger) (end func(context.Context) error) 
 		err := p.ask(ctx)
 		switch now := time.Now(); {
 		case ctx.Err() != nil, err == nil:
-			p.deafSince.Store(nil)
+			p.unresponsiveSince.Store(nil)
 		default:
-			p.deafSince.CompareAndSwap(nil, &now)
+			p.unresponsiveSince.CompareAndSwap(nil, &now)
 		}
 		return false, err
 	}}}, log)
 	return func(ctx context.Context) error {
 		err := stop(ctx)
-		p.deafSince.Store(nil)
+		p.unresponsiveSince.Store(nil)
 		return err
 	}
 }
@@ -129,9 +129,9 @@ func (p *peering) ask(ctx context.Context) error {
 	return nil
 }
 
-// deaf is for how long the owner has not answered itself.
-func (p *peering) deaf(now time.Time) time.Duration {
-	if since := p.deafSince.Load(); since != nil {
+// unresponsiveFor returns for how long the owner has not answered itself.
+func (p *peering) unresponsiveFor(now time.Time) time.Duration {
+	if since := p.unresponsiveSince.Load(); since != nil {
 		return now.Sub(*since)
 	}
 	return 0
@@ -149,15 +149,15 @@ func (p *peering) processes(ctx context.Context) ([]peers.Process, error) {
 
 // Owner implements forward.Owners.
 func (p *peering) Owner() (forward.Owner, <-chan struct{}) {
-	sight, changed := p.store.Sight()
-	if sight.Address == "" { // none, or one that has no listener
+	owner, changed := p.store.OwnerStatus()
+	if owner.Address == "" { // none, or one that has no listener
 		return forward.Owner{}, changed
 	}
-	return forward.Owner{Epoch: sight.Epoch, Address: sight.Address, Fingerprint: sight.Fingerprint}, changed
+	return forward.Owner{Epoch: owner.Epoch, Address: owner.Address, Fingerprint: owner.Fingerprint}, changed
 }
 
 // Refused implements forward.Owners.
-func (p *peering) Refused(forward.Owner) { p.store.Look() }
+func (p *peering) Refused(forward.Owner) { p.store.Poke() }
 
 // absence is since when a standby has not reached an owner.
 type absence struct {
@@ -217,8 +217,8 @@ func (p *peering) up(now time.Time) map[string]bool {
 	if p.store.Owns() {
 		return peers.StandbysUp(p.server.Standbys(), now)
 	}
-	sight, _ := p.store.Sight()
-	return peers.OwnerUp(sight.Address, p.greeter.Reached(), now)
+	owner, _ := p.store.OwnerStatus()
+	return peers.OwnerUp(owner.Address, p.greeter.Reached(), now)
 }
 
 // heirs reports whether another process is there to take the database.

@@ -19,22 +19,22 @@ type Process struct {
 	Schema      int64  `db:"schema_step"` // the newest that it knows
 }
 
-// Sight is the owner of the database as a process sees it, which may be itself.
-type Sight struct {
+// OwnerStatus is the owner of the database as it was last read, which may be this process.
+type OwnerStatus struct {
 	Epoch int64 // 0: there is none at the moment
 	Process
 }
 
-// sights is the latest sight, for whoever waits for a change.
-type sights struct {
+// statuses holds the latest status of the owner, for whoever waits for a change.
+type statuses struct {
 	mu      sync.Mutex
-	now     Sight
+	now     OwnerStatus
 	changed chan struct{}
 	epoch   int64 // of the latest owner
 	changes int64 // how often another ownership began; the first one seen is none
 }
 
-func (s *sights) set(next Sight) {
+func (s *statuses) set(next OwnerStatus) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if next.Epoch != 0 && next.Epoch != s.epoch {
@@ -50,26 +50,26 @@ func (s *sights) set(next Sight) {
 	}
 }
 
-// Sight returns the owner as this process saw it last, and a channel that is closed once
-// it sees another. It looks while it waits to become the owner, and in [Member.Follow].
-func (m *Member) Sight() (now Sight, changed <-chan struct{}) {
-	m.sights.mu.Lock()
-	defer m.sights.mu.Unlock()
-	return m.sights.now, m.sights.changed
+// OwnerStatus returns the owner as this process last read it, and a channel that is closed once
+// it changes. It is read while this process waits to become the owner, and in [Member.Follow].
+func (m *Member) OwnerStatus() (now OwnerStatus, changed <-chan struct{}) {
+	m.statuses.mu.Lock()
+	defer m.statuses.mu.Unlock()
+	return m.statuses.now, m.statuses.changed
 }
 
-// OwnerChanges is how often this process saw another ownership of the database begin. The
-// first one that it saw does not count.
+// OwnerChanges is how often another ownership of the database has begun since this process
+// read it first.
 func (m *Member) OwnerChanges() int64 {
-	m.sights.mu.Lock()
-	defer m.sights.mu.Unlock()
-	return m.sights.changes
+	m.statuses.mu.Lock()
+	defer m.statuses.mu.Unlock()
+	return m.statuses.changes
 }
 
-// Look makes a process that waits look at once.
-func (m *Member) Look() {
+// Poke makes a process that waits for the database poll at once.
+func (m *Member) Poke() {
 	select {
-	case m.look <- struct{}{}:
+	case m.poke <- struct{}{}:
 	default:
 	}
 }
@@ -77,10 +77,10 @@ func (m *Member) Look() {
 // Succeed says which process the owner has named to be the next one.
 func (m *Member) Succeed(start int64) { m.successor.Store(start) }
 
-// minPause is the least time between two looks.
+// minPause is the least time between two polls.
 const minPause = 100 * time.Millisecond
 
-// pause waits until the next look; false: ctx has ended.
+// pause waits until the next poll; false: ctx has ended.
 func (m *Member) pause(ctx context.Context) bool {
 	if !Pause(ctx, minPause) {
 		return false
@@ -90,17 +90,17 @@ func (m *Member) pause(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
 		return false
-	case <-m.look:
+	case <-m.poke:
 	case <-timer.C:
 	}
 	return true
 }
 
-// Follow looks who the owner is, until ctx ends. It is for a process that has released the
+// Follow reads who the owner is, until ctx ends. It is for a process that has released the
 // database.
 func (m *Member) Follow(ctx context.Context) {
 	for ctx.Err() == nil {
-		if _, err := m.see(ctx, m.Lease); err != nil && ctx.Err() == nil {
+		if _, err := m.readOwner(ctx, m.Lease); err != nil && ctx.Err() == nil {
 			m.Logger.Warn("the owner of the database cannot be read; trying again", "error", err)
 		}
 		if !Pause(ctx, minPause) {
@@ -109,8 +109,8 @@ func (m *Member) Follow(ctx context.Context) {
 	}
 }
 
-// see reads the row, and who that is. An owner whose lease has expired is none.
-func (m *Member) see(ctx context.Context, q sqlx.QueryerContext) (ownership.Row, error) {
+// readOwner reads the row, and who that is. An owner whose lease has expired is none.
+func (m *Member) readOwner(ctx context.Context, q sqlx.QueryerContext) (ownership.Row, error) {
 	var row struct {
 		ownership.Row
 		Address     string `db:"address"`
@@ -124,11 +124,11 @@ FROM owner o LEFT JOIN processes p ON p.start_number = o.start_number WHERE o.id
 	if err != nil {
 		return row.Row, err
 	}
-	now := Sight{}
+	now := OwnerStatus{}
 	if !row.Free() && !row.Expired() && row.Start != m.Start() {
-		now = Sight{row.Epoch, Process{row.Start, row.Address, row.Fingerprint, row.Version, row.Schema}}
+		now = OwnerStatus{row.Epoch, Process{row.Start, row.Address, row.Fingerprint, row.Version, row.Schema}}
 	}
-	m.sights.set(now)
+	m.statuses.set(now)
 	return row.Row, nil
 }
 
