@@ -131,6 +131,11 @@ screenshots: build ## Take the pictures of the dashboard in docs/images from a W
 	$(GO) build -o .build/history ./test/ui/history
 	cd test/ui && npm ci --no-audit --no-fund --loglevel=error && HISTORY=../../.build/history WEIR=../../bin/weir WEIRLAB=../../bin/weirlab node screenshots.mjs
 
+.PHONY: test-disk
+test-disk: ## Test a start on a disk that is full, and what happens as it fills, on a small file system; Linux, needs root to mount it (seconds)
+	$(GO) vet -tags disk ./cmd/weir/daemon
+	$(GO) test -count=1 -tags disk -run '^TestDisk' ./cmd/weir/daemon
+
 .PHONY: test-deploy
 test-deploy: ## Test deploy/: its files, alerts and dashboard, against a real Prometheus, and Weir behind nginx and Caddy; installs all three with apt (half a minute)
 	@scripts/need-deploy

@@ -291,8 +291,17 @@ func (s *Store) Ready(ctx context.Context) error {
 func (s *Store) CheckPresent() error { return s.db.CheckPresent() }
 
 // Room returns a [dialect.NoRoomError] if the disk of the database has too little room to start
-// on it.
-func (s *Store) Room() error { return s.db.Database.Room() }
+// on it, which takes more if steps of the schema are pending.
+func (s *Store) Room(ctx context.Context) error {
+	err := s.db.Database.Room(true)
+	if err == nil {
+		return nil
+	}
+	if pending, failed := s.Pending(ctx); failed != nil || pending > 0 {
+		return errors.Join(err, failed)
+	}
+	return s.db.Database.Room(false)
+}
 
 // Close flushes the writer's queue, as long as ctx allows, then releases and closes the
 // database.

@@ -136,8 +136,8 @@ type Database interface {
 	// costs little.
 	Present() error
 	// Room returns a [NoRoomError] if the disk of a database that is a file has too little room to
-	// start on it.
-	Room() error
+	// start on it, or to migrate the schema.
+	Room(migrate bool) error
 	// Disconnect closes all connections of the pools, whatever waits on them. Later ones may
 	// lead to another server.
 	Disconnect()

@@ -232,8 +232,8 @@ func factsOf(variables map[string]string) facts {
 	f := facts{
 		version: variables["version"], galera: is("wsrep_on"), uuid: variables["server_uuid"],
 		pageSize: variables["innodb_page_size"], statements: is("log_bin") && strings.EqualFold(variables["binlog_format"], "STATEMENT"),
-		multi:    strings.EqualFold(variables["group_replication_single_primary_mode"], "OFF"),
-		group:    variables["group_replication_group_name"], consistency: variables["group_replication_consistency"],
+		multi: strings.EqualFold(variables["group_replication_single_primary_mode"], "OFF"),
+		group: variables["group_replication_group_name"], consistency: variables["group_replication_consistency"],
 	}
 	for _, name := range []string{"read_only", "super_read_only", "innodb_read_only"} {
 		if is(name) && f.readOnly == "" {

@@ -110,7 +110,7 @@ func (d *Database) Verify(ctx context.Context, c *sql.Conn) error {
 func (d *Database) Present() error { return nil }
 
 // Room implements [dialect.Database]. The server manages its own disk.
-func (d *Database) Room() error { return nil }
+func (d *Database) Room(bool) error { return nil }
 
 // Renew implements [dialect.Database].
 func (d *Database) Renew(address func() (string, error)) { d.servers.renew.Store(&address) }

@@ -26,11 +26,11 @@ type file struct {
 	free   func(path string) (bytes uint64, known bool) // on its disk
 }
 
-// Room that a database needs on its disk: reserve to start, for the index of the log and some
-// changes, and margin beside what the last checkpoint writes.
+// Room that a database needs on its disk.
 const (
-	reserve = 4 << 20
-	margin  = 1 << 20
+	startRoom   = 256 << 10 // to start: for the index of the log and a few changes; reads need no more
+	migrateRoom = 4 << 20   // to take steps of the schema
+	margin      = 1 << 20   // beside what the last checkpoint writes
 )
 
 func newFile(path string) *file { return &file{path: path, free: freeSpace} }
@@ -69,8 +69,8 @@ func (f *file) ask(ctx context.Context, text string) (int64, error) {
 // unknown.
 func (f *file) explain(err error) error {
 	folder := filepath.Dir(f.path)
-	if f.lacks(reserve) != nil && isFull(err) {
-		return f.lacks(reserve)
+	if f.lacks(startRoom) != nil && isFull(err) {
+		return f.lacks(startRoom)
 	}
 	if info, e := os.Stat(folder); errors.Is(e, fs.ErrNotExist) {
 		return fmt.Errorf("the folder %s does not exist; make it, or set DATABASE_URL to a file in another one", folder)

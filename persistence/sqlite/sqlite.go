@@ -196,11 +196,14 @@ func (d *Database) Present() error {
 }
 
 // Room implements [dialect.Database].
-func (d *Database) Room() error {
-	if d.file == nil {
+func (d *Database) Room(migrate bool) error {
+	switch {
+	case d.file == nil:
 		return nil
+	case migrate:
+		return d.file.lacks(migrateRoom)
 	}
-	return d.file.lacks(reserve)
+	return d.file.lacks(startRoom)
 }
 
 // Duplicate implements [dialect.Database].

@@ -81,7 +81,7 @@ func New(ctx context.Context, o Options) (_ *Daemon, err error) {
 	if err := d.openPeers(ctx); err != nil {
 		return nil, err
 	}
-	if err := awaitRoom(ctx, d.log, p.store.Room); err != nil {
+	if err := awaitRoom(ctx, d.log, func() error { return p.store.Room(ctx) }); err != nil {
 		return nil, err
 	}
 	owner, err := own(ctx, o, p.store)
