@@ -32,19 +32,22 @@ func testDailySums(t *testing.T, backend Backend) {
 	skipped := func() int {
 		return len(must[[]people.Skipped](t)(b.Skipped(b.ctx(), people.SkippedFilter{From: 0, To: today}, 10)))
 	}
-	purge := func(days int) {
+	purge := func(days int) (parts int) {
 		t.Helper()
-		for more := true; more; {
+		for more := true; more; parts++ {
 			var err error
 			more, err = b.PurgeDaily(b.ctx(), now().Add(time.Duration(days)*24*time.Hour), 1)
 			b.ok(err)
 		}
+		return parts
 	}
 	purge(400)
 	if got := sums(today, today); got != "=1.00 gone=1.00 s=1.00 " || skipped() != 1 {
 		t.Errorf("after 400 days: %q, %d skipped", got, skipped())
 	}
-	purge(401)
+	if n := purge(401); n != 5 {
+		t.Errorf("one row that was skipped, three of money and the end are purged in %d parts of one row", n)
+	}
 	purge(401)
 	if got := sums(1, today); got != "" || skipped() != 0 {
 		t.Errorf("after 401 days: %q, %d skipped", got, skipped())

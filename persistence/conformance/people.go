@@ -26,6 +26,7 @@ func peopleTopics() []topic {
 		{"what a person says whatever clocks do", testAnyClock},
 		{"refusals beside claims", testRefusalsRace},
 		{"opt-outs that a provider reports", testProviderOptOuts},
+		{"opt-outs of several people at once", testOptOutsAtOnce},
 	}
 }
 
@@ -259,8 +260,9 @@ func testPeopleKeys(t *testing.T, backend Backend) {
 	first, second, third := []byte("first key"), []byte("second key"), []byte("third key")
 	b.ok(b.OpenPeople(b.ctx(), [][]byte{first}))
 	b.says("+15550001", people.Refused)
+	b.says("+15550003", people.Given)
 	for name, keys := range map[string][][]byte{"none": nil, "another": {second}} {
-		if err := b.OpenPeople(b.ctx(), keys); err == nil || !strings.Contains(err.Error(), "WEIR_PEOPLE_KEY") || !strings.Contains(err.Error(), "1 recorded") {
+		if err := b.OpenPeople(b.ctx(), keys); err == nil || !strings.Contains(err.Error(), "WEIR_PEOPLE_KEY") || !strings.Contains(err.Error(), "2 recorded") {
 			t.Errorf("with %s: %v", name, err)
 		}
 	}
@@ -282,6 +284,15 @@ func testPeopleKeys(t *testing.T, backend Backend) {
 	theirs.Key = "k2"
 	if got := must[[]weir.Accepted](t)(b.acceptClaimed(lease, 1, theirs)); got[0].Contact.State != weir.Sending {
 		t.Errorf("taken back under the new key: %+v", got[0].Contact.Progress)
+	}
+	b.says("+15550003", people.Refused)
+	imported := people.Consent{Address: people.Canonical("+15550003"), Purpose: people.AllPurposes, Status: people.Given, Source: people.FromImport, At: now().Add(time.Hour)}
+	if got := must[[]people.State](t)(b.RecordConsents(b.ctx(), []people.Consent{imported})); got[0].Status != people.Refused {
+		t.Errorf("given under an old key and refused under the new one, then imported as given: %+v", got)
+	}
+	theirs.Key, theirs.To = "k3", "+15550003"
+	if got := must[[]weir.Accepted](t)(b.acceptClaimed(lease, 1, theirs)); got[0].Contact.Outcome != weir.Suppressed {
+		t.Errorf("given under an old key, then refused under the new one: %+v", got[0].Contact.Progress)
 	}
 }
 
@@ -372,6 +383,36 @@ func testProviderOptOuts(t *testing.T, backend Backend) {
 	b.says(list[0].To, people.Given)
 	if c := b.claimed(byA, b.accept(a, sms("4"))[0]); c.State != weir.Sending {
 		t.Errorf("after the person's word: %+v", c.Progress)
+	}
+}
+
+// testOptOutsAtOnce: of several people whom providers report as opted out in one batch, each has
+// refused, over the channel of the report.
+func testOptOutsAtOnce(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	id, lease := b.owned("a")
+	var list []weir.Spec
+	for i := range 3 {
+		s := sms(fmt.Sprint(i))
+		s.To = fmt.Sprintf("+1555000%d", i)
+		list = append(list, s)
+	}
+	var ends []weir.Transition
+	for _, a := range must[[]weir.Accepted](t)(b.acceptClaimed(lease, len(list), list...)) {
+		p, err := a.Contact.Finish(now(), weir.Failed, channels.OptedOut)
+		ends = append(ends, to(a.Contact, p, err))
+	}
+	b.commitAll(lease, ends...)
+	for _, s := range list {
+		states, history, err := b.Consents(b.ctx(), people.Canonical(s.To), 10)
+		b.ok(err)
+		if len(states) != 1 || states[0].Purpose != people.OverChannel("a") || states[0].Status != people.Refused || len(history) != 1 {
+			t.Errorf("of %s are recorded %+v, %+v", s.To, states, history)
+		}
+		s.Key += " again"
+		if c := b.claimed(lease, b.accept(id, s)[0]); c.Outcome != weir.Suppressed {
+			t.Errorf("a contact to %s, who has opted out, is %+v", s.To, c.Progress)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -16,6 +17,8 @@ func purposeTopics() []topic {
 	return []topic{
 		{"purposes", testPurposes},
 		{"claims that a cap delays", testCappedClaims},
+		{"a cap that is made longer", testLongerCap},
+		{"a claim that is retracted in its batch", testRetractedClaim},
 		{"claims of the same text", testRepeatedText},
 		{"claims of a person with a long history", testLongHistory},
 		{"claims without a recorded consent", testRecordedConsent},
@@ -24,10 +27,13 @@ func purposeTopics() []topic {
 		{"caps beside claims", testCapsRace},
 		{"limits that channels share", testLimits},
 		{"money", testMoney},
+		{"a price that is deleted", testDeletedPrice},
 		{"budgets of surveys", testBudgets},
+		{"budgets after a start", testBudgetsAtStart},
 		{"sums of days", testDailySums},
 		{"new people a day", testNewPeople},
 		{"replies, which limits alone count", testReplies},
+		{"one new person a day", testOneNewPerson},
 	}
 }
 
@@ -154,6 +160,56 @@ func testCappedClaims(t *testing.T, backend Backend) {
 	}
 	if n := must[int](t)(b.PurgeHistory(b.ctx(), now().Add(60*24*time.Hour), 1)); n != 1 {
 		t.Errorf("%d entries of 1 were purged", n)
+	}
+}
+
+// testLongerCap: a cap that is made longer counts the contacts of its new time, up to a month, also those
+// from before the purge of what the old one looked at.
+func testLongerCap(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	b.purpose("research", people.Purpose{Caps: []people.Cap{{Max: 1, Within: "1h"}}})
+	id, lease := b.owned("a")
+	list := b.accept(id, smsFor("research", "1"), smsFor("research", "2"))
+	b.claimed(lease, list[0])
+	if n := must[int](t)(b.PurgeHistory(b.ctx(), now().Add(30*24*time.Hour), 100)); n != 0 {
+		t.Errorf("%d entries of the last month were purged", n)
+	}
+	b.purpose("research", people.Purpose{Caps: []people.Cap{{Max: 1, Within: "30d"}}})
+	if c := b.claimed(lease, list[1]); c.Receipt.Rule != string(people.RuleCap) {
+		t.Errorf("beyond the longer cap: %+v", c.Progress)
+	}
+}
+
+// testRetractedClaim: a claim that is retracted in the batch that commits it has cost nothing and
+// counts for nothing, whatever the batch does with the contact before.
+func testRetractedClaim(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	b.purpose("research", people.Purpose{Caps: []people.Cap{{Max: 1, Within: "7d"}}})
+	b.ok(b.PutPrice(b.ctx(), "a", usd("1")))
+	b.ok(b.PutLimit(b.ctx(), "purse", &people.Limit{Channels: []string{"a"}, Currency: "USD", MoneyPerDay: "100", NewPeoplePerDay: 10}))
+	id, lease := b.owned("a")
+	later := smsFor("research", "2")
+	later.NotBefore, later.To = now().Add(time.Hour), "+15550002"
+	for _, c := range b.accept(id, smsFor("research", "1"), later) {
+		var list []weir.Transition
+		step := func(tr weir.Transition) { list, c = append(list, tr), tr.Contact }
+		if c.State == weir.Delayed {
+			p, err := c.Ready()
+			step(to(c, p, err))
+		}
+		step(claim(c, now()))
+		p, err := c.Unclaim()
+		step(to(c, p, err))
+		b.commitAll(lease, list...)
+		if use := b.LimitUse()["purse"]; use.Spent != 0 || use.People != 0 {
+			t.Errorf("after %d transitions %s is spent, and %d people count", len(list), use.Spent, use.People)
+		}
+		if again, _ := b.read(c.Ref); b.claimed(lease, again).State != weir.Sending {
+			t.Errorf("after %d transitions it is capped", len(list))
+		}
+		c, _ = b.read(c.Ref)
+		p, err = c.Unclaim()
+		b.commitAll(lease, to(c, p, err))
 	}
 }
 
@@ -502,6 +558,28 @@ func testReplies(t *testing.T, backend Backend) {
 	}
 }
 
+// testOneNewPerson: a limit of one person a day has a history of its channels, and of no others.
+func testOneNewPerson(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	b.ok(b.PutLimit(b.ctx(), "one", &people.Limit{Channels: []string{"a"}, NewPeoplePerDay: 1}))
+	b.ok(b.PutLimit(b.ctx(), "account", &people.Limit{Channels: []string{"a", "b"}, InFlight: 9}))
+	_, byA := b.owned("a")
+	_, byB := b.owned("b")
+	other := sms("2")
+	other.To = "+15550002"
+	must[[]weir.Accepted](t)(b.acceptClaimed(byB, 1, sms("1")))
+	must[[]weir.Accepted](t)(b.acceptClaimed(byA, 1, sms("1")))
+	b.ok(b.OpenPeople(b.ctx(), nil)) // as after a start
+	if c := must[[]weir.Accepted](t)(b.acceptClaimed(byA, 1, other))[0].Contact; c.Receipt.Rule != string(people.RuleNewPeople) {
+		t.Errorf("a second person after a start: %+v", c.Progress)
+	}
+	var rows int
+	b.ok(b.db.Pools().Read.QueryRowContext(b.ctx(), "SELECT COUNT(*) FROM person_contacts").Scan(&rows))
+	if rows != 1 {
+		t.Errorf("%d contacts are kept, want the one that a limit counts", rows)
+	}
+}
+
 // usd is a price per text message.
 func usd(amount string) *people.Price { return &people.Price{Currency: "USD", PerSegment: amount} }
 
@@ -579,6 +657,52 @@ func testMoney(t *testing.T, backend Backend) {
 	}
 	if err := b.DeletePrice(b.ctx(), "b"); weir.CodeOf(err) != weir.CodeNotFound {
 		t.Errorf("deleted twice: %v", err)
+	}
+}
+
+// testDeletedPrice: what was reserved at a price that is deleted since is what a contact has cost.
+func testDeletedPrice(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	b.ok(b.PutPrice(b.ctx(), "a", usd("1")))
+	_, by := b.owned("a")
+	c := must[[]weir.Accepted](t)(b.acceptClaimed(by, 1, sms("1")))[0].Contact
+	b.ok(b.DeletePrice(b.ctx(), "a"))
+	b.commitAll(by, finish(c, now(), weir.Completed))
+	list := must[[]people.Spending](t)(b.Spending(b.ctx(), 0, people.DayOf(now()), nil, 9))
+	if len(list) != 1 || list[0].Amount.String() != "1.00" {
+		t.Errorf("spent: %+v", list)
+	}
+	stored, _ := b.read(c.Ref)
+	if f, ok := people.ReadFacts(stored.Receipt); !ok || f.Cost.String() != "1.00" || !f.Settled {
+		t.Errorf("the receipt: %+v, %v", f, ok)
+	}
+}
+
+// testBudgetsAtStart: at a start the budgets of surveys are read, with what was spent of each, also
+// if there is one alone.
+func testBudgetsAtStart(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	b.ok(b.PutPrice(b.ctx(), "a", usd("1")))
+	_, by := b.owned("a")
+	budgets := map[string]*people.SurveyBudget{}
+	b.Connect(b.InFlightNow, nil, func(context.Context) (map[string]*people.SurveyBudget, error) { return budgets, nil })
+	of := func(key, survey string) weir.Spec {
+		s := sms(key)
+		s.Survey = survey
+		return s
+	}
+	must[[]weir.Accepted](t)(b.acceptClaimed(by, 3, of("1", "s"), of("2", "t"), of("3", "t")))
+	for i, name := range []string{"s", "t"} {
+		budgets[name] = &people.SurveyBudget{Budget: people.Budget{Currency: "USD", Money: fmt.Sprint(i + 1)}, Channels: map[string]string{"/channel": "a"}}
+		b.ok(b.OpenPeople(b.ctx(), nil))
+		for j, survey := range []string{"s", "t"}[:i+1] {
+			if use, ok := b.BudgetUse(survey); !ok || use.Spent.String() != fmt.Sprintf("%d.00", j+1) {
+				t.Errorf("of %d budgets that of %s is %+v, %v", i+1, survey, use, ok)
+			}
+		}
+		if c := must[[]weir.Accepted](t)(b.acceptClaimed(by, 1, of("beyond "+name, name)))[0].Contact; c.Receipt.Rule != string(people.RuleBudget) {
+			t.Errorf("beyond the budget of %s: %+v", name, c.Progress)
+		}
 	}
 }
 

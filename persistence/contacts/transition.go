@@ -63,6 +63,8 @@ func (w *transitionWriter) observe(t *commit.Tx, steps []step) error {
 // have been sent.
 func (w *transitionWriter) remember(t *commit.Tx, steps []step) error {
 	for i := range steps {
+		flight, _ := w.contacts.flights.get(steps[i].ref())
+		before := &flight.progress
 		for _, tr := range steps[i].parts {
 			c := &tr.Contact
 			if skipped(c) && tr.Was.Waiting() {
@@ -72,22 +74,15 @@ func (w *transitionWriter) remember(t *commit.Tx, steps []step) error {
 			case tr.Was == weir.Queued && c.State == weir.Sending:
 				w.gate.Claimed(t, c)
 			case tr.Was.InFlight() && c.State.Waiting() && c.ClaimedAt.IsZero(): // an undone claim is no attempt
-				w.gate.Returned(t, c, c.Attempt+1, w.before(&steps[i]))
+				w.gate.Returned(t, c, c.Attempt+1, before)
 			case tr.Ended != nil && tr.Ended.Outcome != "": // it may have gone out
 			case tr.Was.InFlight() && c.State.Waiting(), neverOut(tr.Transition):
-				w.gate.Returned(t, c, c.Attempt, w.before(&steps[i]))
+				w.gate.Returned(t, c, c.Attempt, before)
 			}
+			before = &c.Progress
 		}
 	}
 	return nil
-}
-
-// before returns the progress of a contact in flight that a step continues.
-func (w *transitionWriter) before(s *step) *weir.Progress {
-	if fl, ok := w.contacts.flights.get(s.ref()); ok {
-		return &fl.progress
-	}
-	return &s.first.Contact.Progress // claimed in this batch
 }
 
 // settle has the gate look at the contacts that end.

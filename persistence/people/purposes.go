@@ -37,7 +37,7 @@ func newPurposes(byName map[string]*stored) *purposes {
 		if !one.deleted {
 			p.live[name] = one.Purpose
 		}
-		p.ruled = p.ruled || one.Ruled() || len(one.ExemptFrom) > 0
+		p.ruled = p.ruled || one.Ruled()
 		p.history = p.history || one.NeedsHistory()
 		p.window = max(p.window, one.Window())
 		for i := range one.Caps {
