@@ -46,6 +46,32 @@ func OpenOnly(t testing.TB, url string, o persistence.Options) *persistence.Stor
 	return s
 }
 
+// Kept opens and migrates the database at a URL for stores that follow each other: it stays open
+// until the test ends, whichever of them is closed.
+func Kept(t testing.TB, url string) dialect.Database {
+	t.Helper()
+	db, err := persistence.OpenDatabase(context.Background(), url, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	s := persistence.On(kept{db}, persistence.Options{})
+	migrate(t, s, db)
+	if err := s.Close(context.Background()); err != nil {
+		t.Fatalf("close: %v", err)
+	}
+	return kept{db}
+}
+
+// kept is a database that its stores do not close.
+type kept struct{ dialect.Database }
+
+func (kept) Close() error { return nil }
+
 // openOn opens a store and also returns its database.
 func openOn(t testing.TB, url string, o persistence.Options) (*persistence.Store, dialect.Database) {
 	t.Helper()
