@@ -134,6 +134,22 @@ func TestJudge_Caps(t *testing.T) {
 	}
 }
 
+// The reason names the zone in which it is not allowed, and of how many it is one.
+func TestJudge_NamesTheZone(t *testing.T) {
+	t.Parallel()
+	p := compiled(t, people.Purpose{QuietHours: &people.Hours{From: "21:00", To: "08:00"}})
+	for zones, want := range map[string]string{
+		"Africa/Nairobi":                   "it is 22:00 in Africa/Nairobi, and 21:00 to 08:00 are quiet hours",
+		"UTC Africa/Nairobi":               "it is 22:00 in Africa/Nairobi, one of 2 zones that the number may be in, and 21:00 to 08:00 are quiet hours",
+		"UTC Africa/Nairobi Asia/Calcutta": "it is 22:00 in Africa/Nairobi, one of 3 zones that the number may be in, and 21:00 to 08:00 are quiet hours",
+	} {
+		v := people.Judge(&people.Claim{Name: "p", Purpose: p, Zones: zonesOf(t, strings.Fields(zones)...)}, instant(t, "2026-03-05T19:00:00Z"))
+		if v.Rule != "quiet_hours" || v.Reason != want {
+			t.Errorf("%s: %+v, want %q", zones, v, want)
+		}
+	}
+}
+
 // A contact counts until its last calendar day is over in every zone that the person may be in.
 func TestJudge_CalendarCapsHoldInAllZones(t *testing.T) {
 	t.Parallel()

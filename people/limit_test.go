@@ -108,6 +108,22 @@ func TestUsage_WhoeverWasContactedIsNotNew(t *testing.T) {
 	}
 }
 
+// Whoever waits for a place waits until an hour's part of them is free, not for each alone.
+func TestUsage_PlacesAreFreeByTheHour(t *testing.T) {
+	t.Parallel()
+	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for places, part := range map[int]int{1: 1, 24: 1, 47: 1, 48: 2, 96: 4} {
+		u := people.NewUsage(&people.Limit{Channels: []string{"a"}, NewPeoplePerDay: places})
+		for i := range places {
+			u.Contacted(hashOf(i), begin.Add(time.Duration(i)*time.Minute))
+		}
+		h, ok := u.Room("l", &people.Want{Hash: hashOf(places), Units: 1}, 0, begin.Add(12*time.Hour))
+		if want := begin.Add(24*time.Hour + time.Duration(part-1)*time.Minute); ok || !h.Until.Equal(want) {
+			t.Errorf("of %d places %d are free at %v, want %v", places, part, h.Until, want)
+		}
+	}
+}
+
 func TestUsage_InFlightCountsAllChannelsAndTheBatch(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

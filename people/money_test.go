@@ -101,9 +101,34 @@ func TestPrice_MistakesAreNamed(t *testing.T) {
 			t.Errorf("%+v: %v, want one at %q", c.price, m, c.want)
 		}
 	}
-	good := people.Price{Currency: "USD", PerSegment: "0.1"}
-	if m := good.Check(); len(m) > 0 {
-		t.Errorf("a price: %v", m)
+	for _, good := range []people.Price{{PerAttempt: "0.1"}, {PerSegment: "0.1"}, {PerMinute: "0.1"}, {Prefixes: []people.PrefixPrice{{Prefix: "+1", PerAttempt: "1"}}}} {
+		if m := good.Check(); len(m) > 0 {
+			t.Errorf("%+v: %v", good, m)
+		}
+	}
+}
+
+// A price cannot go, or be in another currency, while limits count money by it; the first of them by name
+// is named.
+func TestUsesPrice_NamesALimit(t *testing.T) {
+	t.Parallel()
+	money := func(currency string, channels ...string) *people.Limit {
+		return &people.Limit{Channels: channels, Currency: currency, Money: "1"}
+	}
+	for _, c := range []struct {
+		limits map[string]*people.Limit
+		want   string
+	}{
+		{nil, ""},
+		{map[string]*people.Limit{"x": money("USD", "a")}, ""},
+		{map[string]*people.Limit{"x": money("EUR", "b")}, ""},
+		{map[string]*people.Limit{"x": {Channels: []string{"a"}, InFlight: 1}}, ""},
+		{map[string]*people.Limit{"x": money("EUR", "b", "a")}, "x"},
+		{map[string]*people.Limit{"x": money("EUR", "a"), "w": money("GBP", "a"), "v": money("USD", "a")}, "w"},
+	} {
+		if got := people.UsesPrice(c.limits, "a", "USD"); got != c.want {
+			t.Errorf("%v: %q, want %q", c.limits, got, c.want)
+		}
 	}
 }
 
@@ -122,6 +147,10 @@ func TestLimit_MistakesOfMoneyAreNamed(t *testing.T) {
 		{people.Limit{Channels: []string{"a"}, MoneyPerMonth: "5", Money: "4", Currency: "USD"}, []string{"/money_per_month"}},
 		{people.Limit{}, []string{"/channels", ""}},
 		{people.Limit{Surveys: []string{"s"}, Money: "10", MoneyPerDay: "10", Currency: "USD"}, nil},
+		{people.Limit{Channels: []string{"a"}, MoneyPerDay: "1", Currency: "USD"}, nil},
+		{people.Limit{Channels: []string{"a"}, InFlight: 1}, nil},
+		{people.Limit{Channels: []string{"a"}, PerSecond: 1}, nil},
+		{people.Limit{Channels: []string{"a"}, NewPeoplePerDay: 1}, nil},
 	} {
 		m := c.limit.Check()
 		var got []string

@@ -28,6 +28,9 @@ func TestLook_SaysInOneSentenceWhetherAPersonMayBeContacted(t *testing.T) {
 		"refused over a channel": {states: []people.State{over}, want: people.Outlook{
 			Allowed: true, NotOver: []string{"texts"}, Text: "For p the person may be contacted now, but not over texts",
 		}},
+		"refused over a channel, known under two keys of addresses": {states: []people.State{over, over}, want: people.Outlook{
+			Allowed: true, NotOver: []string{"texts"}, Text: "For p the person may be contacted now, but not over texts",
+		}},
 		"exempt": {purpose: people.Purpose{ExemptFrom: []people.Rule{people.RuleConsent}, ExemptReason: "floods"}, states: []people.State{refusal, over}, want: people.Outlook{
 			Allowed: true, Text: "For p the person may be contacted now, although the person has refused",
 		}},
