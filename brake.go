@@ -2,6 +2,7 @@ package weir
 
 import (
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"slices"
 	"strconv"
@@ -178,7 +179,17 @@ type BrakeWindow struct {
 	oldest  int                 // in the ring
 	people  map[string]struct{} // the addresses of the opt-outs that are counted
 	counts  BrakeFigures
+
+	// Who was contacted: digests of the latest addresses. The older ones are dropped once there
+	// are [brakeRemembers] newer ones.
+	seed          maphash.Seed
+	latest, older map[uint64]struct{}
 }
+
+// brakeRemembers is of how many people, the latest, a window knows at least that they were
+// contacted: a stop word may come minutes after the message, while thousands of others are sent.
+// It bounds the memory.
+const brakeRemembers = 50_000
 
 // ending is one contact that ended.
 type ending struct {
@@ -195,6 +206,35 @@ func (w *BrakeWindow) Configure(rule *Brake, paused bool) {
 		*w = BrakeWindow{rule: rule}
 	}
 	w.paused = paused
+}
+
+// BoundsOptOuts reports whether opt-outs matter.
+func (w *BrakeWindow) BoundsOptOuts() bool { return w.rule != nil && w.rule.OptedOut > 0 }
+
+// Contacted notes that a person is contacted: from now on an opt-out of that person counts. No
+// one else's does, so that strangers cannot stop a channel with stop words.
+func (w *BrakeWindow) Contacted(address string) {
+	if !w.BoundsOptOuts() {
+		return
+	}
+	if w.latest == nil {
+		w.seed, w.latest = maphash.MakeSeed(), map[uint64]struct{}{}
+	}
+	if len(w.latest) >= brakeRemembers {
+		w.latest, w.older = map[uint64]struct{}{}, w.latest
+	}
+	w.latest[maphash.String(w.seed, address)] = struct{}{}
+}
+
+// contacted reports whether a person was contacted, as far as it is known.
+func (w *BrakeWindow) contacted(address string) bool {
+	if w.latest == nil {
+		return false
+	}
+	digest := maphash.String(w.seed, address)
+	_, lately := w.latest[digest]
+	_, before := w.older[digest]
+	return lately || before
 }
 
 // Ended counts a contact to an address that ended. Those that reached nobody because Weir
@@ -220,15 +260,18 @@ func (w *BrakeWindow) Ended(o Outcome, reason, address string) {
 	}
 	w.count(e, 1)
 	w.counts.Touched++
+	if address != "" {
+		w.Contacted(address)
+	}
 	if reason == ReasonOptedOut {
 		w.OptedOut(address)
 	}
 }
 
-// OptedOut counts a person who opted out, once. It stays in the count as long as the contact
-// that ended last before it. An opt-out before the first contact is not counted.
+// OptedOut counts a person who was contacted and has opted out, once. It stays in the count as
+// long as the contact that ended last before it. An opt-out before the first end is not counted.
 func (w *BrakeWindow) OptedOut(address string) {
-	if _, known := w.people[address]; known || len(w.endings) == 0 {
+	if _, known := w.people[address]; known || len(w.endings) == 0 || !w.contacted(address) {
 		return
 	}
 	if w.people == nil {

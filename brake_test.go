@@ -68,16 +68,25 @@ func TestBrakeWindow_ActsBeyondABoundOnly(t *testing.T) {
 		"opt-outs": {weir.Brake{OptedOut: 5}, func(w *weir.BrakeWindow) {
 			end(w, 100, weir.Completed, "")
 			for n := range 9 {
+				w.Contacted(strconv.Itoa(n))
 				w.OptedOut(strconv.Itoa(n))
 			}
 		}, "paused itself: 9 of the last 100 contacts opted out, the bound is 5 %", weir.BrakeOptedOut},
 		"one person opts out once": {weir.Brake{OptedOut: 5}, func(w *weir.BrakeWindow) {
 			end(w, 100, weir.Completed, "")
 			for range 9 {
+				w.Contacted("tel:+15550100")
 				w.OptedOut("tel:+15550100")
 			}
 		}, "", ""},
-		"an opt-out before the first contact": {weir.Brake{OptedOut: 5, Minimum: 1}, func(w *weir.BrakeWindow) { w.OptedOut("x"); end(w, 1, weir.Completed, "") }, "", ""},
+		"opt-outs of strangers": {weir.Brake{OptedOut: 5}, func(w *weir.BrakeWindow) {
+			w.Contacted("a")
+			end(w, 100, weir.Completed, "")
+			for n := range 9 {
+				w.OptedOut(strconv.Itoa(n))
+			}
+		}, "", ""},
+		"an opt-out before the first contact": {weir.Brake{OptedOut: 5, Minimum: 1}, func(w *weir.BrakeWindow) { w.Contacted("x"); w.OptedOut("x"); end(w, 1, weir.Completed, "") }, "", ""},
 		"refused by the provider as opted out": {weir.Brake{OptedOut: 5, Failed: 99}, func(w *weir.BrakeWindow) {
 			end(w, 18, weir.Completed, "")
 			w.Ended(weir.Failed, weir.ReasonOptedOut, "a")
@@ -157,11 +166,18 @@ func TestBrakeWindow_CountsTheLatest(t *testing.T) {
 			people    []string
 		}
 		var all []entry
-		for range rapid.IntRange(0, 60).Draw(t, "n") {
-			if rapid.IntRange(0, 3).Draw(t, "kind") == 0 {
-				who := rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "who")
+		contacted := map[string]bool{}
+		for range rapid.IntRange(0, 80).Draw(t, "n") {
+			who := rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f"}).Draw(t, "who")
+			kind := rapid.IntRange(0, 4).Draw(t, "kind")
+			if kind == 1 {
+				w.Contacted(who)
+				contacted[who] = true
+				continue
+			}
+			if kind == 0 {
 				latest := all[max(0, len(all)-rule.Over):]
-				if len(all) > 0 && !slices.ContainsFunc(latest, func(e entry) bool { return slices.Contains(e.people, who) }) {
+				if len(all) > 0 && contacted[who] && !slices.ContainsFunc(latest, func(e entry) bool { return slices.Contains(e.people, who) }) {
 					all[len(all)-1].people = append(all[len(all)-1].people, who)
 				}
 				w.OptedOut(who)
@@ -204,4 +220,24 @@ func TestBrakeWindow_CountsTheLatest(t *testing.T) {
 			t.Fatalf("it acts: %v, want %v of %+v", v, acts, want)
 		}
 	})
+}
+
+// Whoever was contacted lately is known, whatever number of others was contacted since; the memory is bounded.
+func TestBrakeWindow_KnowsWhomItContactedLately(t *testing.T) {
+	t.Parallel()
+	const knows, contacted = 50_000, 160_000
+	var w weir.BrakeWindow
+	w.Configure(&weir.Brake{Over: weir.MaxBrakeOver, OptedOut: 99}, false)
+	for n := range contacted {
+		w.Contacted(strconv.Itoa(n))
+	}
+	end(&w, 1, weir.Completed, "")
+	for _, tt := range []struct{ from, to, count int }{{0, 1000, 0}, {contacted - knows, contacted, knows}, {contacted, contacted + 1000, knows}} {
+		for n := tt.from; n < tt.to; n++ {
+			w.OptedOut(strconv.Itoa(n))
+		}
+		if got := w.Figures().OptedOut; got != tt.count {
+			t.Errorf("after the opt-outs of %d to %d of %d people %d count, want %d", tt.from, tt.to, contacted, got, tt.count)
+		}
+	}
 }

@@ -24,6 +24,14 @@ func (b *brake) ended(contact *weir.Contact, o weir.Outcome, reason string) {
 	b.window.Ended(o, reason, address)
 }
 
+// contacts notes whom a contact contacts. The answer to a message contacts whoever has written, and
+// that may be a stranger; one of a survey goes to a respondent.
+func (b *brake) contacts(contact *weir.Contact) {
+	if b.window.BoundsOptOuts() && (contact.Priority != weir.Reply || contact.Survey != "") {
+		b.window.Contacted(people.Canonical(contact.To))
+	}
+}
+
 // optedOut counts a person who opted out.
 func (b *brake) optedOut(address string) { b.window.OptedOut(people.Canonical(address)) }
 

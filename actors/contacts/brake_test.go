@@ -82,13 +82,24 @@ func TestBrake_NothingIsDispatchedFromTheMomentItActs(t *testing.T) {
 
 func TestBrake_ActsOnOptOuts(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, braking)
+	r := newRig(t, 3, braking)
 	r.settle()
-	r.fails(0, 5)
+	to := func(n int, change func(*weir.Spec)) weir.Spec {
+		s := text(1)
+		s.To = "+1 555 010" + strconv.Itoa(n)
+		if change != nil {
+			change(&s)
+		}
+		return s
+	}
+	r.fails(0, 3)
+	r.ends(r.accept(to(1, nil))[0], weir.Completed)
+	r.ends(r.accept(to(3, func(s *weir.Spec) { s.Priority = weir.Reply }))[0], weir.Completed)
+	r.accept(to(2, func(s *weir.Spec) { s.Priority, s.Survey = weir.Reply, "s" })) // it is in flight
 	stop := func(n int) {
 		r.tell(func(c *contacts.Core, now time.Time) { c.OptedOut("+1555010"+strconv.Itoa(n), now) })
 	}
-	for _, n := range []int{1, 1, 1} { // one person
+	for _, n := range []int{1, 1, 1, 3, 4, 5} { // one person, who was only answered, and strangers
 		stop(n)
 	}
 	if len(r.braked) != 0 {

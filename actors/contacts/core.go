@@ -120,6 +120,9 @@ func (c *Core) applyChannel(ch weir.Channel, now time.Time) {
 	grown := ch.Capacity > c.ch.Capacity || channels.ReplyReserve(ch.Settings) < c.ledger.Reserve
 	c.ch = ch
 	c.brake.window.Configure(ch.Brake, ch.Paused)
+	for _, f := range c.flights {
+		c.brake.contacts(&f.c)
+	}
 	c.ledger.Capacity, c.ledger.Reserve = ch.Capacity, channels.ReplyReserve(ch.Settings)
 	rate, burst := channels.Pace(ch.Settings)
 	c.pace.configure(rate, burst, now)
@@ -242,6 +245,7 @@ func (c *Core) addFlight(contact weir.Contact) *flight {
 	f := &flight{c: contact, slots: contact.Slots(contact.Size())}
 	c.ledger.Take(contact.Priority, f.slots)
 	c.flights[contact.ID] = f
+	c.brake.contacts(&f.c)
 	c.counts[contact.State]++
 	return f
 }

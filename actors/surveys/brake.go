@@ -46,7 +46,8 @@ func (b *brakes) see(s *surveys.Survey) {
 }
 
 // record counts what a change that was written says: contacts that ended, and whether the
-// respondent opted out. A respondent who had refused elsewhere did not opt out of this survey.
+// respondent opted out. A respondent who had refused elsewhere, or was never contacted, did not
+// opt out of this survey.
 func (b *brakes) record(s *surveys.Survey, m *surveys.Move) {
 	if s.State == surveys.Done {
 		return
@@ -60,7 +61,8 @@ func (b *brakes) record(s *surveys.Survey, m *surveys.Move) {
 			refused = refused || e.Outcome == weir.Suppressed
 		}
 	}
-	if m.Is.OptedOut && !m.Was.OptedOut && !refused {
+	if m.Is.OptedOut && !m.Was.OptedOut && !refused && (m.Was.Serial > 1 || m.Was.Serial == 1 && m.Was.Progress.Contact != surveys.Waiting) {
+		w.Contacted(m.Was.ID.String())
 		w.OptedOut(m.Was.ID.String())
 	}
 }

@@ -88,7 +88,9 @@ func TestBrake_AChannelPausesItself(t *testing.T) {
 func TestBrake_AChannelPausesItselfWhenPeopleOptOut(t *testing.T) {
 	world.OnStores(t, func(w *world.World) {
 		w.Channel("texts", 1, world.Fields{"brake": world.Fields{"over": 10, "minimum": 5, "opted_out_percent": 20}})
-		w.Accept("texts", world.Many("k", 9, world.Fields{"to": "+15550199"})...)
+		list := world.Many("k", 9, world.Fields{"to": "+15550199"})
+		list[0]["to"], list[5]["to"] = "+15550100", "+15550101" // who is contacted when the stop word comes
+		w.Accept("texts", list...)
 		endNext(w, "completed", "completed", "completed", "completed", "completed")
 		for _, text := range []string{"stop", "STOP", "Stop!"} {
 			w.ReceiveMessage("texts", "15550100", text)
@@ -108,6 +110,31 @@ func TestBrake_AChannelPausesItselfWhenPeopleOptOut(t *testing.T) {
 		}
 		endNext(w, "completed")
 		w.Sent(6)
+	})
+}
+
+// Scenario 394: telephones that the channel has not contacted, or has only answered, stop nothing with stop words,
+// however often they send them.
+func TestBrake_StrangersPauseNoChannel(t *testing.T) {
+	world.OnStores(t, func(w *world.World) {
+		w.Channel("texts", 1, world.Fields{"brake": world.Fields{"over": 10, "minimum": 5, "opted_out_percent": 20}})
+		w.Want(http.StatusCreated, "PUT", "/v1/purposes/default", world.Fields{"help": "We are Weir.", "confirmation": "You get no more."})
+		w.Accept("texts", world.Many("k", 12, world.Fields{"to": "+15550199"})...)
+		endNext(w, "completed", "completed", "completed", "completed", "completed")
+		for range 3 {
+			for n := range 4 {
+				for _, word := range []string{"help", "stop", "start"} {
+					w.ReceiveMessage("texts", fmt.Sprint("1555020", n), word)
+				}
+			}
+		}
+		endNext(w, "completed", "completed", "completed")
+		w.Until("it is counted", func() bool {
+			return strings.Contains(fmt.Sprint(w.Want(http.StatusOK, "GET", "/v1/channels/texts", nil).Body["brake_count"]), "of:8 opted_out:0")
+		})
+		if ch := w.Want(http.StatusOK, "GET", "/v1/channels/texts", nil).Body; ch["braked"] != nil {
+			t.Errorf("it is %v", ch["braked"])
+		}
 	})
 }
 
@@ -174,6 +201,13 @@ func TestBrake_ASurveyPausesItselfWhenRespondentsOptOut(t *testing.T) {
 		w.Until("those who refused are given up", func() bool { return w.Respondent("s", ids[8])["opted_out"] == true })
 		if got := w.SurveyState("s"); got != "running" {
 			t.Errorf("refusals from elsewhere make it %s", got)
+		}
+		for n := 10; n < 12; n++ { // whose turn has not come
+			w.ReceiveMessage("texts", strings.TrimPrefix(world.Number(n), "+"), "stop")
+		}
+		w.Pass(time.Minute)
+		if got := w.SurveyState("s"); got != "running" {
+			t.Errorf("refusals of respondents who were not contacted make it %s", got)
 		}
 		w.ReportDisposition("s", ids[0], world.Fields{"stop": true})
 		w.ReceiveMessage("texts", strings.TrimPrefix(world.Number(1), "+"), "stop")
