@@ -16,7 +16,6 @@ import (
 const (
 	oneNumber  = "+15550123456"
 	feedEvery  = 20 * time.Millisecond
-	watchFor   = 3 * time.Second
 	cpuOfClaim = 5 * time.Millisecond // with everything that it takes to answer, write and judge it
 	cpuForRest = 300 * time.Millisecond
 )
@@ -126,7 +125,7 @@ func (a *attack) feed(o *outside) {
 // watch returns how many contacts the provider takes in a while, and the processor time of the program.
 func (a *attack) watch(o *outside) (taken int, spent time.Duration) {
 	before, used := o.tally.Line(o.line).Taken, cpuOf(a.broker.cmd.Process.Pid)
-	rest(nil, watchFor)
+	rest(nil, size().watch)
 	return o.tally.Line(o.line).Taken - before, cpuOf(a.broker.cmd.Process.Pid) - used
 }
 
