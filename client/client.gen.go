@@ -2396,8 +2396,13 @@ type QuotaView struct {
 
 // ReceiptView What the rules for the sake of the person found when an attempt was claimed.
 type ReceiptView struct {
-	// Consent id of the consent that counted
+	// Consent id of the consent or refusal that counted
 	Consent string `json:"consent,omitempty,omitzero"`
+
+	// Exempt why the purpose reaches people who refused, as it said then
+	//
+	// Examples: floods
+	Exempt string `json:"exempt,omitempty,omitzero"`
 
 	// Left what caps leave after this contact
 	Left []LeftView `json:"left,omitempty,omitzero"`
@@ -2411,6 +2416,9 @@ type ReceiptView struct {
 	//
 	// Examples: research
 	Purpose string `json:"purpose"`
+
+	// Refused what counted is a refusal: the purpose is exempt from it, or the contact confirms it
+	Refused bool `json:"refused,omitempty,omitzero"`
 
 	// Rules that were looked at
 	Rules []string `json:"rules"`

@@ -15,22 +15,23 @@ type Scope string
 
 // The scopes. A token has exactly the scopes that it was given.
 const (
-	ScopeContactsWrite Scope = "contacts:write" // queue and cancel contacts, report the progress of conversations
-	ScopeContactsRead  Scope = "contacts:read"  // read contacts, respondents, messages and events
-	ScopeChannelsAdmin Scope = "channels:admin" // create, change, delete and read channels
-	ScopeSurveysAdmin  Scope = "surveys:admin"  // create, change, run, delete and read surveys
-	ScopeRouter        Scope = "router"         // follow the router's events; with pii:read, use the router
-	ScopeWebhooksAdmin Scope = "webhooks:admin" // create, change, test, replay, delete and read webhooks, and so have any event sent anywhere
-	ScopePeopleAdmin   Scope = "people:admin"   // record and read what people said about being contacted
-	ScopeTokensAdmin   Scope = "tokens:admin"   // create, list and revoke tokens; a new token has only scopes of its maker
-	ScopeMetricsRead   Scope = "metrics:read"   // scrape the metrics
-	ScopePIIRead       Scope = "pii:read"       // see full phone numbers; others see two digits
+	ScopeContactsWrite  Scope = "contacts:write"  // queue and cancel contacts, report the progress of conversations
+	ScopeContactsExempt Scope = "contacts:exempt" // also for purposes that reach people who refused
+	ScopeContactsRead   Scope = "contacts:read"   // read contacts, respondents, messages and events
+	ScopeChannelsAdmin  Scope = "channels:admin"  // create, change, delete and read channels
+	ScopeSurveysAdmin   Scope = "surveys:admin"   // create, change, run, delete and read surveys
+	ScopeRouter         Scope = "router"          // follow the router's events; with pii:read, use the router
+	ScopeWebhooksAdmin  Scope = "webhooks:admin"  // create, change, test, replay, delete and read webhooks, and so have any event sent anywhere
+	ScopePeopleAdmin    Scope = "people:admin"    // record and read what people said about being contacted
+	ScopeTokensAdmin    Scope = "tokens:admin"    // create, list and revoke tokens; a new token has only scopes of its maker
+	ScopeMetricsRead    Scope = "metrics:read"    // scrape the metrics
+	ScopePIIRead        Scope = "pii:read"        // see full phone numbers; others see two digits
 )
 
 // Scopes returns every scope.
 func Scopes() []Scope {
 	return []Scope{
-		ScopeContactsWrite, ScopeContactsRead, ScopeChannelsAdmin, ScopeSurveysAdmin, ScopeRouter, ScopeWebhooksAdmin, ScopePeopleAdmin, ScopeTokensAdmin, ScopeMetricsRead, ScopePIIRead,
+		ScopeContactsWrite, ScopeContactsExempt, ScopeContactsRead, ScopeChannelsAdmin, ScopeSurveysAdmin, ScopeRouter, ScopeWebhooksAdmin, ScopePeopleAdmin, ScopeTokensAdmin, ScopeMetricsRead, ScopePIIRead,
 	}
 }
 

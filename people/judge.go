@@ -57,9 +57,12 @@ func Judge(c *Claim, now time.Time) Verdict {
 	looked := Facts{Purpose: c.Name, Rules: []Rule{RuleConsent}, Cost: c.Cost, Currency: c.Currency}
 	refused, by := Decide(c.States, c.Name, OverChannel(c.Channel))
 	given := by.Status == Given
-	looked.Consent = by.Version
+	looked.Consent, looked.Refused = by.Version, refused
 	if c.Confirms != 0 {
 		return c.confirm(looked, by, now)
+	}
+	if refused && p.exempt(RuleConsent) {
+		looked.Exempt = p.ExemptReason
 	}
 	switch {
 	case refused && !p.exempt(RuleConsent):
@@ -95,6 +98,7 @@ func (c *Claim) confirm(looked Facts, by State, now time.Time) Verdict {
 	case now.Sub(by.At) >= ConfirmWithin:
 		return looked.stop(RuleConsent, "a refusal is confirmed within five minutes or not at all", time.Time{})
 	}
+	looked.Confirms = true
 	return Verdict{Receipt: looked.receipt(by.At.Add(ConfirmWithin))}
 }
 
@@ -285,9 +289,14 @@ type Facts struct {
 	Rules   []Rule `json:"-"`           // that were looked at
 	Looked  string `json:"r"`           // the same, a letter for each
 	Consent int64  `json:"c,omitempty"` // version of the state that counted
-	Zone    string `json:"z,omitempty"` // of the person; of several the first
-	More    int    `json:"m,omitempty"` // how many more zones the person may be in
-	Left    []Left `json:"l,omitempty"` // of caps, after this contact
+	// Refused reports that the state is a refusal. The contact was claimed nonetheless because of
+	// Exempt, what the purpose said why it reaches people who refused, or because it confirms it.
+	Refused  bool   `json:"f,omitempty"`
+	Exempt   string `json:"e,omitempty"`
+	Confirms bool   `json:"k,omitempty"`
+	Zone     string `json:"z,omitempty"` // of the person; of several the first
+	More     int    `json:"m,omitempty"` // how many more zones the person may be in
+	Left     []Left `json:"l,omitempty"` // of caps, after this contact
 
 	Cost     Money  `json:"x,omitempty"` // that the claim has reserved
 	Currency string `json:"y,omitempty"` // empty: the channel has no price
@@ -392,10 +401,19 @@ func (f *Facts) Local(at time.Time) time.Time {
 // Text returns the facts of a claim in one sentence.
 func (f *Facts) Text(claimedAt time.Time) string {
 	parts := []string{"purpose " + f.Purpose}
-	if f.Consent != 0 {
-		parts = append(parts, "consent as of record "+strconv.FormatInt(f.Consent, 10))
-	} else {
+	record := strconv.FormatInt(f.Consent, 10)
+	switch {
+	case f.Consent == 0:
 		parts = append(parts, "no refusal recorded")
+	case f.Confirms:
+		parts = append(parts, "confirms the refusal, record "+record)
+	case f.Refused:
+		parts = append(parts, "refused, record "+record)
+	default:
+		parts = append(parts, "consent as of record "+record)
+	}
+	if f.Exempt != "" {
+		parts = append(parts, "exempt: "+f.Exempt)
 	}
 	if local := f.Local(claimedAt); !local.IsZero() {
 		parts = append(parts, local.Format("15:04")+" in "+f.Zones())

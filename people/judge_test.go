@@ -364,3 +364,40 @@ func TestPurpose_AnswersHaveATextAndALength(t *testing.T) {
 		t.Errorf("%+v", wrong)
 	}
 }
+
+// A receipt says what is recorded of the person, and why a refusal did not count.
+func TestReceipt_SaysWhatIsRecorded(t *testing.T) {
+	t.Parallel()
+	now := instant(t, "2026-03-02T10:00:00Z")
+	state := func(purpose string, s people.Status) people.State {
+		return people.State{Purpose: purpose, Status: s, Source: people.FromWord, At: now.Add(-time.Minute), Version: 7}
+	}
+	exempt := people.Purpose{ExemptFrom: []people.Rule{people.RuleConsent}, ExemptReason: "floods; by order 12"}
+	for name, tt := range map[string]struct {
+		purpose  people.Purpose
+		state    people.State
+		confirms int64
+		want     string
+		refused  bool
+	}{
+		"refused, and exempt":                  {exempt, state(people.AllPurposes, people.Refused), 0, "purpose p; refused, record 7; exempt: floods; by order 12", true},
+		"refused for the purpose, and exempt":  {exempt, state("p", people.Refused), 0, "purpose p; refused, record 7; exempt: floods; by order 12", true},
+		"refused over the channel, and exempt": {exempt, state(people.OverChannel("a"), people.Refused), 0, "purpose p; refused, record 7; exempt: floods; by order 12", true},
+		"agreed, and exempt":                   {exempt, state("p", people.Given), 0, "purpose p; consent as of record 7", false},
+		"agreed":                               {people.Purpose{}, state("p", people.Given), 0, "purpose p; consent as of record 7", false},
+		"confirmed":                            {people.Purpose{}, state(people.AllPurposes, people.Refused), 7, "purpose p; confirms the refusal, record 7", true},
+		"nothing recorded": {people.Purpose{Caps: []people.Cap{{Max: 2, Within: "7d"}}}, people.State{Purpose: "other", Status: people.Refused, Version: 7}, 0,
+			"purpose p; no refusal recorded; 10:00 in UTC; cap 2 in 7d: 1 left", false},
+	} {
+		c := &people.Claim{Name: "p", Purpose: compiled(t, tt.purpose), Channel: "a", Confirms: tt.confirms, Zones: zonesOf(t, "UTC"), States: []people.State{tt.state}}
+		v := people.Judge(c, now)
+		f, ok := people.ReadFacts(v.Receipt)
+		if v.Rule != "" || !ok || f.Text(now) != tt.want || f.Refused != tt.refused {
+			t.Errorf("%s: %q by rule %q, want %q", name, f.Text(now), v.Rule, tt.want)
+		}
+	}
+	stopped := people.Judge(&people.Claim{Name: "p", Purpose: compiled(t, people.Purpose{}), Zones: zonesOf(t, "UTC"), States: []people.State{state("p", people.Refused)}}, now)
+	if f, _ := people.ReadFacts(stopped.Receipt); stopped.Rule != "consent" || f.Text(now) != "purpose p; refused, record 7" {
+		t.Errorf("suppressed: %q by %q", f.Text(now), stopped.Rule)
+	}
+}

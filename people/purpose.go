@@ -297,6 +297,9 @@ func (p *Purpose) Opens(at time.Time, zones []*time.Location) time.Time {
 	return open
 }
 
+// Exempt reports whether the purpose reaches people who refused.
+func (p *Purpose) Exempt() bool { return p.exempt(RuleConsent) }
+
 // exempt reports whether a rule does not hold.
 func (p *Purpose) exempt(r Rule) bool { return slices.Contains(p.ExemptFrom, r) }
 

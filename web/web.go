@@ -110,7 +110,7 @@ func (o *Options) routes(index *callbacks.Index) ([]*route.Route, error) {
 	if o.Surveys != nil {
 		routes = append(routes, surveys.Routes(surveys.Options{
 			Contacts: o.Store, Surveys: o.Surveys, SurveyStore: o.SurveyStore, Importer: o.Importer, Tokens: o.Tokens, MaxImport: o.MaxImport,
-			MayCall: o.MayCall, Downloads: downloads, Now: o.Now,
+			MayCall: o.MayCall, Purposes: links.People, Downloads: downloads, Now: o.Now,
 		})...)
 	}
 	if o.People != nil {

@@ -1,9 +1,11 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -171,7 +173,7 @@ func (r *acceptRoutes) accept(c *route.Call, ch weir.Channel, traced *tracing.Re
 			ID: a.Contact.Ref.String(), Key: a.Contact.Key, State: a.Contact.State.String(), Duplicate: a.Duplicate,
 		})
 	}
-	return route.Reply{Status: http.StatusAccepted, Body: list}, nil
+	return route.Reply{Status: http.StatusAccepted, Body: list, Changes: batch.changes()}, nil
 }
 
 // Limits that schema keywords cannot express.
@@ -198,6 +200,7 @@ type batchReader struct {
 	zones    *people.Zones
 	errors   *validation.Errors
 	keys     map[string]int // first contact of each key
+	reached  map[string]int // contacts for each purpose that reaches people who refused
 }
 
 func (b *batchReader) read(body map[string]any) []weir.Spec {
@@ -298,6 +301,7 @@ func (b *batchReader) person(o map[string]any, s *weir.Spec, at string) {
 		s.Purpose = "" // so that a repetition is one, whether it says so or not
 	}
 	b.errors.Append(people.CheckPurpose(at+"/purpose", s.Purpose, b.purposes)...)
+	b.exempt(s.Purpose, at)
 	if s.TimeZone == "" {
 		return
 	}
@@ -307,6 +311,31 @@ func (b *batchReader) person(o map[string]any, s *weir.Spec, at string) {
 		return
 	}
 	s.TimeZone = zone.String()
+}
+
+// exempt notes a purpose that reaches people who refused, which needs a scope of its own.
+func (b *batchReader) exempt(purpose, at string) {
+	purpose = cmp.Or(purpose, people.DefaultPurpose)
+	p := b.purposes[purpose]
+	if p == nil || !p.Exempt() {
+		return
+	}
+	if !b.request.Principal.Has(operators.ScopeContactsExempt) {
+		b.errors.Add(at+"/purpose", "exempt", "reaches people who refused, so that the token also needs %s", operators.ScopeContactsExempt)
+		return
+	}
+	if b.reached == nil {
+		b.reached = map[string]int{}
+	}
+	b.reached[purpose]++
+}
+
+// changes lists the purposes that reach people who refused, for the audit log.
+func (b *batchReader) changes() (list []operators.FieldChange) {
+	for _, purpose := range slices.Sorted(maps.Keys(b.reached)) {
+		list = append(list, operators.FieldChange{Field: "contacts for " + purpose, After: fmt.Sprintf("%d; exempt: %s", b.reached[purpose], b.purposes[purpose].ExemptReason)})
+	}
+	return list
 }
 
 // instantOf reads an instant; the schema reports invalid ones.

@@ -68,7 +68,9 @@ type ReceiptView struct {
 	Text    string        `json:"text" doc:"in one sentence" example:"purpose research; no refusal recorded; 14:03 in Africa/Nairobi; cap 2 in 7d: 1 left"`
 	Purpose string        `json:"purpose" doc:"what the contact is for" example:"research"`
 	Rules   []people.Rule `json:"rules" nullable:"false" doc:"that were looked at"`
-	Consent string        `json:"consent,omitempty" doc:"id of the consent that counted"`
+	Consent string        `json:"consent,omitempty" doc:"id of the consent or refusal that counted"`
+	Refused bool          `json:"refused,omitempty" doc:"what counted is a refusal: the purpose is exempt from it, or the contact confirms it"`
+	Exempt  string        `json:"exempt,omitempty" doc:"why the purpose reaches people who refused, as it said then" example:"floods"`
 	Zones   string        `json:"zones,omitempty" doc:"in which the person may live; of several the first, and how many more there are" example:"Africa/Nairobi"`
 	Local   string        `json:"local,omitempty" doc:"the person's time, in the first zone" example:"2026-03-05T14:03:00+03:00"`
 	Until   *time.Time    `json:"until,omitempty" doc:"when the hours end in which the person may be contacted: the provider is asked not to dispatch it later"`
@@ -87,7 +89,7 @@ func receiptView(a *weir.Attempt) *ReceiptView {
 	if !ok {
 		return nil
 	}
-	v := &ReceiptView{Text: f.Text(a.ClaimedAt), Purpose: f.Purpose, Rules: f.Rules, Zones: f.Zones(), Until: httpjson.Instant(a.Receipt.Until)}
+	v := &ReceiptView{Text: f.Text(a.ClaimedAt), Purpose: f.Purpose, Rules: f.Rules, Refused: f.Refused, Exempt: f.Exempt, Zones: f.Zones(), Until: httpjson.Instant(a.Receipt.Until)}
 	if f.Consent != 0 {
 		v.Consent = strconv.FormatInt(f.Consent, 10)
 	}

@@ -294,13 +294,13 @@ func (w *Recorder) NoteError(err error) { w.Err = err }
 
 // traffic reports whether a route is excluded from the audit log although it
 // changes something: such requests come by the thousand, and leave their own
-// records.
+// records. Those with changes that are to be in it are.
 func traffic(id string) bool { return id == "post-contacts" || id == "post-disposition" }
 
 // Audited reports whether a request belongs in the audit log. Requests refused
 // for lack of a valid token do not, or strangers could fill the store; nor do
 // rate-limited requests and dry runs.
 func (w *Recorder) Audited() bool {
-	return w.Route != nil && w.Route.Method != http.MethodGet && !traffic(w.Route.ID) && !w.DryRun &&
+	return w.Route != nil && w.Route.Method != http.MethodGet && (!traffic(w.Route.ID) || len(w.Changes) > 0) && !w.DryRun &&
 		w.Status != http.StatusUnauthorized && w.Status != http.StatusTooManyRequests
 }

@@ -1,6 +1,7 @@
 package surveys
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"weir"
 	"weir/operators"
+	"weir/people"
 	"weir/surveys"
 	"weir/web/httpjson"
 	"weir/web/route"
@@ -47,6 +49,7 @@ func (s surveyRoutes) definition(c *route.Call, body map[string]any) SurveyBody 
 	if b.Answer != nil && b.Application != nil && b.Application.URL != "" {
 		c.Errors.Add("/answer", "conflict", "cannot be combined with an application, which evaluates the answers; leave one of the two out")
 	}
+	s.checkExempt(c, b.Purpose)
 	checked := b.Definition
 	usable, outside := usableChannels(c, b.Modes)
 	checked.Modes = usable
@@ -59,6 +62,16 @@ func (s surveyRoutes) definition(c *route.Call, body map[string]any) SurveyBody 
 		}
 	}
 	return b
+}
+
+// checkExempt refuses a purpose that reaches people who refused, unless the token may use such.
+func (s surveyRoutes) checkExempt(c *route.Call, purpose string) {
+	if s.purposes == nil || c.Principal.Has(operators.ScopeContactsExempt) {
+		return
+	}
+	if p := s.purposes.Purposes()[cmp.Or(purpose, people.DefaultPurpose)]; p != nil && p.Exempt() {
+		c.Errors.Add("/purpose", "exempt", "reaches people who refused, so that the token also needs %s", operators.ScopeContactsExempt)
+	}
 }
 
 // usableChannels returns the modes without the channels that the token may not use, so that nothing is found out about these, and the

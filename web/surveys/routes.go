@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/people"
 	"weir/surveys"
 	"weir/web/auth"
 	"weir/web/httpjson"
@@ -44,6 +45,7 @@ type Options struct {
 	MaxImport   int64          // bytes of one import of respondents
 	// MayCall returns why a URL must not be called; nil: every URL may be.
 	MayCall   func(url string) error
+	Purposes  people.Purposes  // nil: there is none but the default
 	Downloads *route.Downloads // also limits and ends imports
 	Now       func() time.Time
 }
@@ -51,7 +53,7 @@ type Options struct {
 // Routes returns the route table.
 func Routes(o Options) []*route.Route {
 	find := finder{o.SurveyStore}
-	definitions := surveyRoutes{finder: find, store: o.SurveyStore, broker: o.Surveys, mayCall: o.MayCall, now: o.Now}
+	definitions := surveyRoutes{finder: find, store: o.SurveyStore, broker: o.Surveys, mayCall: o.MayCall, purposes: o.Purposes, now: o.Now}
 	imports := importRoute{
 		finder: find, maxImport: o.MaxImport, transfers: o.Downloads.Transfers, changed: o.Surveys.Changed,
 		into: importTarget{store: o.SurveyStore, importer: o.Importer, now: o.Now, ending: o.Downloads.Ending, logger: o.Downloads.Logger},

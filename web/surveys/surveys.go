@@ -10,6 +10,7 @@ import (
 	"weir"
 	"weir/events"
 	"weir/operators"
+	"weir/people"
 	"weir/surveys"
 	"weir/web/httpjson"
 	"weir/web/route"
@@ -52,10 +53,11 @@ type surveyBroker interface {
 // surveyRoutes serves the surveys themselves: their definitions, steps and figures.
 type surveyRoutes struct {
 	finder
-	store   surveyStore
-	broker  surveyBroker
-	mayCall func(url string) error // nil: every URL may be called
-	now     func() time.Time
+	store    surveyStore
+	broker   surveyBroker
+	mayCall  func(url string) error // nil: every URL may be called
+	purposes people.Purposes        // nil: there is none but the default
+	now      func() time.Time
 }
 
 func (s surveyRoutes) routes() []*route.Route {

@@ -28,6 +28,7 @@ in WEIR_API_TOKENS have every scope and are not listed here.
 
 Scopes:
   contacts:write  queue and cancel contacts, report dispositions
+  contacts:exempt with contacts:write or surveys:admin: use purposes that reach people who refused
   contacts:read   read contacts, respondents, messages, events, channels, surveys
   channels:admin  create, change, delete and read channels
   surveys:admin   create, change, run, delete and read surveys
