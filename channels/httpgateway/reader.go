@@ -175,8 +175,6 @@ func scalar(v any) string {
 	switch v := v.(type) {
 	case string:
 		return v
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
 	case bool:
 		return strconv.FormatBool(v)
 	case interface{ String() string }: // json.Number
