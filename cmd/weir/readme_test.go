@@ -107,7 +107,7 @@ func workshop(t *testing.T, gateway string) string {
 // started.
 func terminal(t *testing.T, folder string, env []string) (in io.Writer, out io.Reader) {
 	t.Helper()
-	cmd := exec.Command("bash", "--norc") //nolint:noctx // the end of the test ends its whole group
+	cmd := exec.Command("bash", "--norc") // the end of the test ends its whole group
 	cmd.Dir, cmd.Env, cmd.SysProcAttr = folder, env, &syscall.SysProcAttr{Setpgid: true}
 	in, err := cmd.StdinPipe()
 	if err != nil {
