@@ -227,11 +227,14 @@ func TestUsage_MoneyIsNeverExceeded(t *testing.T) {
 func TestUsage_AChannelWithoutPriceWaits(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 20, 0, 0, 0, 0, time.UTC)
-	u := people.NewUsage(&people.Limit{Channels: []string{"a"}, Currency: "USD", MoneyPerDay: "5"})
-	for _, w := range []people.Want{{}, {Currency: "EUR", Cost: 1}} {
-		h, ok := u.Room("l", &w, 0, now)
-		if ok || !h.Channel || h.Reason != "limit l: the channel has no price in USD" || !h.Until.Equal(now.Add(10*time.Second)) {
-			t.Errorf("%+v: %+v, %v", w, h, ok)
+	for _, l := range []people.Limit{{MoneyPerDay: "5"}, {MoneyPerMonth: "5"}, {Money: "5"}} {
+		l.Channels, l.Currency = []string{"a"}, "USD"
+		u := people.NewUsage(&l)
+		for _, w := range []people.Want{{}, {Currency: "EUR", Cost: 1}} {
+			h, ok := u.Room("l", &w, 0, now)
+			if ok || !h.Channel || h.Reason != "limit l: the channel has no price in USD" || !h.Until.Equal(now.Add(10*time.Second)) {
+				t.Errorf("%+v, %+v: %+v, %v", l, w, h, ok)
+			}
 		}
 	}
 }
