@@ -67,6 +67,7 @@ type Config struct {
 	SendConcurrency    int    `envconfig:"WEIR_SEND_CONCURRENCY" default:"0" min:"0" max:"10000" allowed:"0 to 10000; 0: as many as the channel's capacity, up to 4096" desc:"maximum number of concurrent dispatches of a channel; after a crash the outcome of as many contacts may be in doubt"`
 	CollectConcurrency int    `envconfig:"WEIR_COLLECT_CONCURRENCY" default:"4" min:"1" max:"1000" allowed:"1 to 1000" desc:"maximum number of concurrent status requests of a channel to its provider"`
 	LeaseTTL           Period `envconfig:"WEIR_LEASE_TTL" default:"5s" min:"3s" max:"5m" allowed:"3s to 5m" desc:"time after which another process takes the database of one that died (MySQL, MariaDB); above 8s requests get 503 meanwhile, because a standby holds them for 10s"`
+	ReplyWithin        Period `envconfig:"WEIR_REPLY_WITHIN" default:"7d" min:"0s" max:"30d" allowed:"0s to 30d; 0s: at any time" desc:"how long after a message of a person a client may queue contacts of priority reply to it, which caps and quiet hours do not delay"`
 	Retention          Period `envconfig:"WEIR_RETENTION" default:"720h" min:"1m" max:"3650d" allowed:"1m to 3650d; 30d means thirty days" desc:"retention of finished contacts"`
 
 	BatchSize          int    `envconfig:"BROKER_BATCH_SIZE" default:"10000" min:"1" max:"1000000000" allowed:"1 to 1000000000" desc:"maximum number of active respondents of a survey without cutoff and quotas"`

@@ -54,7 +54,7 @@ func newBroker(t *testing.T, database string) *broker {
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LOG_FORMAT=text",
 		"DATABASE_URL=" + database, "LISTEN_ADDR=" + address, "PUBLIC_URL=" + b.url,
 		"CHNL_BKR_GC_IDLE_MINUTES=" + minutes(idleAfter), "CHNL_BKR_GC_INTERVAL_MINUTES=" + minutes(collectEvery),
-		"LOST_AFTER_MINUTES=" + minutes(lostAfter), "WEIR_SETTLE_AFTER=" + settleAfter.String(),
+		"LOST_AFTER_MINUTES=" + minutes(lostAfter), "WEIR_SETTLE_AFTER=" + settleAfter.String(), "WEIR_REPLY_WITHIN=0s",
 		"WEIR_CONTACT_EVENTS=on", "WEIR_SEND_TIMEOUT=" + sendTimeout.String(), fmt.Sprint("WEIR_SEND_CONCURRENCY=", sendsAtOnce),
 	}
 	t.Cleanup(func() {

@@ -21,7 +21,7 @@ export async function send(channel: string, contacts: Contact[]): Promise<Map<st
 
 /** Sends a text and makes a call. The keys let this be repeated safely. */
 export async function reach(person: { name: string; phone: string }): Promise<void> {
-  await send("texts", [{ key: `text-${person.name}`, to: person.phone, messages: ["Hello"], priority: "reply", not_after: new Date(Date.now() + 3.6e6).toISOString(), labels: { name: person.name } }]);
+  await send("texts", [{ key: `text-${person.name}`, to: person.phone, messages: ["Hello"], priority: "high", not_after: new Date(Date.now() + 3.6e6).toISOString(), labels: { name: person.name } }]);
   await send("calls", [{ key: `call-${person.name}`, to: person.phone, call: { twiml: "<Response/>" }, survey: "flu" }]);
 }
 

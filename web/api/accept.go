@@ -86,6 +86,9 @@ type acceptRoutes struct {
 	now       func() time.Time
 	people    people.Purposes // nil: there is none but the default
 	zones     *people.Zones
+	// finder finds the messages that replies answer, which must not be older than replyWithin; 0: of any age.
+	finder      *Finder
+	replyWithin time.Duration
 }
 
 func (r *acceptRoutes) table() []*route.Route {
@@ -153,7 +156,13 @@ func (r *acceptRoutes) accept(c *route.Call, ch weir.Channel, traced *tracing.Re
 	if r.people != nil {
 		batch.purposes = r.people.Purposes()
 	}
+	if r.replyWithin > 0 {
+		batch.wrote, batch.replyWithin = r.finder.wrote, r.replyWithin
+	}
 	specs := batch.read(c.Body)
+	if batch.failed != nil {
+		return route.Reply{}, batch.failed
+	}
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
@@ -201,6 +210,11 @@ type batchReader struct {
 	errors   *validation.Errors
 	keys     map[string]int // first contact of each key
 	reached  map[string]int // contacts for each purpose that reaches people who refused
+	// wrote returns when a person has sent the latest message, for replies; nil: they need none.
+	wrote       func(ctx context.Context, address string) (time.Time, error)
+	replyWithin time.Duration
+	written     map[string]time.Time // by address
+	failed      error
 }
 
 func (b *batchReader) read(body map[string]any) []weir.Spec {
@@ -229,6 +243,7 @@ func (b *batchReader) contact(o map[string]any, i int) weir.Spec {
 	if i := slices.Index(priorityWords(), word); i >= 0 {
 		s.Priority = weir.Priority(i)
 	}
+	b.reply(&s, at)
 	b.key(s.Key, i, at)
 	b.window(o, &s, at)
 	b.person(o, &s, at)
@@ -311,6 +326,27 @@ func (b *batchReader) person(o map[string]any, s *weir.Spec, at string) {
 		return
 	}
 	s.TimeZone = zone.String()
+}
+
+// reply refuses a reply to a person who has not written lately: no cap and no quiet hours delay it,
+// because the person is waiting for it.
+func (b *batchReader) reply(s *weir.Spec, at string) {
+	if s.Priority != weir.Reply || s.To == "" || b.wrote == nil || b.failed != nil {
+		return
+	}
+	last, known := b.written[s.To]
+	if !known {
+		if last, b.failed = b.wrote(b.request, s.To); b.failed != nil {
+			return
+		}
+		if b.written == nil {
+			b.written = map[string]time.Time{}
+		}
+		b.written[s.To] = last
+	}
+	if last.IsZero() || b.now.Sub(last) > b.replyWithin {
+		b.errors.Add(at+"/priority", "no_message", "must be high or normal: the person has sent no message in the last %g hours (WEIR_REPLY_WITHIN), and a reply answers one", b.replyWithin.Hours())
+	}
 }
 
 // exempt notes a purpose that reaches people who refused, which needs a scope of its own.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"time"
@@ -69,6 +70,15 @@ func senders(spellings []string) []string {
 		}
 	}
 	return list
+}
+
+// wrote returns when a person has sent the latest message; zero: never.
+func (f *Finder) wrote(ctx context.Context, address string) (time.Time, error) {
+	list, err := f.store.IncomingFrom(ctx, senders(f.Spellings(address)), 0, 1)
+	if err != nil || len(list) == 0 {
+		return time.Time{}, err
+	}
+	return list[0].ReceivedAt, nil
 }
 
 // Page returns what is older than an id of a contact or message, at most limit of both

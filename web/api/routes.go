@@ -43,6 +43,7 @@ type Broker interface {
 type Options struct {
 	Directory       *channels.Directory
 	DefaultCapacity int              // of channels that set none
+	ReplyWithin     time.Duration    // how long after a person's message a contact may be a reply; 0: at any time
 	Now             func() time.Time // nil: time.Now
 	Ending          func() bool      // what takes long ends now; nil: never
 	Events          events.Log
@@ -96,7 +97,7 @@ func Routes(o Options, l Links) []*route.Route {
 		editor:    channelEditor{l.Store, lookup, l.Broker, o.Directory},
 		hooks:     channelHooks{l.Index, l.Broker, l.Changed, l.Deleted},
 	}
-	accept := &acceptRoutes{lookup: lookup, index: l.Index, directory: o.Directory, broker: l.Broker, tracer: o.Tracing, now: o.Now, people: l.People, zones: &people.Zones{}}
+	accept := &acceptRoutes{lookup: lookup, index: l.Index, directory: o.Directory, broker: l.Broker, tracer: o.Tracing, now: o.Now, people: l.People, zones: &people.Zones{}, finder: NewFinder(o, l), replyWithin: o.ReplyWithin}
 	contact := &contactRoutes{lookup, l.Store, l.Broker, pages}
 	search := &searchRoutes{lookup, o.Directory, pages}
 	incoming := &incomingRoutes{lookup, l.Store}

@@ -61,7 +61,7 @@ func (p *components) handler(o Options, draining, ending func() bool, processes 
 	}
 	return withDashboard(o, web.Options{
 		Options: api.Options{
-			Directory: p.directory, DefaultCapacity: c.DefaultChannelCapacity, Ending: ending,
+			Directory: p.directory, DefaultCapacity: c.DefaultChannelCapacity, ReplyWithin: c.ReplyWithin.Duration(), Ending: ending,
 			Events: p.store, Interest: p.store, Minutes: p.store, Dead: p.store, Trail: p.trail, Hold: p.hold, Processes: processes, Tracing: p.tracing,
 			Webhooks: p.store, TestWebhook: p.webhooks.Test, MayCall: outboundPolicy(c).Check,
 		},
