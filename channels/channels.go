@@ -64,6 +64,9 @@ type Type struct {
 	// Check finds mistakes that concern several settings at once. It may be
 	// nil. Pointers are relative to the settings object ("/token").
 	Check func(weir.Settings) []weir.FieldError
+	// Callbacks are the paths below the channel's callback address at which providers call
+	// back. Any other is answered 404; nil: the provider never calls back.
+	Callbacks []CallbackPath
 	// Address checks the address of a contact and returns its canonical form, which
 	// is stored, searched for and given to the driver. The error states what is
 	// allowed and does not repeat the address. Nil: PhoneNumber. The form of a phone
@@ -87,6 +90,14 @@ type Type struct {
 	New func(Config) (Driver, error)
 	// Templates are settings that channels of this type can start from; nil: there is none.
 	Templates []Template
+}
+
+// CallbackPath is a path of callbacks, below the callback address of a channel.
+type CallbackPath struct {
+	Path string // segments; one in braces, such as {attempt}, stands for any
+	// ByHand says what arrives there, for people who have to give this address to the provider;
+	// empty: Weir gives it.
+	ByHand string
 }
 
 // Template is a setting's value that comes with the program, for one provider.
@@ -153,7 +164,8 @@ type Driver interface {
 	// Cancel cancels an attempt, as far as the provider can.
 	Cancel(ctx context.Context, a Attempt) Cancellation
 	// ParseCallback interprets a callback. It does no I/O. An error means that the
-	// request is not one that this provider makes; it is answered 400.
+	// request is not one that this provider makes; it is answered 400. A signature is checked
+	// before anything else: it is called for unknown paths, too, whose result does not count.
 	ParseCallback(c Callback) (CallbackResult, error)
 	// Prepare sets the provider up (callback addresses and the like) before
 	// the first contact. It may be repeated at any time.
@@ -266,7 +278,7 @@ type Cancellation struct {
 // the request's own memory: read-only, and valid only during ParseCallback.
 type Callback struct {
 	Method string
-	Path   string     // below the secret, without a leading slash
+	Path   string     // below the secret, spelled as the type declares it, without slashes around it
 	Query  url.Values // of the URL
 	Form   url.Values // of a form body, repeated and empty values included; nil otherwise
 	Body   []byte     // as received, also of a form
@@ -289,6 +301,10 @@ func (c *Callback) URL() string { return c.PublicURL + c.Target }
 // wrong or missing. It is answered 403, counted as forged, and nothing of it is
 // applied.
 var ErrForged = errors.New("the callback's signature is wrong")
+
+// ErrPath is the error of ParseCallback for a path at which nothing arrives with the settings
+// of the channel. It is answered 404, and counted as an unknown path.
+var ErrPath = errors.New("there are no callbacks at this path")
 
 // CallbackResult is the meaning of a callback, and the answer to send once that is
 // durable. A check by GET (an echoed challenge) is one with a Body alone.

@@ -267,7 +267,7 @@ func TestOpenAPI_MetricsAreCleanAndBeginAtZero(t *testing.T) {
 		t.Errorf("%v %v", problems, err)
 	}
 	for _, typ := range []string{"texts", "voice"} {
-		for _, result := range []string{"applied", "duplicate", "late", "unknown", "unauthorised", "invalid", "forged", "deleted", "unavailable", "ignored"} {
+		for _, result := range []string{"applied", "duplicate", "late", "unknown", "unauthorised", "invalid", "forged", "unknown_path", "deleted", "unavailable", "ignored"} {
 			if n := r.Counter("weir_callbacks_total", "type", typ, "result", result); n != 0 {
 				t.Errorf("%s %s: %v", typ, result, n)
 			}

@@ -89,7 +89,7 @@ func New(o Options) (http.Handler, error) {
 		s.plain(pattern, h)
 	}
 	o.Metrics.prepare(s.Directory.Types(), routes)
-	return s.outermost(s.mux), nil
+	return s.outermost(callbacks.Tidy(s.mux)), nil
 }
 
 // routes returns the route table of the JSON API, with the scopes of each route.

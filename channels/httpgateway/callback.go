@@ -84,14 +84,17 @@ func items(each pointer, document any) ([]any, error) {
 func (b *callback) reports(c *channels.Callback, path []string, document any, states map[string]meaning) ([]weir.Report, error) {
 	var out []weir.Report
 	list, err := items(b.each, document)
-	if err != nil || b.id != nil && len(path) > 0 { // another path than that of reports
+	if b.state == nil || (b.id != nil) == (len(path) > 0) { // nothing is reported, or not there
+		return nil, channels.ErrPath
+	}
+	if err != nil {
 		return nil, err
 	}
 	for _, item := range list {
 		state := b.state.text(item)
 		// One entry that cannot be read refuses the whole callback, before any of its reports is
 		// applied.
-		if state == "" && b.state != nil {
+		if state == "" {
 			return nil, errors.New("there is no state")
 		}
 		m, known := states[state]
@@ -117,7 +120,7 @@ func (b *callback) reports(c *channels.Callback, path []string, document any, st
 // read reads messages of people; nil: the template does not describe any.
 func (in *incoming) read(c *channels.Callback, document any) ([]weir.Incoming, error) {
 	if in == nil {
-		return nil, nil
+		return nil, channels.ErrPath
 	}
 	list, err := items(in.each, document)
 	if err != nil {
@@ -125,7 +128,7 @@ func (in *incoming) read(c *channels.Callback, document any) ([]weir.Incoming, e
 	}
 	var out []weir.Incoming
 	for _, item := range list {
-		if slices.ContainsFunc(in.match, func(m condition) bool { return !slices.Contains(m.in, m.at.text(item)) }) {
+		if !hold(in.match, item) {
 			continue
 		}
 		m := weir.Incoming{From: in.from.text(item), To: in.to.text(item), Body: in.body.text(item), GUID: bounded(in.reference.text(item)), ReceivedAt: c.At}
@@ -140,4 +143,9 @@ func (in *incoming) read(c *channels.Callback, document any) ([]weir.Incoming, e
 		out = append(out, m)
 	}
 	return out, nil
+}
+
+// hold reports whether all conditions hold.
+func hold(list []condition, item any) bool {
+	return !slices.ContainsFunc(list, func(m condition) bool { return !slices.Contains(m.in, m.at.text(item)) })
 }

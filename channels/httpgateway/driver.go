@@ -28,6 +28,10 @@ func Type() channels.Type {
 			return errs
 		},
 		New: newDriver, Templates: offered(),
+		Callbacks: []channels.CallbackPath{
+			{Path: incomingPath, ByHand: "Messages from people"},
+			{Path: reportPath}, {Path: reportPath + "/{attempt}"}, {Path: reportPath + "/{attempt}/{part}"},
+		},
 		SetUp: []string{
 			"The template describes requests, answers and reports of the gateway; \"weir channel try --render\" shows the requests that it makes.",
 			"What the template calls {value.NAME} and {secret.NAME} are entries of values and secrets.",
@@ -224,30 +228,30 @@ func (d *driver) isUp(r provider.Result) bool {
 	return u != nil
 }
 
-// ParseCallback interprets a report or a person's message. Any other path, a state that
-// the template does not list and a message that it leaves out are answered with success,
-// so that the gateway does not repeat them.
-func (d *driver) ParseCallback(c channels.Callback) (channels.CallbackResult, error) {
-	out := channels.CallbackResult{}
-	if d.t.callback.plainBody != "" {
-		out.ContentType, out.Body = "text/plain; charset=utf-8", []byte(d.t.callback.plainBody)
-	}
-	path := strings.Split(strings.Trim(c.Path, "/"), "/")
-	if path[0] != reportPath && (path[0] != incomingPath || len(path) > 1) {
-		return out, nil
-	}
+// ParseCallback interprets a report or a person's message. A state that the
+// template does not list and a message that it leaves out are answered with success, so that the
+// gateway does not repeat them.
+func (d *driver) ParseCallback(c channels.Callback) (out channels.CallbackResult, err error) {
 	if c.Method != http.MethodGet && c.Method != http.MethodPost {
 		return out, errors.New("want GET or POST")
 	}
 	if err := d.t.callback.verify.check(&c); err != nil {
-		return channels.CallbackResult{}, err
+		return out, err
 	}
 	document := fieldsOf(&c)
-	var err error
-	if path[0] == incomingPath {
-		out.Incoming, err = d.t.incoming.read(&c, document)
-	} else {
+	switch path := strings.Split(c.Path, "/"); {
+	case path[0] == reportPath:
 		out.Reports, err = d.t.callback.reports(&c, path[1:], document, d.t.states)
+	case c.Path == incomingPath:
+		out.Incoming, err = d.t.incoming.read(&c, document)
+	default:
+		err = channels.ErrPath
 	}
-	return out, err
+	if err != nil {
+		return channels.CallbackResult{}, err
+	}
+	if d.t.callback.plainBody != "" {
+		out.ContentType, out.Body = "text/plain; charset=utf-8", []byte(d.t.callback.plainBody)
+	}
+	return out, nil
 }

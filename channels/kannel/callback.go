@@ -29,21 +29,20 @@ func (d *driver) reportURL(id weir.AttemptRef, part int) string {
 	return fmt.Sprintf("%s/%s/%s/%d", d.callbackURL, reportPath, id, part) + reportFields
 }
 
-// ParseCallback interprets a delivery report or a person's message. Any other path
-// is ignored and answered with success, so that Kannel does not repeat it.
+// ParseCallback interprets a delivery report or a person's message.
 //
 // No answer has a body: Kannel would text it to the person.
 func (d *driver) ParseCallback(c channels.Callback) (channels.CallbackResult, error) {
 	if c.Method != http.MethodGet && c.Method != http.MethodPost {
 		return channels.CallbackResult{}, errors.New("want GET or POST")
 	}
-	switch path := strings.Split(strings.Trim(c.Path, "/"), "/"); {
+	switch path := strings.Split(c.Path, "/"); {
 	case len(path) == 3 && path[0] == reportPath:
 		return d.readReport(c, path[1:])
 	case len(path) == 1 && path[0] == incomingPath:
 		return readIncoming(c)
 	}
-	return channels.CallbackResult{}, nil
+	return channels.CallbackResult{}, channels.ErrPath
 }
 
 // readReport reads the state of a message. Reports come twice, late and out of

@@ -19,6 +19,7 @@ func Type() channels.Type {
 			"Give the core group a store (store-type, store-location), and smsbox http-request-retry = 100: otherwise a crash or a restart loses messages and reports.",
 			"For messages from people, add a sms-service whose get-url begins with the callback address of the channel and /incoming.",
 		},
+		Callbacks: []channels.CallbackPath{{Path: incomingPath, ByHand: "Messages from people"}, {Path: reportPath + "/{attempt}/{part}"}},
 		Settings: []channels.Setting{
 			{Key: "sendsms_url", Kind: channels.URL, Place: true, Required: true, Help: "where smsbox takes messages, such as http://kannel.example:13013/cgi-bin/sendsms"},
 			{Key: "username", Kind: channels.String, Place: true, Required: true, Help: "username of the sendsms-user group"},

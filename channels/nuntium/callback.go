@@ -17,21 +17,21 @@ const (
 	incomingPath = "incoming"
 )
 
-// ParseCallback interprets an ack or a person's message. Any other path is ignored and
-// answered with success, so that Nuntium does not repeat it forever.
+// ParseCallback interprets an ack or a person's message. Nuntium repeats a callback at another
+// path until the address of its application is right.
 func (d *driver) ParseCallback(c channels.Callback) (channels.CallbackResult, error) {
 	if c.Method != http.MethodGet && c.Method != http.MethodPost {
 		return channels.CallbackResult{}, errors.New("want GET or POST")
 	}
 	// Nuntium merges its parameters into those of the URL, so that the form has precedence.
 	p := provider.Parameters{c.Form, c.Query}
-	switch strings.Trim(c.Path, "/") {
+	switch c.Path {
 	case ackPath:
 		return d.readAck(c, p)
 	case incomingPath:
 		return readIncoming(c, p)
 	default:
-		return channels.CallbackResult{}, nil
+		return channels.CallbackResult{}, channels.ErrPath
 	}
 }
 

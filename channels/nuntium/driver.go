@@ -18,6 +18,7 @@ func Type() channels.Type {
 			"Create a channel in Nuntium that carries the messages, and enable it.",
 			"Weir sets the addresses for reports and for messages from people by itself.",
 		},
+		Callbacks: []channels.CallbackPath{{Path: ackPath}, {Path: incomingPath}},
 		Settings: []channels.Setting{
 			{Key: "base_url", Kind: channels.URL, Place: true, Required: true, Help: "where Nuntium answers, without /api"},
 			{Key: "account", Kind: channels.String, Place: true, Required: true, Help: "name of the account"},

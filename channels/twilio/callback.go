@@ -37,8 +37,7 @@ func (c *client) verified(cb *channels.Callback) (url.Values, error) {
 	return cb.Form, nil
 }
 
-// ParseCallback interprets a status of a message or a person's message. Any other
-// path is ignored and answered with success, so that Twilio does not repeat it.
+// ParseCallback interprets a status of a message or a person's message.
 func (d *textDriver) ParseCallback(c channels.Callback) (channels.CallbackResult, error) {
 	form, err := d.verified(&c)
 	if err != nil {
@@ -50,7 +49,7 @@ func (d *textDriver) ParseCallback(c channels.Callback) (channels.CallbackResult
 	case path[0] == messagePath && (len(path) == 2 || len(path) == 3):
 		return d.messageStatus(&c, form, path[1:])
 	}
-	return channels.CallbackResult{}, nil
+	return channels.CallbackResult{}, channels.ErrPath
 }
 
 func (d *textDriver) messageStatus(c *channels.Callback, form url.Values, path []string) (channels.CallbackResult, error) {
@@ -108,7 +107,7 @@ func (d *voiceDriver) ParseCallback(c channels.Callback) (channels.CallbackResul
 	}
 	id, ok := strings.CutPrefix(c.Path, callPath+"/")
 	if !ok || strings.Contains(id, "/") {
-		return channels.CallbackResult{}, nil
+		return channels.CallbackResult{}, channels.ErrPath
 	}
 	attempt, _, err := provider.ParseMessage([]string{id})
 	if err != nil {

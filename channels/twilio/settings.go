@@ -20,6 +20,9 @@ func Type() channels.Type {
 			"For WhatsApp, the sender is whatsapp: and the number. WhatsApp delivers free text only within 24 hours of a person's message.",
 			"For messages from people, set the webhook \"A message comes in\" of the number to the callback address of the channel and /incoming.",
 		),
+		Callbacks: []channels.CallbackPath{
+			{Path: incomingPath, ByHand: "Messages from people"}, {Path: messagePath + "/{attempt}"}, {Path: messagePath + "/{attempt}/{part}"},
+		},
 		Settings: append(account(),
 			channels.Setting{Key: "from", Kind: channels.String, Help: "sender: a number such as +15550100100, a name, or whatsapp: and a number"},
 			channels.Setting{Key: "messaging_service_sid", Kind: channels.String, Help: "messaging service (MG…) that chooses the sender"},
@@ -34,6 +37,7 @@ func Type() channels.Type {
 func VoiceType() channels.Type {
 	return channels.Type{
 		Name: "twilio_voice", Content: channels.Voice, Address: canonical, Summary: "phone calls through Twilio", SetUp: setUp(),
+		Callbacks: []channels.CallbackPath{{Path: callPath + "/{attempt}"}},
 		Settings: append(account(),
 			channels.Setting{Key: "from", Kind: channels.String, Required: true, Help: "caller: a number such as +15550100100"},
 			channels.Setting{Key: "ring_seconds", Kind: channels.Integer, Help: "how long a phone rings, 1 to 600", Default: strconv.Itoa(defaultRing)},

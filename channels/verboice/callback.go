@@ -15,7 +15,7 @@ import (
 func (d *driver) ParseCallback(c channels.Callback) (channels.CallbackResult, error) {
 	id, ok := strings.CutPrefix(c.Path, statusPath)
 	if !ok || id == "" || strings.Contains(id, "/") {
-		return channels.CallbackResult{}, errors.New("unknown callback path: want status/{attempt}")
+		return channels.CallbackResult{}, channels.ErrPath
 	}
 	if c.Method != http.MethodGet && c.Method != http.MethodPost {
 		return channels.CallbackResult{}, errors.New("want GET or POST")

@@ -21,6 +21,7 @@ func Type() channels.Type {
 			"The capacity must not be larger than the channel's limit of calls at Verboice, or calls wait there.",
 			"Each call carries its own report address, so nothing else has to be set in Verboice.",
 		},
+		Callbacks: []channels.CallbackPath{{Path: statusPath + "{attempt}"}},
 		Settings: []channels.Setting{
 			{Key: "base_url", Kind: channels.URL, Place: true, Required: true, Help: "address of the Verboice server, such as https://verboice.example.org"},
 			{Key: "username", Kind: channels.String, Place: true, Help: "e-mail of the Verboice account; goes with password"},

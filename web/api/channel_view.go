@@ -9,6 +9,7 @@ import (
 	"weir"
 	"weir/channels"
 	"weir/operators"
+	"weir/web/callbacks"
 	"weir/web/httpjson"
 	"weir/web/route"
 )
@@ -65,6 +66,7 @@ type ChannelView struct {
 	RatePerSecond  float64            `json:"rate_per_second,omitempty" doc:"the rate limit in force: the one of the settings, or less for a while after the provider answered that it is too high; absent: none"`
 	Breaker        BreakerView        `json:"breaker"`
 	LastCollection *CollectView       `json:"last_collection,omitempty" doc:"the last run of the reconciler; absent: none since the channel's broker started"`
+	StrayCallback  *StrayView         `json:"stray_callback,omitempty" doc:"the latest callback within a day at an address that channels of the type do not have, which was answered 404; absent: none since the channel was changed or its process began"`
 	CreatedAt      time.Time          `json:"created_at"`
 	UpdatedAt      time.Time          `json:"updated_at"`
 }
@@ -73,6 +75,12 @@ type ChannelView struct {
 type BreakerView struct {
 	State string     `json:"state" enum:"closed,half_open,open" doc:"closed: contacts are dispatched; open: none is dispatched until an instant; half_open: one contact is being dispatched as a probe"`
 	Until *time.Time `json:"until,omitempty" doc:"when an open breaker allows the next dispatch"`
+}
+
+// StrayView is a callback at an unknown path.
+type StrayView struct {
+	Path string    `json:"path" doc:"below the callback address of the channel, as far as it consists of words" example:"incomming"`
+	At   time.Time `json:"at"`
 }
 
 // CollectView is one run of the reconciler: a search for contacts that have
@@ -107,6 +115,7 @@ type figureReader interface {
 type channelPresenter struct {
 	directory *channels.Directory
 	figures   figureReader
+	index     *callbacks.Index
 	now       func() time.Time
 }
 
@@ -155,6 +164,9 @@ func (p *channelPresenter) shown(ch weir.Channel, f operators.Figures) ChannelVi
 			v.Settings = shown
 		}
 		v.Secrets = t.Secrets(ch.Settings)
+	}
+	if stray, ok := p.index.Astray(ch.Name); ok {
+		v.StrayCallback = &StrayView{stray.Path, stray.At.UTC()}
 	}
 	if f.Breaker == operators.BreakerOpen {
 		v.Breaker.Until = httpjson.Instant(f.BreakerUntil)

@@ -106,11 +106,26 @@ func (r *channelRoutes) get(c *route.Call, ch weir.Channel) (route.Reply, error)
 
 // CallbackView is the address of a channel's callbacks.
 type CallbackView struct {
-	URL string `json:"url" doc:"without a trailing slash; paths below it have their meaning by the channel's type"`
+	URL    string            `json:"url" doc:"without a trailing slash; paths below it have their meaning by the channel's type"`
+	ByHand []CallbackAddress `json:"by_hand,omitempty" doc:"whole addresses for people to give to the provider; absent: Weir gives them all"`
+}
+
+// CallbackAddress is the address of callbacks of a kind.
+type CallbackAddress struct {
+	URL string `json:"url"`
+	For string `json:"for" doc:"what arrives there" example:"Messages from people"`
 }
 
 func (r *channelRoutes) callback(_ *route.Call, ch weir.Channel) (route.Reply, error) {
-	return route.Reply{Status: http.StatusOK, Body: CallbackView{r.directory.CallbackURL(ch)}}, nil
+	v := CallbackView{URL: r.directory.CallbackURL(ch)}
+	if t, ok := r.directory.Type(ch.Type); ok {
+		for _, p := range t.Callbacks {
+			if p.ByHand != "" {
+				v.ByHand = append(v.ByHand, CallbackAddress{v.URL + "/" + p.Path, p.ByHand})
+			}
+		}
+	}
+	return route.Reply{Status: http.StatusOK, Body: v}, nil
 }
 
 func (r *channelRoutes) put(c *route.Call) (route.Reply, error) {

@@ -93,7 +93,7 @@ func Routes(o Options, l Links) []*route.Route {
 	pages := contactPages{lookup, l.Store, l.Broker}
 	channel := &channelRoutes{
 		lookup: lookup, directory: o.Directory, defaultCapacity: o.DefaultCapacity,
-		presenter: channelPresenter{o.Directory, l.Broker, o.Now},
+		presenter: channelPresenter{o.Directory, l.Broker, l.Index, o.Now},
 		editor:    channelEditor{l.Store, lookup, l.Broker, o.Directory},
 		hooks:     channelHooks{l.Index, l.Broker, l.Changed, l.Deleted},
 	}

@@ -120,6 +120,10 @@ func (s *Handler) serveChannel(ctx context.Context, w http.ResponseWriter, r *ht
 	}
 	c, err := readCallback(w, r, s.Now())
 	c.PublicURL = s.Directory.PublicURL()
+	t, known := s.Directory.Type(ch.Type)
+	if known {
+		c.Path, known = t.CallbackPath(c.Path)
+	}
 	if errors.Is(err, errIncomplete) {
 		s.unavailable(w, ch.Type, err)
 		return
@@ -128,12 +132,17 @@ func (s *Handler) serveChannel(ctx context.Context, w http.ResponseWriter, r *ht
 	if err == nil {
 		reading, err = driver.ParseCallback(c)
 	}
+	forged := errors.Is(err, channels.ErrForged)
+	if !forged && (!known || errors.Is(err, channels.ErrPath)) {
+		s.unknownPath(ctx, w, ch, t, c.Path)
+		return
+	}
 	if err != nil && ch.Deleted {
 		s.Metrics.count(ch.Type, resultDeleted)
 		w.WriteHeader(http.StatusOK)
 		return
 	}
-	if errors.Is(err, channels.ErrForged) {
+	if forged {
 		s.forged(ctx, w, ch)
 		return
 	}
@@ -370,6 +379,36 @@ func (s *Handler) invalid(ctx context.Context, w http.ResponseWriter, ch weir.Ch
 	httpjson.WriteProblem(w, &httpjson.MalformedError{Detail: "this is not a callback of a " + ch.Type + " channel"})
 }
 
+// unknownPath rejects a callback at an address that was given to the provider with a mistake. Most
+// providers show the answer in a log, and some repeat the callback until the address is right.
+func (s *Handler) unknownPath(ctx context.Context, w http.ResponseWriter, ch weir.Channel, t *channels.Type, path string) {
+	s.Metrics.count(ch.Type, resultUnknownPath)
+	path = readable(path)
+	s.Logger.WarnContext(ctx, "callback rejected: unknown path", "channel", ch.Name, "type", ch.Type, "path", path)
+	if !ch.Deleted {
+		s.Index.astray(ch.Name, path)
+	}
+	detail := "not found: a " + ch.Type + " channel takes no callbacks"
+	if list := t.CallbackPaths(); list != "" {
+		detail = "not found: behind the secret, the address of a callback of a " + ch.Type + " channel ends in one of " + list
+	}
+	httpjson.WriteProblem(w, weir.Errorf(weir.CodeNotFound, "%s", detail))
+}
+
+// readable returns the beginning of a path that consists of plain words. Behind them, a person
+// may have typed anything: the secret once more, which is longer than any word, a password, a
+// phone number.
+func readable(path string) string {
+	const longest = 24
+	words := strings.SplitN(path, "/", 4)
+	for i, word := range words {
+		if i == 3 || len(word) > longest || strings.Trim(strings.ToLower(word), "abcdefghijklmnopqrstuvwxyz-_.") != "" {
+			return strings.Join(append(words[:i], "…"), "/")
+		}
+	}
+	return path
+}
+
 // forged rejects a callback whose signature is wrong: the secret in its URL has
 // leaked, or the settings or the public URL are not what the provider signs with.
 func (s *Handler) forged(ctx context.Context, w http.ResponseWriter, ch weir.Channel) {
@@ -416,6 +455,20 @@ func readCallback(w http.ResponseWriter, r *http.Request, now time.Time) (channe
 	}
 	c.Form, err = provider.Form(r.Header.Get("Content-Type"), c.Body)
 	return c, err
+}
+
+// Tidy is a handler that receives callbacks without doubled slashes behind the secret, which
+// people type and a mux does not route. What providers sign is the address as they called it.
+func Tidy(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if at := r.URL.Path; strings.Contains(at, "//") && strings.HasPrefix(at, Path) && r.URL.RawPath == "" {
+			if parts := strings.SplitN(at, "/", 5); len(parts) == 5 && parts[3] != "" {
+				parts[4] = strings.Join(strings.FieldsFunc(parts[4], func(c rune) bool { return c == '/' }), "/")
+				r.URL.Path = strings.Join(parts, "/")
+			}
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // target returns the path and query of a callback as received, without scheme
@@ -477,6 +530,7 @@ const (
 	resultUnauthorised = "unauthorised" // wrong secret or no such channel
 	resultInvalid      = "invalid"      // not a valid request of this provider
 	resultForged       = "forged"       // right secret, wrong signature
+	resultUnknownPath  = "unknown_path" // right secret, and a path that the channel does not have
 	resultDeleted      = "deleted"      // right secret of a deleted channel
 	resultUnavailable  = "unavailable"  // the provider must retry
 	resultIgnored      = "ignored"      // nothing in it concerns Weir
@@ -485,7 +539,7 @@ const (
 func results() []string {
 	return []string{
 		string(weir.Applied), string(weir.Duplicate), string(weir.Late), string(weir.UnknownAttempt),
-		resultUnauthorised, resultInvalid, resultForged, resultDeleted, resultUnavailable, resultIgnored,
+		resultUnauthorised, resultInvalid, resultForged, resultUnknownPath, resultDeleted, resultUnavailable, resultIgnored,
 	}
 }
 

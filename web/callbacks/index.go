@@ -49,6 +49,13 @@ type Index struct {
 	mu      sync.Mutex
 	changes int64 // calls of Forget so far: a read that began before one is not cached
 	names   map[string]entry
+	strays  map[string]Stray // by the name of the channel, until it is changed
+}
+
+// Stray is a callback at a path that its channel does not have.
+type Stray struct {
+	Path string
+	At   time.Time
 }
 
 type entry struct {
@@ -58,7 +65,7 @@ type entry struct {
 }
 
 func NewIndex(store reader, now func() time.Time) *Index {
-	return &Index{store: store, now: now, names: map[string]entry{}}
+	return &Index{store: store, now: now, names: map[string]entry{}, strays: map[string]Stray{}}
 }
 
 // find returns the channel of a callback. An error means that the channel could
@@ -166,5 +173,22 @@ func (x *Index) Forget(name string) {
 	defer x.mu.Unlock()
 	x.changes++
 	delete(x.names, name)
+	delete(x.strays, name)
 	x.loads.Forget(name)
+}
+
+// astray keeps the latest callback at an unknown path. The caller knows the secret of the channel.
+func (x *Index) astray(name, path string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.strays[name] = Stray{path, x.now()}
+}
+
+// Astray returns the latest callback at an unknown path of a channel; ok is false if there was
+// none within a day in this process, since the channel was changed.
+func (x *Index) Astray(name string) (_ Stray, ok bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	s, ok := x.strays[name]
+	return s, ok && x.now().Sub(s.At) < 24*time.Hour
 }

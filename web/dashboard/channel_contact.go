@@ -16,6 +16,7 @@ import (
 // channelSetup is the data of the page about what is to be done at the provider.
 type channelSetup struct {
 	Channel, Type, Callback string
+	ByHand                  []api.CallbackAddress
 	Steps                   []string
 }
 
@@ -29,7 +30,7 @@ func loadChannelSetup(v *visit) (*content, error) {
 	if err := v.get(apiPath("v1", "channels", ch.Channel, "callback"), nil, &at); err != nil {
 		return nil, err
 	}
-	d.Callback = at.URL
+	d.Callback, d.ByHand = at.URL, at.ByHand
 	// A channel can be of a type that this program does not have.
 	if k, err := readChannelKind(v.caller, ch.Type, ""); err == nil {
 		d.Steps = k.Steps()

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -268,4 +269,34 @@ func TestChannelForm_FragmentsHoldTheMessage(t *testing.T) {
 	r := newRig(t, "channels:admin")
 	b := r.login("channels:admin")
 	b.post("/channels/_new", url.Values{"type": {"nuntium"}}, "Weir-Fragment", "1").want(422).has("Nothing was saved.", "data-stay").hasNot("<html")
+}
+
+// Scenario 380.
+func TestChannel_ACallbackAtAMistypedAddressIsShown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "channels:admin", "contacts:read")
+	r.api("PUT", "/v1/channels/sms", `{"type":"kannel","settings":{"sendsms_url":"http://127.0.0.1:1/","username":"u","password":"p"}}`, nil)
+	b := r.login("channels:admin")
+	b.get("/channels/sms").want(200).hasNot(`id="stray-callback"`)
+	var at api.CallbackView
+	r.api("GET", "/v1/channels/sms/callback", "", &at)
+	if len(at.ByHand) != 1 || at.ByHand[0] != (api.CallbackAddress{URL: at.URL + "/incoming", For: "Messages from people"}) {
+		t.Errorf("%+v", at)
+	}
+	b.get("/channels/sms/setup").want(200).has("Messages from people", html.EscapeString(at.ByHand[0].URL)+"</textarea>")
+	to, err := url.Parse(at.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := path.Base(to.Path)
+	w := httptest.NewRecorder()
+	if r.handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", to.Path+"/incomming/"+secret+"?from=1&text=STOP", nil)); w.Code != 404 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	b.get("/channels/sms").want(200).has(`id="stray-callback"`, "ends in /incomming/…,").hasNot(secret)
+	for language, words := range map[string]string{"es": "Llegó una notificación", "fr": "Une notification est arrivée", "pt": "Uma notificação chegou"} {
+		b.get("/channels/sms", "Accept-Language", language).want(200).has(words)
+	}
+	r.api("PATCH", "/v1/channels/sms", `{"name":"Texts"}`, nil)
+	b.get("/channels/sms").want(200).hasNot(`id="stray-callback"`)
 }

@@ -20,6 +20,8 @@ func apiWords() []locale.Message {
 		// tokens, webhooks and the router
 		"live", "revoked", "enabled", "failing", "disabled", "delivered", "abandoned", "timeout", "unreachable", "unresolved", "invalid", "internal",
 		"draining", "inactive", "assigned", "created",
+		// what arrives at the addresses of callbacks
+		"Messages from people",
 		// consent, and the rules for the sake of people
 		"given", "dismissed", "word", "provider", "application", "operator", "import", "quiet hours", "holidays", "repeat guard", "consent",
 		// headlines of operators.WhyCode

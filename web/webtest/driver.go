@@ -48,9 +48,10 @@ func (driver) ParseCallback(c channels.Callback) (channels.CallbackResult, error
 			return report(parts[1], parts[2], c.At)
 		}
 	case "form":
-		if c.Form != nil {
-			return report(c.Form.Get("attempt"), c.Form.Get("outcome"), c.At)
+		if c.Form == nil {
+			return channels.CallbackResult{}, errors.New("want a form")
 		}
+		return report(c.Form.Get("attempt"), c.Form.Get("outcome"), c.At)
 	case "incoming":
 		in := weir.Incoming{GUID: c.Query.Get("guid"), From: c.Query.Get("from"), Body: c.Query.Get("body"), ReceivedAt: c.At}
 		return channels.CallbackResult{Incoming: []weir.Incoming{in}, ContentType: "application/json", Body: []byte("[]")}, nil
@@ -68,7 +69,7 @@ func (driver) ParseCallback(c channels.Callback) (channels.CallbackResult, error
 	case "panic":
 		panic("the driver broke")
 	}
-	return channels.CallbackResult{}, fmt.Errorf("what is %s %s?", c.Path, c.Query)
+	return channels.CallbackResult{}, fmt.Errorf("what is %s %s? %w", c.Path, c.Query, channels.ErrPath)
 }
 
 func report(attempt, outcome string, at time.Time) (channels.CallbackResult, error) {
@@ -91,11 +92,16 @@ func Table() []channels.Type {
 		}
 		return driver{settings: c.Settings}, nil
 	}
+	var paths []channels.CallbackPath
+	for _, path := range []string{"status/{attempt}/{outcome}", "incoming", "ping", "form", "signed/{attempt}/{outcome}", "check", "headers", "panic"} {
+		paths = append(paths, channels.CallbackPath{Path: path})
+	}
+	paths[1].ByHand = "Messages from people"
 	return []channels.Type{
-		{Name: "texts", Content: channels.Text, Summary: "made-up texts", Settings: settings, New: made},
-		{Name: "voice", Content: channels.Voice, Summary: "made-up calls", Settings: settings, New: made},
-		{Name: "chats", Content: channels.Text, Summary: "made-up chats", Settings: settings, New: made, Address: chatAddress},
-		{Name: "people", Content: channels.Any, Summary: "made-up people", Settings: settings, New: made},
+		{Name: "texts", Content: channels.Text, Summary: "made-up texts", Settings: settings, Callbacks: paths, New: made},
+		{Name: "voice", Content: channels.Voice, Summary: "made-up calls", Settings: settings, Callbacks: paths, New: made},
+		{Name: "chats", Content: channels.Text, Summary: "made-up chats", Settings: settings, Callbacks: paths, New: made, Address: chatAddress},
+		{Name: "people", Content: channels.Any, Summary: "made-up people", Settings: settings, Callbacks: paths, New: made},
 	}
 }
 

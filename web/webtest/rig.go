@@ -363,7 +363,7 @@ func (r *Rig) Results(typ string) map[string]float64 {
 	out := map[string]float64{}
 	known := []string{"unauthorised", "unavailable"}
 	if typ != "none" {
-		known = append(known, "applied", "duplicate", "late", "unknown", "invalid", "forged", "deleted", "ignored")
+		known = append(known, "applied", "duplicate", "late", "unknown", "invalid", "forged", "unknown_path", "deleted", "ignored")
 	}
 	for _, result := range known {
 		if n := r.Counter("weir_callbacks_total", "type", typ, "result", result); n > 0 {

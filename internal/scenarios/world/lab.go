@@ -122,7 +122,8 @@ func (l *Lab) promise(method, path string, send func() Answer) Answer {
 func (l *Lab) Type(name string, content channels.Content) channels.Type {
 	return channels.Type{
 		Name: name, Content: content, Summary: "a provider for tests",
-		Settings: []channels.Setting{{Key: "note", Kind: channels.String, Help: "anything"}},
+		Settings:  []channels.Setting{{Key: "note", Kind: channels.String, Help: "anything"}},
+		Callbacks: []channels.CallbackPath{{Path: "incoming"}, {Path: "report/{attempt}"}},
 		New: func(c channels.Config) (channels.Driver, error) {
 			path := strings.TrimPrefix(c.CallbackURL, "http://weir.test")
 			name := strings.Split(path, "/")[2]
@@ -289,7 +290,7 @@ func (d *LabDriver) ParseCallback(c channels.Callback) (channels.CallbackResult,
 		return channels.CallbackResult{Incoming: []weir.Incoming{{From: c.Query.Get("from"), Body: c.Query.Get("body"), GUID: c.Query.Get("guid"), ReceivedAt: c.At}}}, nil
 	}
 	if kind != "report" {
-		return channels.CallbackResult{}, fmt.Errorf("no such callback")
+		return channels.CallbackResult{}, channels.ErrPath
 	}
 	ref, err := weir.ParseAttemptRef(id)
 	if err != nil {
