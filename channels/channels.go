@@ -311,8 +311,18 @@ var ErrPath = errors.New("there are no callbacks at this path")
 type CallbackResult struct {
 	Reports     []weir.Report
 	Incoming    []weir.Incoming
+	Consents    []Consent
 	ContentType string // of Body; empty: no body
 	Body        []byte
+}
+
+// Consent is a report of a provider that a person has refused, or is back. It concerns the
+// provider's own sender or service, so that it counts over the channel alone.
+type Consent struct {
+	Address string
+	Refused bool
+	ID      string // of the notice, so that a repeated one changes nothing; may be empty
+	At      time.Time
 }
 
 // Status reports whether the provider's side works.

@@ -122,11 +122,14 @@ func ChannelOf(purpose string) (name string, ok bool) {
 // Decide reports whether a contact of some purposes, such as its own and [OverChannel], must
 // not be dispatched to an address with these states. Of their states and that of all purposes the one that was said
 // later counts; said at the same instant, the refusal. What the person has refused, for all
-// purposes or this one, nobody else can take back by a consent for the other.
+// purposes or this one, nobody else can take back by a consent for the other. That a provider
+// reports a person as back takes back what it has reported itself, and nothing else: some do so
+// for a yes, which answers many questions.
 func Decide(states []State, purposes ...string) (refused bool, by State) {
 	var own State // the latest that the person said
 	for _, s := range states {
-		if s.Purpose != AllPurposes && !slices.Contains(purposes, s.Purpose) {
+		if s.Purpose != AllPurposes && !slices.Contains(purposes, s.Purpose) || s.lifts() ||
+			slices.ContainsFunc(states, func(t State) bool { return t.lifts() && t.Purpose == s.Purpose && t.At.After(s.At) }) {
 			continue
 		}
 		by = later(by, s)
@@ -139,6 +142,9 @@ func Decide(states []State, purposes ...string) (refused bool, by State) {
 	}
 	return by.Status == Refused, by
 }
+
+// lifts reports whether a state is that a provider reports a person as back.
+func (s *State) lifts() bool { return s.Status == Given && s.Source == FromProvider }
 
 // later returns the state that was said later; said at the same instant, the refusal.
 func later(a, b State) State {

@@ -1,6 +1,7 @@
 package people_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -260,6 +261,44 @@ func TestCheckAddress_RefusesWhatOnlyLooksLikeANumber(t *testing.T) {
 		}
 		if err != nil && !strings.HasPrefix(people.Canonical(address), "other:") {
 			t.Errorf("%q is refused although it is %s", address, people.Canonical(address))
+		}
+	}
+}
+
+// A provider lifts its own block for a word that may be an answer to a question. It takes back what
+// it has reported itself, also under the hash of an older key, and nothing that the person has
+// refused otherwise.
+func TestDecide_AProviderTakesBackItsOwnRefusalOnly(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	texts := people.OverChannel("texts")
+	is := func(purpose string, s people.Status, from people.Source, after time.Duration) people.State {
+		return people.State{Purpose: purpose, Status: s, Source: from, At: at.Add(after)}
+	}
+	out, in := is(texts, people.Refused, people.FromProvider, 1), is(texts, people.Given, people.FromProvider, 2)
+	for name, tc := range map[string]struct {
+		states         []people.State
+		refused, given bool
+	}{
+		"out":                                {[]people.State{out}, true, false},
+		"in":                                 {[]people.State{in}, false, false},
+		"out, then in":                       {[]people.State{out, in}, false, false},
+		"in, then out":                       {[]people.State{in, is(texts, people.Refused, people.FromProvider, 3)}, true, false},
+		"in and out at once":                 {[]people.State{is(texts, people.Given, people.FromProvider, 1), out}, true, false},
+		"out over another channel":           {[]people.State{is(people.OverChannel("other"), people.Refused, people.FromProvider, 1)}, false, false},
+		"a stop word, then in":               {[]people.State{is("all", people.Refused, people.FromWord, 0), out, in}, true, false},
+		"a client's refusal, then in":        {[]people.State{is("all", people.Refused, people.FromAPI, 0), in}, true, false},
+		"out, then a word that takes back":   {[]people.State{out, is("all", people.Given, people.FromWord, 2)}, false, true},
+		"a consent, out, in":                 {[]people.State{is("all", people.Given, people.FromWord, 0), out, in}, false, true},
+		"a refusal of this purpose, then in": {[]people.State{is("research", people.Refused, people.FromOperator, 0), in}, true, false},
+	} {
+		slices.Reverse(tc.states)
+		for range 2 {
+			slices.Reverse(tc.states)
+			refused, by := people.Decide(tc.states, "research", texts)
+			if refused != tc.refused || (by.Status == people.Given) != tc.given {
+				t.Errorf("%s: %v by %+v", name, refused, by)
+			}
 		}
 	}
 }

@@ -145,6 +145,62 @@ func (in *incoming) read(c *channels.Callback, document any) ([]weir.Incoming, e
 	return out, nil
 }
 
+// consent is how callbacks of any kind show that a person has refused, or is back.
+type consent struct {
+	each, address, reference pointer
+	refused, given           []condition
+}
+
+// readConsent reads it. Its conditions may name entries of the setting values, because some
+// gateways have one address for all senders of an account.
+func readConsent(root object, values map[string]string) *consent {
+	o, ok := root.object("consent", "each", "address", "id", "refused", "given")
+	if !ok {
+		return nil
+	}
+	o.need("address", "pointer to the address of the person")
+	s := &consent{each: o.pointer("each"), address: o.pointer("address"), reference: o.pointer("id"), refused: readConditions(o, "refused"), given: readConditions(o, "given")}
+	if len(s.refused) == 0 {
+		o.wrong.fail(o.under("refused"), "required", "pointers to values by which a callback shows that the person has refused")
+	}
+	for _, list := range [][]condition{s.refused, s.given} {
+		for c := range list {
+			in := list[c].in
+			for i, text := range in {
+				if name, named := strings.CutPrefix(text, "{value."); named {
+					in[i] = values[strings.TrimSuffix(name, "}")]
+				}
+			}
+			// What a callback does not have is no sign of anything.
+			list[c].in = slices.DeleteFunc(in, func(text string) bool { return text == "" })
+		}
+	}
+	return s
+}
+
+// read returns the consents in a callback; mostly there is none.
+func (s *consent) read(c *channels.Callback, document any) (out []channels.Consent, _ error) {
+	if s == nil {
+		return nil, nil
+	}
+	list, err := items(s.each, document)
+	if err != nil {
+		return nil, nil //nolint:nilerr // a callback of another kind
+	}
+	for _, item := range list {
+		refused := hold(s.refused, item)
+		if !refused && (s.given == nil || !hold(s.given, item)) {
+			continue
+		}
+		one := channels.Consent{Address: s.address.text(item), Refused: refused, ID: bounded(s.reference.text(item)), At: c.At}
+		if one.Address == "" {
+			return nil, errors.New("there is no address")
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
 // hold reports whether all conditions hold.
 func hold(list []condition, item any) bool {
 	return !slices.ContainsFunc(list, func(m condition) bool { return !slices.Contains(m.in, m.at.text(item)) })

@@ -29,7 +29,7 @@ func Type() channels.Type {
 		},
 		New: newDriver, Templates: offered(),
 		Callbacks: []channels.CallbackPath{
-			{Path: incomingPath, ByHand: "Messages from people"},
+			{Path: incomingPath, ByHand: "Messages from people"}, {Path: consentPath, ByHand: "Opt-outs, if the provider has an address for them"},
 			{Path: reportPath}, {Path: reportPath + "/{attempt}"}, {Path: reportPath + "/{attempt}/{part}"},
 		},
 		SetUp: []string{
@@ -228,7 +228,7 @@ func (d *driver) isUp(r provider.Result) bool {
 	return u != nil
 }
 
-// ParseCallback interprets a report or a person's message. A state that the
+// ParseCallback interprets a report, a person's message or a person's consent. A state that the
 // template does not list and a message that it leaves out are answered with success, so that the
 // gateway does not repeat them.
 func (d *driver) ParseCallback(c channels.Callback) (out channels.CallbackResult, err error) {
@@ -239,12 +239,15 @@ func (d *driver) ParseCallback(c channels.Callback) (out channels.CallbackResult
 		return out, err
 	}
 	document := fieldsOf(&c)
+	if out.Consents, err = d.t.consent.read(&c, document); err != nil {
+		return channels.CallbackResult{}, err
+	}
 	switch path := strings.Split(c.Path, "/"); {
 	case path[0] == reportPath:
 		out.Reports, err = d.t.callback.reports(&c, path[1:], document, d.t.states)
 	case c.Path == incomingPath:
 		out.Incoming, err = d.t.incoming.read(&c, document)
-	default:
+	case c.Path != consentPath || d.t.consent == nil:
 		err = channels.ErrPath
 	}
 	if err != nil {

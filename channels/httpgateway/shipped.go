@@ -37,7 +37,9 @@ func about(name string) (summary string, setUp []string) {
 	const incoming = "For messages from people, give the provider the callback address of the channel and /incoming."
 	switch name {
 	case "africastalking":
-		return "SMS through Africa's Talking", []string{"Take the username and an API key from the dashboard of Africa's Talking; from is a sender that it has registered.", incoming}
+		return "SMS through Africa's Talking", []string{"Take the username and an API key from the dashboard of Africa's Talking; from is a sender that it has registered.", incoming,
+			"For opt-outs, give it, as the callback address of Bulk SMS Opt Out, the callback address of the channel and /consent. It has one such address for an account: opt-outs from other senders are ignored.",
+		}
 	case "infobip":
 		return "SMS through Infobip", []string{"Create an API key that may send SMS. Replace ACCOUNT in the template by what the address of your account's API begins with.", incoming}
 	case "kannel":
@@ -45,7 +47,7 @@ func about(name string) (summary string, setUp []string) {
 	case "telegram":
 		return "messages through a bot of Telegram", []string{
 			"Create a bot with @BotFather, and take its token. People must have written to the bot before it can write to them; their chat id is the address.",
-			"For messages from people, call setWebhook with the callback address of the channel and /incoming, and as secret_token the secret webhook.",
+			"For messages from people and reports of people who block the bot, call setWebhook with the callback address of the channel and /incoming, and as secret_token the secret webhook.",
 		}
 	case "vonage":
 		return "SMS through Vonage", []string{"Take the API key and its secret from Vonage's dashboard; from is a number or a name of the account.", incoming}

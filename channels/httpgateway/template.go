@@ -27,6 +27,7 @@ type template struct {
 	callback   callback
 	states     map[string]meaning
 	incoming   *incoming
+	consent    *consent
 }
 
 // parse reads the settings of a channel. The list has every mistake, with pointers
@@ -34,7 +35,7 @@ type template struct {
 func parse(s weir.Settings) (*template, content, []weir.FieldError) {
 	var wrong mistakes
 	known := names{readNames(&wrong, s, settingSecrets), readNames(&wrong, s, settingValues)}
-	root := readObject(&wrong, document(s[settingTemplate]), "/"+settingTemplate, "send", "answer", "ask", "check", "callback", "states", "incoming")
+	root := readObject(&wrong, document(s[settingTemplate]), "/"+settingTemplate, "send", "answer", "ask", "check", "callback", "states", "incoming", "consent")
 	if root.fields == nil {
 		return nil, content{}, wrong
 	}
@@ -57,7 +58,7 @@ func parse(s weir.Settings) (*template, content, []weir.FieldError) {
 	}
 	// After the rules of answers: whether a callback needs a state depends on them.
 	t.callback = readCallback(root, t.completes(), known.secrets)
-	t.incoming = readIncoming(root)
+	t.incoming, t.consent = readIncoming(root), readConsent(root, known.values)
 	if !t.ends() {
 		wrong.fail(root.under("states"), "required", "at least one state has to end a message: one of %s. Where nothing is reported, an answer has the fate completed", strings.Join(outcomes()[1:], ", "))
 	}

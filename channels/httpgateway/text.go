@@ -77,6 +77,7 @@ func placeholderNames(of func(placeholder) bool) []string {
 const (
 	reportPath   = "report"
 	incomingPath = "incoming"
+	consentPath  = "consent"
 )
 
 // names are the secrets and values of a channel's settings, which its template may use.

@@ -95,7 +95,14 @@ func incoming(c *channels.Callback, form url.Values) (channels.CallbackResult, e
 		return channels.CallbackResult{}, errors.New("it lacks From or MessageSid")
 	}
 	maps.DeleteFunc(m.Fields, func(_, v string) bool { return v == "" })
-	return channels.CallbackResult{Incoming: []weir.Incoming{m}}, nil
+	out := channels.CallbackResult{Incoming: []weir.Incoming{m}}
+	// With Advanced Opt-Out, Twilio reports what the words of the account mean, and blocks the
+	// person or lifts its block; it answers HELP by itself
+	// (https://www.twilio.com/docs/messaging/tutorials/advanced-opt-out).
+	if said := p.Get("OptOutType"); said == "STOP" || said == "START" {
+		out.Consents = []channels.Consent{{Address: m.From, Refused: said == "STOP", ID: m.GUID, At: c.At}}
+	}
+	return out, nil
 }
 
 // ParseCallback interprets the status of a call. Callbacks of one call come in any

@@ -77,7 +77,10 @@ func refusal(r provider.Result) channels.SendResult {
 // such a contact is not retried. It is empty for other codes.
 func unusable(code int) string {
 	switch code {
-	case 21610:
+	// 63014: the person has blocked the sender, in WhatsApp for example
+	// (https://www.twilio.com/docs/api/errors/63014). A limit of WhatsApp (63032) and a block of a
+	// carrier (30004) are not the person's wish.
+	case 21610, 63014:
 		return channels.OptedOut
 	case 21211, 21214, 21217, 21614, 21635, 13224, 13225, 21612, 21201, 21202, 21216, 21265, 21266, 63003, 63024, 63031:
 		return channels.NumberNotUsable

@@ -189,6 +189,13 @@ func (s *Handler) apply(ctx context.Context, ch weir.Channel, reading channels.C
 		}
 		results = append(results, result)
 	}
+	for _, c := range reading.Consents {
+		result, err := s.consent(ctx, ch, c)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, result)
+	}
 	switch {
 	case results != nil:
 	case ch.Deleted:
@@ -323,6 +330,41 @@ func (s *Handler) hear(ctx context.Context, ch weir.Channel, m *weir.Incoming, h
 		s.Broker.Announce(ch.ID, answers)
 	}
 	return nil
+}
+
+// consent records what a provider reports about a person's consent. A channel that was deleted has
+// none: its name may be another channel's by now.
+func (s *Handler) consent(ctx context.Context, ch weir.Channel, c channels.Consent) (string, error) {
+	switch {
+	case ch.Deleted:
+		return resultDeleted, nil
+	case s.People == nil:
+		return resultIgnored, nil
+	}
+	address := s.sender(ch, c.Address)
+	if t, ok := s.Directory.Type(ch.Type); ok {
+		if _, err := t.CanonicalAddress(address, ""); err != nil {
+			return "", weir.Errorf(weir.CodeInvalid, "no contact can have this address")
+		}
+	}
+	said := people.Consent{Address: people.Canonical(address), Purpose: people.OverChannel(ch.Name), Status: people.Given, Source: people.FromProvider, At: c.At, By: ch.Name}
+	if c.Refused {
+		said.Status = people.Refused
+	}
+	if c.ID != "" {
+		said.Key = fmt.Sprintf("consent:%d:%x", ch.ID, sha256.Sum256([]byte(c.ID)))
+	}
+	before, _, err := s.People.Consents(ctx, said.Address, 1)
+	if err != nil {
+		return "", err
+	}
+	if _, err := s.People.RecordConsents(ctx, []people.Consent{said}); err != nil {
+		return "", err
+	}
+	if refused, _ := people.Decide(before, said.Purpose); c.Refused && !refused {
+		s.Broker.OptedOut(ch.ID, address)
+	}
+	return string(weir.Applied), nil
 }
 
 // nobody reports whether a sender on a channel of phone numbers has none that a contact could

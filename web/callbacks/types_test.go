@@ -54,7 +54,7 @@ func typeSamples() []typeSample {
 	status := url.Values{"MessageSid": {sid}, "MessageStatus": {"delivered"}}
 	return []typeSample{
 		{"twilio", account, map[string]arrival{
-			"incoming":                 {form: url.Values{"MessageSid": {sid}, "From": {"+15550001"}, "Body": {"STOP"}}},
+			"incoming":                 {form: url.Values{"MessageSid": {sid}, "From": {"+15550001"}, "Body": {"STOP"}, "OptOutType": {"STOP"}}},
 			"message/{attempt}":        {path: "message/ATTEMPT", form: status},
 			"message/{attempt}/{part}": {path: "message/ATTEMPT/0", form: status},
 		}},
@@ -76,6 +76,7 @@ func typeSamples() []typeSample {
 			"incoming":                {query: url.Values{"id": {"g"}, "from": {"+15550001"}, "text": {"STOP"}}},
 		}},
 		{"http", template("infobip"), map[string]arrival{"report": {json: `{"results": [{"messageId": "ATTEMPT.0", "status": {"groupName": "DELIVERED"}}]}`}}},
+		{"http", template("africastalking"), map[string]arrival{"consent": {form: url.Values{"senderId": {"HEALTH"}, "phoneNumber": {"+15550001"}}}}},
 		{"workers", weir.Settings{"queue": "q"}, nil},
 	}
 }

@@ -228,7 +228,9 @@ func counting(states []peopleapi.StateView) []people.State {
 	slices.Sort(purposes)
 	list := make([]people.State, len(purposes))
 	for i, p := range purposes {
-		_, list[i] = people.Decide(byPurpose[p], p)
+		if _, list[i] = people.Decide(byPurpose[p], p); list[i].Status == "" { // its provider has taken it back
+			list[i] = byPurpose[p][0]
+		}
 	}
 	return list
 }

@@ -21,7 +21,7 @@ func apiWords() []locale.Message {
 		"live", "revoked", "enabled", "failing", "disabled", "delivered", "abandoned", "timeout", "unreachable", "unresolved", "invalid", "internal",
 		"draining", "inactive", "assigned", "created",
 		// what arrives at the addresses of callbacks
-		"Messages from people",
+		"Messages from people", "Opt-outs, if the provider has an address for them",
 		// consent, and the rules for the sake of people
 		"given", "dismissed", "word", "provider", "application", "operator", "import", "quiet hours", "holidays", "repeat guard", "consent",
 		// headlines of operators.WhyCode

@@ -3,6 +3,7 @@ package people_test
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -227,5 +228,56 @@ func TestConsent_MessagesWithAReusedIDCount(t *testing.T) {
 		if len(list) != 3 {
 			t.Errorf("%d messages are stored, want 3: one was delivered twice", len(list))
 		}
+	})
+}
+
+// Scenario 378: what a provider reports of its own block stops its channel alone, whatever is queued, and only its own
+// report or the person takes it back; a channel of the same name that came later has nothing to do with it.
+func TestConsent_OptOutsThatAProviderReportsStopItsChannel(t *testing.T) {
+	world.OnStores(t, func(w *world.World) {
+		notice := func(says, guid string) {
+			q := url.Values{"from": {"15550100"}, "says": {says}, "guid": {guid}}
+			w.Want(http.StatusOK, "POST", w.Lab.Address["texts"]+"/consent?"+q.Encode(), nil)
+		}
+		refused := func(channel, key string, want bool) {
+			id := w.Accept(channel, world.SMS(key))[key]
+			if !want {
+				w.Until(key+" is sent", func() bool { return w.Sends(key) == 1 })
+				w.Report(key, "all", "completed")
+			}
+			if got := w.Done(id) == "suppressed"; got != want || want && !strings.Contains(w.Contact(id)["reason"].(string), "the provider reports an opt-out") {
+				t.Errorf("%s over %s: %v", key, channel, w.Contact(id))
+			}
+		}
+		w.Channel("texts", 5)
+		w.Channel("another", 5)
+		refused("texts", "before", false)
+		notice("refused", "1")
+		refused("texts", "after", true)
+		refused("another", "elsewhere", false)
+		w.Crash()
+		w.Begin()
+		refused("texts", "after a crash", true)
+		notice("given", "2")
+		refused("texts", "taken back", false)
+		notice("refused", "1") // once more
+		refused("texts", "after a repetition", false)
+		notice("refused", "3")
+		w.ReceiveMessage("another", "+15550100", "START")
+		refused("texts", "taken back by the person", false)
+		w.ReceiveMessage("another", "+15550100", "STOP")
+		notice("given", "4") // a yes to another question, by which the provider lifts its block
+		id := w.Accept("texts", world.SMS("after a yes"))["after a yes"]
+		if got := w.Done(id); got != "suppressed" {
+			t.Errorf("after the person's own refusal and the provider's word it ended as %s", got)
+		}
+		w.Until("the channel can be deleted", func() bool {
+			s := w.Call("DELETE", "/v1/channels/texts", nil).Status
+			return s == 200 || s == 204
+		})
+		w.ReceiveMessageAs("another", "START again", "+15550100", "START")
+		notice("refused", "5") // of the channel that is gone
+		w.Channel("texts", 5)
+		refused("texts", "of the same name", false)
 	})
 }

@@ -123,7 +123,7 @@ func (l *Lab) Type(name string, content channels.Content) channels.Type {
 	return channels.Type{
 		Name: name, Content: content, Summary: "a provider for tests",
 		Settings:  []channels.Setting{{Key: "note", Kind: channels.String, Help: "anything"}},
-		Callbacks: []channels.CallbackPath{{Path: "incoming"}, {Path: "report/{attempt}"}},
+		Callbacks: []channels.CallbackPath{{Path: "incoming"}, {Path: "consent"}, {Path: "report/{attempt}"}},
 		New: func(c channels.Config) (channels.Driver, error) {
 			path := strings.TrimPrefix(c.CallbackURL, "http://weir.test")
 			name := strings.Split(path, "/")[2]
@@ -288,6 +288,9 @@ func (d *LabDriver) ParseCallback(c channels.Callback) (channels.CallbackResult,
 	kind, id, _ := strings.Cut(c.Path, "/")
 	if kind == "incoming" {
 		return channels.CallbackResult{Incoming: []weir.Incoming{{From: c.Query.Get("from"), Body: c.Query.Get("body"), GUID: c.Query.Get("guid"), ReceivedAt: c.At}}}, nil
+	}
+	if kind == "consent" {
+		return channels.CallbackResult{Consents: []channels.Consent{{Address: c.Query.Get("from"), Refused: c.Query.Get("says") == "refused", ID: c.Query.Get("guid"), At: c.At}}}, nil
 	}
 	if kind != "report" {
 		return channels.CallbackResult{}, channels.ErrPath
