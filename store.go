@@ -186,6 +186,15 @@ type AddressReader interface {
 	IncomingFrom(ctx context.Context, from []string, before int64, limit int) ([]Received, error)
 }
 
+// Eraser deletes what was kept of a person before its retention is over.
+type Eraser interface {
+	// DeleteContacts deletes the contacts that are done, with what goes with them, and returns
+	// how many it deleted. Others stay.
+	DeleteContacts(ctx context.Context, contacts []Ref) (int, error)
+	// DeleteIncoming deletes messages, and returns how many it deleted.
+	DeleteIncoming(ctx context.Context, messages []Received) (int, error)
+}
+
 // AddressPage is a page of contacts to an address.
 type AddressPage struct {
 	Contacts []Contact

@@ -77,7 +77,7 @@ func rights() map[string]string {
 		"PUT /v1/purposes/{name}":     "people:admin",
 		"DELETE /v1/purposes/{name}":  "people:admin",
 		"GET /v1/consents":            "people:admin",
-		"POST /v1/consents:erase":     "people:admin",
+		"POST /v1/people:erase":       "people:admin+contacts:write+surveys:admin",
 		"POST /v1/consents":           "people:admin",
 		"POST /v1/consents:search":    "people:admin+pii:read contacts:read+pii:read",
 		"POST /v1/people:find":        "people:admin+pii:read contacts:read+pii:read",
@@ -142,7 +142,7 @@ func reaches() map[string]string {
 			"GET /v1/webhooks", "POST /v1/webhooks", "GET /v1/webhooks/{id}", "PATCH /v1/webhooks/{id}", "DELETE /v1/webhooks/{id}", "POST /v1/webhooks/{id}/rotate", "POST /v1/webhooks/{id}/test",
 			"GET /v1/webhooks/{id}/deliveries", "POST /v1/webhooks/{id}/replay",
 			"GET /v1/limits", "GET /v1/limits/{name}", "PUT /v1/limits/{name}", "DELETE /v1/limits/{name}",
-			"PUT /v1/purposes/{name}", "DELETE /v1/purposes/{name}", "GET /v1/consents", "POST /v1/consents:erase", "POST /v1/consents", "GET /v1/consents:undecided", "POST /v1/consents:decide",
+			"PUT /v1/purposes/{name}", "DELETE /v1/purposes/{name}", "GET /v1/consents", "POST /v1/people:erase", "POST /v1/consents", "GET /v1/consents:undecided", "POST /v1/consents:decide",
 			"GET /v1/audit", "GET /v1/audit.csv", "GET /v1/tokens", "POST /v1/tokens", "DELETE /v1/tokens/{id}", "GET /v1/processes", "DELETE /v1/hold",
 		},
 		"channel": {

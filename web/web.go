@@ -115,7 +115,8 @@ func (o *Options) routes(index *callbacks.Index) ([]*route.Route, error) {
 	}
 	if o.People != nil {
 		routes = append(routes, peopleapi.Routes(peopleapi.Options{
-			Store: o.People, Surveys: o.SurveyStore, Channels: o.Store, Broker: o.Broker, Finder: api.NewFinder(o.Options, links), Respondents: o.Respondents, Now: o.Now,
+			Store: o.People, Surveys: o.SurveyStore, Channels: o.Store, Broker: o.Broker, Finder: api.NewFinder(o.Options, links), Respondents: o.Respondents,
+			SurveyBroker: o.Surveys, Remover: o.Importer, Now: o.Now,
 		})...)
 	}
 	return routes, route.Grant(routes)

@@ -162,6 +162,62 @@ func testPurge(t *testing.T, backend Backend) {
 	testPurgeChannel(t, b)
 }
 
+// testErase: what is done goes at once with everything that belongs to it, what is not done stays, and a repetition
+// finds nothing.
+func testErase(t *testing.T, backend Backend) {
+	b := newBench(t, backend)
+	id, lease := b.owned("a")
+	other, _ := b.owned("b")
+	list := b.accept(id, specs(6)...)
+	refs := []weir.Ref{{Channel: other, ID: list[0].ID}, {Channel: id, ID: 1}} // neither exists
+	for i := range 3 {
+		tr := claim(list[i], now())
+		b.commitAll(lease, tr)
+		tr = requeue(tr.Contact, now(), time.Time{})
+		b.commitAll(lease, tr)
+		b.commitAll(lease, finish(tr.Contact, now(), weir.Failed))
+	}
+	inFlight := claim(list[3], now())
+	b.commitAll(lease, inFlight)
+	for i := range list {
+		if i != 1 {
+			refs = append(refs, list[i].Ref)
+		}
+	}
+	var messages []weir.Received
+	for i := range 3 {
+		must[bool](t)(b.Receive(b.ctx, id, weir.Incoming{From: fmt.Sprint("+1555000", i), ReceivedAt: now()}))
+	}
+	for _, m := range must[[]weir.Incoming](t)(b.IncomingSince(b.ctx, id, 0, 10))[:2] {
+		messages = append(messages, weir.Received{Channel: id, Incoming: m}, weir.Received{Channel: other, Incoming: m})
+	}
+	for _, want := range []int{2, 0} {
+		if n := must[int](t)(b.DeleteContacts(b.ctx, refs)); n != want {
+			t.Errorf("%d contacts were deleted, want %d", n, want)
+		}
+		if n := must[int](t)(b.DeleteIncoming(b.ctx, messages)); n != want {
+			t.Errorf("%d messages were deleted, want %d", n, want)
+		}
+		if left := b.allPages(weir.ContactFilter{}); len(left) != 4 || left[0].ID != list[1].ID || left[1].ID != list[3].ID {
+			t.Errorf("%d contacts are left", len(left))
+		}
+		if left := must[[]weir.Incoming](t)(b.IncomingSince(b.ctx, id, 0, 10)); len(left) != 1 || left[0].From != "+15550002" {
+			t.Errorf("messages are left: %+v", left)
+		}
+	}
+	if _, attempts := b.read(list[1].Ref); len(attempts) != 1 {
+		t.Error("attempts of a contact that stays are gone")
+	}
+	b.wantQueued(id, 2)
+	b.commitAll(lease, finish(inFlight.Contact, now(), weir.Completed))
+	if n := must[int](t)(b.DeleteContacts(b.ctx, refs)); n != 1 {
+		t.Errorf("%d contacts were deleted after the end of the one in flight", n)
+	}
+	if again := b.accept(id, sms("key-0")); again[0].ID == list[0].ID {
+		t.Error("an erased contact still has its key")
+	}
+}
+
 func testPurgeChannel(t *testing.T, b *bench) {
 	id, lease := b.owned("gone")
 	c := b.accept(id, sms("k"))[0]

@@ -40,6 +40,7 @@ func Run(t *testing.T, b Backend, only ...string) {
 		{"newest first", testNewest},
 		{"contacts in flight by their claim", testInFlightOrder},
 		{"purge", testPurge},
+		{"erase", testErase},
 		{"dead letters", testDeadLetters},
 		{"dead letters that are none any more", testDeadEnds},
 		{"figures of channels", testFigures},

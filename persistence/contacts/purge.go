@@ -2,6 +2,7 @@ package contacts
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -63,24 +64,84 @@ func (s *Purger) purgeContacts(ctx context.Context, channel weir.ChannelID, befo
 		var found []int64
 		err := tx.SelectContext(ctx, &found, purgeSQL,
 			int64(channel), columns.Micros(before), limit)
-		if err != nil || len(found) == 0 {
+		if err != nil {
 			return err
 		}
 		list = columns.Arguments(found)
-		args := append([]any{int64(channel)}, list...)
-		for _, text := range dropWith(&s.Dialect, len(list)) {
-			if _, err := tx.ExecContext(ctx, text, args...); err != nil {
-				return err
-			}
-		}
-		for _, table := range []string{"contacts_done", "contacts"} {
-			if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE channel_id = ? AND id IN "+columns.Marks(len(list)), args...); err != nil {
-				return err
-			}
-		}
-		return nil
+		return s.deleteDone(ctx, tx, channel, list)
 	})
 	return len(list), err
+}
+
+// deleteDone deletes contacts that are done, and what goes with them.
+func (s *Purger) deleteDone(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, list []any) error {
+	if len(list) == 0 {
+		return nil
+	}
+	args := append([]any{int64(channel)}, list...)
+	texts := dropWith(&s.Dialect, len(list))
+	for _, table := range []string{"contacts_done", "contacts"} {
+		texts = append(texts, "DELETE FROM "+table+" WHERE channel_id = ? AND id IN "+columns.Marks(len(list)))
+	}
+	for _, text := range texts {
+		if _, err := tx.ExecContext(ctx, text, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var _ weir.Eraser = (*Purger)(nil)
+
+// DeleteContacts implements [weir.Eraser].
+func (s *Purger) DeleteContacts(ctx context.Context, contacts []weir.Ref) (int, error) {
+	byChannel := map[weir.ChannelID][]any{}
+	for _, ref := range contacts {
+		byChannel[ref.Channel] = append(byChannel[ref.Channel], int64(ref.ID))
+	}
+	return s.eachPart(ctx, byChannel, func(tx *sqlx.Tx, channel weir.ChannelID, ids []any) (int, error) {
+		var done []int64
+		err := tx.SelectContext(ctx, &done, "SELECT id FROM contacts_done WHERE channel_id = ? AND id IN "+columns.Marks(len(ids))+s.Dialect.ForUpdate, append([]any{int64(channel)}, ids...)...)
+		if err != nil {
+			return 0, err
+		}
+		return len(done), s.deleteDone(ctx, tx, channel, columns.Arguments(done))
+	})
+}
+
+// DeleteIncoming implements [weir.Eraser].
+func (s *Purger) DeleteIncoming(ctx context.Context, messages []weir.Received) (int, error) {
+	byChannel := map[weir.ChannelID][]any{}
+	for i := range messages {
+		byChannel[messages[i].Channel] = append(byChannel[messages[i].Channel], messages[i].ID)
+	}
+	return s.eachPart(ctx, byChannel, func(tx *sqlx.Tx, channel weir.ChannelID, ids []any) (int, error) {
+		done, err := tx.ExecContext(ctx, "DELETE FROM incoming WHERE channel_id = ? AND id IN "+columns.Marks(len(ids)), append([]any{int64(channel)}, ids...)...)
+		if err != nil {
+			return 0, err
+		}
+		n, err := done.RowsAffected()
+		return int(n), err
+	})
+}
+
+// eachPart calls a function for some ids of a channel at a time, each in a transaction, and
+// returns the sum of the results.
+func (s *Purger) eachPart(ctx context.Context, byChannel map[weir.ChannelID][]any, step func(*sqlx.Tx, weir.ChannelID, []any) (int, error)) (total int, _ error) {
+	for channel, all := range byChannel {
+		for ids := range slices.Chunk(all, columns.KeysPerList) {
+			n := 0
+			err := s.Transaction(ctx, func(tx *sqlx.Tx) (err error) {
+				n, err = step(tx, channel, ids)
+				return err
+			})
+			if err != nil {
+				return total, s.Failure("erase", err)
+			}
+			total += n
+		}
+	}
+	return total, nil
 }
 
 // dropWith deletes what goes with contacts.

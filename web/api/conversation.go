@@ -35,12 +35,13 @@ type Finder struct {
 	directory *channels.Directory
 	store     Store
 	pages     contactPages
+	broker    contactCanceler
 }
 
 // NewFinder returns a finder of contacts and messages.
 func NewFinder(o Options, l Links) *Finder {
 	lookup := channelLookup{l.Store}
-	return &Finder{lookup, o.Directory, l.Store, contactPages{lookup, l.Store, l.Broker}}
+	return &Finder{lookup, o.Directory, l.Store, contactPages{lookup, l.Store, l.Broker}, l.Broker}
 }
 
 // AddressOf returns the address of a contact.
@@ -152,4 +153,56 @@ func (f *Finder) contacts(c *route.Call, read []weir.Contact, known map[weir.Cha
 		views = append(views, contactView(&rows[i], known[rows[i].Channel].Name, attemptViews(&rows[i], ended)))
 	}
 	return views, f.pages.addReasons(c, rows, known, views)
+}
+
+// Erased is what [Finder.Erase] has done.
+type Erased struct {
+	Contacts, Messages int  // deleted
+	Open               int  // contacts that are not done yet: they are to be canceled
+	More               bool // there may be more: the time of a request is over, or the index of addresses is behind
+}
+
+// Erase deletes what went to an address and came from it, over all channels. A contact that is
+// not done is canceled first; one in flight stays until it is done. A repetition continues
+// where an error, or the end of the process, has interrupted it.
+func (f *Finder) Erase(c *route.Call, to []string) (out Erased, err error) {
+	until := time.Now().Add(cancelTime)
+	page := weir.AddressPage{More: true}
+	for before := weir.ContactID(0); page.More && !out.More; out.More = time.Now().After(until) {
+		if page, err = f.store.ContactsTo(c, to, before, route.PageRows); err != nil {
+			return out, err
+		}
+		var done []weir.Ref
+		for i := range page.Contacts {
+			is := &page.Contacts[i]
+			before = is.ID
+			if is.State != weir.Done {
+				state, err := f.broker.Cancel(c, is.Ref)
+				if code := weir.CodeOf(err); err != nil && code != weir.CodeConflict && code != weir.CodeNotFound {
+					return out, err
+				}
+				if err == nil && state != weir.Done {
+					out.Open++
+					continue
+				}
+			}
+			done = append(done, is.Ref)
+		}
+		n, err := f.store.DeleteContacts(c, done)
+		if out.Contacts += n; err != nil {
+			return out, err
+		}
+		out.Open += len(done) - n
+	}
+	out.More = out.More && page.More || !page.GapUntil.IsZero()
+	for {
+		messages, err := f.store.IncomingFrom(c, senders(to), 0, route.PageRows)
+		if err != nil || len(messages) == 0 {
+			return out, err
+		}
+		n, err := f.store.DeleteIncoming(c, messages)
+		if out.Messages += n; err != nil || n == 0 {
+			return out, err
+		}
+	}
 }

@@ -23,6 +23,7 @@ type Store interface {
 	weir.ChannelStore
 	weir.ContactReader
 	weir.AddressReader
+	weir.Eraser
 	incomingReader
 	readiness
 }

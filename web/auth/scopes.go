@@ -118,7 +118,7 @@ func RouteAccess() map[string]Access {
 
 		"list-purposes": {readPurposes, Shared}, "get-purpose": {readPurposes, Shared},
 		"put-purpose": {changePeople, Installation}, "delete-purpose": {changePeople, Installation},
-		"post-consents": {changePeople, Installation}, "list-consents": {changePeople, Installation}, "list-undecided": {changePeople, Installation}, "decide-undecided": {changePeople, Installation}, "erase-consents": {changePeople, Installation},
+		"post-consents": {changePeople, Installation}, "list-consents": {changePeople, Installation}, "list-undecided": {changePeople, Installation}, "decide-undecided": {changePeople, Installation}, "erase-person": {changePeople, Installation},
 		// Their routes also require pii:read.
 		"search-consents": {findPeople, Filtered}, "find-person": {findPeople, Filtered},
 

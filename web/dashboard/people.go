@@ -44,6 +44,7 @@ type peopleData struct {
 	Person    *personView
 	Form      *consentForm // nil: nothing can be recorded here
 	Confirm   *confirmForm // nil: there is nothing to confirm
+	Receipt   *erasureView // nil: nothing was erased
 }
 
 // personView is what is known of an address.
@@ -67,6 +68,12 @@ type personView struct {
 
 	To     string // in forms
 	states []people.State
+}
+
+// MayErase reports whether to offer the erasure of a person: the token may, and something is kept.
+func (c *caller) MayErase(p *personView) bool {
+	return (len(p.Counts) > 0 || len(p.Talk) > 0 || len(p.Respondents) > 0) &&
+		c.MayAll(operators.ScopePeopleAdmin) && c.MayAll(operators.ScopeContactsWrite) && c.MayAll(operators.ScopeSurveysAdmin)
 }
 
 // refuses reports whether contacts of a purpose are suppressed.
@@ -173,7 +180,7 @@ func searchPerson(v *visit) (*content, error) {
 }
 
 // nationalNumber says why a number names nobody.
-const nationalNumber locale.Message = "A number that begins with 0 has no country code: write it as +254722123456."
+const nationalNumber locale.Message = "A number that begins with 0 has no country code: write it with + and the country code."
 
 // wrongAddress returns what is wrong with an address; empty: nothing.
 func wrongAddress(to string) locale.Message {

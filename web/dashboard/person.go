@@ -280,20 +280,69 @@ func removeFromSurveys(v *visit, to string) (*flash, error) {
 	return f, nil
 }
 
+// erasureView is the receipt of an erasure.
+type erasureView struct {
+	Went     []fact
+	Remains  []string
+	Complete bool
+}
+
 func askErase(v *visit, p *personView) (*confirmForm, error) {
 	return &confirmForm{
-		To: p.To, Action: "erase", Button: v.T("Erase what was said"),
-		Text: v.T("This cannot be undone. The address, what was said and the idempotency keys are removed from the history of consents. Whether the person may be contacted stays as it is, by a keyed hash. " +
-			"Contacts, messages and respondents keep the address until they are deleted: contacts and messages at the end of the retention, respondents with their survey."),
+		To: p.To, Action: "erase", Button: v.T("Erase person"),
+		Text: v.T("This cannot be undone. Whatever waits for the person is canceled; contacts and messages are deleted, the person is removed from surveys, and the address and the words from the history of consents. " +
+			"Whether the person may be contacted stays as it is, by a keyed hash."),
 	}, nil
 }
 
-func eraseConsents(v *visit, to string) (*flash, error) {
-	var out peopleapi.ErasedView
-	if err := v.call(http.MethodPost, "/v1/consents:erase", map[string]any{"to": to}, &out); err != nil {
-		return nil, err
+// erasePerson erases a person, and shows the receipt.
+func erasePerson(v *visit) (*content, error) {
+	var receipt *erasureView
+	c, err := confirmed(askErase, func(v *visit, to string) (*flash, error) {
+		var out peopleapi.ErasureView
+		if err := v.call(http.MethodPost, "/v1/people:erase", map[string]any{"to": to}, &out); err != nil {
+			return nil, err
+		}
+		receipt = erasureOf(v.Locale, &out)
+		if !out.Complete {
+			return &flash{Text: v.T("The person is not erased completely yet."), Bad: true}, nil
+		}
+		return &flash{Text: v.T("The person is erased.")}, nil
+	})(v)
+	if c != nil {
+		c.data.(*peopleData).Receipt = receipt
 	}
-	return &flash{Text: v.T("The address is erased from %d consents. Whether the person may be contacted has not changed.", out.Erased)}, nil
+	return c, err
+}
+
+func erasureOf(l *locale.Locale, out *peopleapi.ErasureView) *erasureView {
+	e := &erasureView{Complete: out.Complete, Went: []fact{
+		{l.T("Contacts"), l.Number(out.Contacts)}, {l.T("Messages"), l.Number(out.Messages)}, {l.T("Surveys"), l.Number(out.Respondents)}, {l.T("Refusals and consents"), l.Number(out.Consents)},
+	}}
+	for _, rest := range out.Remains {
+		e.Remains = append(e.Remains, remainderText(l, rest))
+	}
+	return e
+}
+
+// remainderText describes what an erasure leaves, and why.
+func remainderText(l *locale.Locale, rest peopleapi.RemainderView) string {
+	switch rest.What {
+	case peopleapi.RemainsState:
+		return l.T("Whether the person may be contacted, by a keyed hash of the address: so a list cannot bring the person back, and the address cannot be read from it without the key.")
+	case peopleapi.RemainsContacts:
+		return l.T("Contacts that are being canceled, or are still to be found: they can be deleted when they have ended.")
+	case peopleapi.RemainsRespondents:
+		return l.T("The person in surveys whose contact is in flight: it can be removed when the contact has ended.")
+	case peopleapi.RemainsEvents:
+		return l.T("Events of the past, with the address and messages, until their retention is over; what webhooks and applications received is theirs to erase.")
+	case peopleapi.RemainsAudit:
+		return l.T("The audit log, with the address masked, as the proof of this erasure.")
+	case peopleapi.RemainsBackups:
+		return l.T("Backups of the database, as long as you keep them.")
+	default:
+		return rest.Why
+	}
 }
 
 // exportPerson sends everything about a person as a file.
@@ -326,7 +375,7 @@ func personPages() []*page {
 	return []*page{
 		{name: "people", path: cancelPath, scopes: []operators.Scope{operators.ScopeContactsWrite}, load: loadPeople, posted: confirmed(askCancelWaiting, cancelWaiting)},
 		{name: "people", path: removePath, scopes: []operators.Scope{operators.ScopeSurveysAdmin}, load: loadPeople, posted: confirmed(askRemove, removeFromSurveys)},
-		{name: "people", path: erasePath, scopes: []operators.Scope{operators.ScopePeopleAdmin}, load: loadPeople, posted: confirmed(askErase, eraseConsents)},
+		{name: "people", path: erasePath, scopes: []operators.Scope{operators.ScopePeopleAdmin}, load: loadPeople, posted: erasePerson},
 		{name: "people", path: exportPath, scopes: finders, load: loadPeople, sent: exportPerson},
 	}
 }

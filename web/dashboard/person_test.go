@@ -58,7 +58,7 @@ func TestPerson_PageShowsOneConversation(t *testing.T) {
 	page := b.post("/people", url.Values{"to": {"1 (555) 999-8877"}}).want(200).has(
 		"For default the person may be contacted now.", "For research the person may be contacted now.",
 		`href="/surveys/flu/respondents/`+respondent+`"`, `id="talk-`+contact+`" href="/contacts/`+contact+`"`, "“hello”", "state-canceled",
-		"“why &lt;b&gt;me&lt;/b&gt;?”", `<a href="/channels/a">a</a>`, "“call me”", `id="person-cancel"`, `id="person-erase"`, `id="person-export"`,
+		"“why &lt;b&gt;me&lt;/b&gt;?”", `<a href="/channels/a">a</a>`, "“call me”", `id="person-cancel"`, `id="person-export"`,
 	).hasNot(`id="older"`, "unsearched")
 	inOrder(t, page.body, "“call me”", "Message from the person", "“hello”", "canceled")
 	noNumberInLinks(t, page)
@@ -108,7 +108,8 @@ func TestPerson_OlderPagesContinueTheConversation(t *testing.T) {
 func TestPerson_IsCanceledExportedAndErased(t *testing.T) {
 	t.Parallel()
 	const personManager = "surveys:admin pii:read contacts:read"
-	r := newRig(t, personScopes, peopleReader, personManager)
+	const eraserScopes = personScopes + " surveys:admin"
+	r := newRig(t, personScopes, peopleReader, personManager, eraserScopes)
 	contact, _ := talks(r)
 	r.api("POST", "/v1/consents", `{"consents":[{"to":"`+numberCanary+`","status":"refused","words":"never again"}]}`, nil)
 	b := r.login(personScopes)
@@ -132,8 +133,8 @@ func TestPerson_IsCanceledExportedAndErased(t *testing.T) {
 	if r.api("GET", "/v1/contacts/"+contact, "", &is); is.Outcome != "canceled" {
 		t.Errorf("the contact is %s %s", is.State, is.Outcome)
 	}
-	b.post("/people/erase", to).want(200).has("This cannot be undone", `id="confirm"`, "never again")
-	b.post("/people/erase", yes).want(200).has("erased from 1 consent.", "refused: is not contacted").hasNot("never again", `id="confirm"`)
+	b.post("/people", to).want(200).hasNot(`id="person-erase"`)
+	b.post("/people/erase", yes).want(403)
 	b.post("/people/erase", url.Values{"to": {" "}, "confirmed": {"yes"}}).want(422).has("Enter a phone number")
 
 	for _, path := range []string{"/people", "/people/cancel", "/people/erase"} {
@@ -145,6 +146,12 @@ func TestPerson_IsCanceledExportedAndErased(t *testing.T) {
 	manager.post("/people/remove", to).want(200).has("The number and the attributes are deleted", `id="confirm"`, "<dt>"+whole.Respondents[0].Survey+"</dt>")
 	manager.post("/people/remove", yes).want(200).has("The person is removed from 1 survey.").hasNot(`id="person-remove"`, `id="confirm"`)
 	manager.post("/people/remove", yes).want(200).has("The person is removed from 0 surveys.")
+
+	eraser := r.login(eraserScopes)
+	eraser.post("/people", to).want(200).has(`id="person-erase"`)
+	eraser.post("/people/erase", to).want(200).has("This cannot be undone", `id="confirm"`, "never again")
+	eraser.post("/people/erase", yes).want(200).has("The person is erased.", `id="receipt"`, "<dt>Contacts</dt><dd>2</dd>", "<dt>Messages</dt><dd>1</dd>", "by a keyed hash of the address", "refused: is not contacted").hasNot("never again", `id="confirm"`)
+	eraser.post("/people/erase", yes).want(200).has("The person is erased.", "<dt>Contacts</dt><dd>0</dd>")
 
 	reader := r.login(peopleReader)
 	reader.post("/people", to).want(200).has(`id="person-export"`).hasNot(`id="person-cancel"`, `id="person-erase"`)

@@ -53,16 +53,6 @@ type ConsentSearchBody struct {
 	Limit int    `json:"limit,omitempty" minimum:"1" maximum:"1000" default:"100" doc:"most consents of the history"`
 }
 
-// ConsentEraseBody names an address.
-type ConsentEraseBody struct {
-	To string `json:"to" minLength:"1" maxLength:"255" doc:"phone number with its country code, or another address"`
-}
-
-// ErasedView is the result of an erasure.
-type ErasedView struct {
-	Erased int `json:"erased" doc:"consents from which the address was removed; 0: there were none, or it was done before"`
-}
-
 // ListedConsent is a consent in a list of everybody's.
 type ListedConsent struct {
 	To string `json:"to,omitempty" doc:"phone number, or another address; absent: it was erased"`
@@ -116,13 +106,6 @@ func (r *consentRoutes) table() []*route.Route {
 			Description: "In the order in which they were recorded, as for an export. Without pii:read addresses are masked, and what was said is left out. An erased one has no address.",
 			Query:       route.Paging(1000, 1000), Handle: r.everything,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[ConsentList]()}},
-		},
-		{
-			Method: "POST", Path: "/v1/consents:erase", ID: "erase-consents", Tag: "people", Summary: "Erase a person's consents",
-			Description: "The address, what was said and the keys are removed from the history. The state stays, by a keyed hash: the person is not contacted, also if the address is imported again, and nobody can read it back. " +
-				"Contacts and respondents keep the address until they are deleted.",
-			Body: route.TypeOf[ConsentEraseBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.erase, Repeatable: true,
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "erased", Body: route.TypeOf[ErasedView]()}},
 		},
 		{
 			Method: "POST", Path: "/v1/consents:search", ID: "search-consents", Tag: "people", Summary: "Find what a person has said",
@@ -266,19 +249,6 @@ func (r *consentRoutes) everything(c *route.Call) (route.Reply, error) {
 		out.NextCursor = strconv.FormatInt(list[limit-1].ID, 10)
 	}
 	return route.Reply{Status: http.StatusOK, Body: out}, nil
-}
-
-// erase erases the consents of a person.
-func (r *consentRoutes) erase(c *route.Call) (route.Reply, error) {
-	if err := c.Invalid(); err != nil {
-		return route.Reply{}, err
-	}
-	to := text(c.Body, "to")
-	n, err := r.consents.Erase(c, people.Canonical(to))
-	if err != nil {
-		return route.Reply{}, err
-	}
-	return route.Reply{Status: http.StatusOK, Body: ErasedView{n}, Changes: []operators.FieldChange{{Field: "to", After: auth.MaskNumber(to)}, {Field: "erased", After: strconv.Itoa(n)}}}, nil
 }
 
 func stateViews(states []people.State) []StateView {

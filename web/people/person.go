@@ -24,10 +24,16 @@ type RespondentFinder interface {
 	ByPhone(ctx context.Context, phone string, limit int) ([]surveys.Respondent, error)
 	RespondentsByID(ctx context.Context, ids []surveys.RespondentID) ([]surveys.Respondent, error)
 	SurveyByID(ctx context.Context, id int64) (surveys.Survey, error)
+	Recent(ctx context.Context, f surveys.LogFilter) (_ []surveys.LogEntry, next int64, err error)
 }
 
 // maxRespondents bounds the surveys in which a person is found.
 const maxRespondents = 500
+
+const (
+	maxReasons = 20          // surveys for which the log is read
+	reasonSpan = time.Minute // around the end of a respondent
+)
 
 // FindBody names a person.
 type FindBody struct {
@@ -67,6 +73,7 @@ type PersonRespondentView struct {
 	Disposition surveys.Disposition `json:"disposition" enum:"registered,queued,contacted,started,interim partial,completed,partial,breakoff,unresponsive,ineligible,rejected,refused,failed" doc:"as of a respondent"`
 	Attempts    int                 `json:"attempts" doc:"attempts to reach the person, over all modes"`
 	Answers     int                 `json:"answers" doc:"messages of the person"`
+	Reason      string              `json:"reason,omitempty" doc:"why its status became final, as the log of the survey has it, such as a value that was missing at the launch; absent: the status and the disposition are all there is, or it is not final" example:"no value for a field of the text: {{name}}"`
 	Contact     string              `json:"contact,omitempty" doc:"id of the latest contact"`
 	AddedAt     time.Time           `json:"added_at" doc:"when it was added"`
 	FinishedAt  *time.Time          `json:"finished_at,omitempty" doc:"when its status became final"`
@@ -79,6 +86,8 @@ type personRoutes struct {
 	purposes    people.Purposes
 	finder      *api.Finder
 	respondents RespondentFinder // nil: there are none
+	broker      SurveyBroker
+	remover     RespondentRemover
 	now         func() time.Time
 	zones       *people.Zones
 }
@@ -92,7 +101,7 @@ func (r *personRoutes) table() []*route.Route {
 		Also:    []operators.Scope{operators.ScopePIIRead},
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "the person, and one page of contacts and messages", Body: route.TypeOf[PersonView]()}},
 		Codes:   []weir.Code{weir.CodeNotFound},
-	}}
+	}, r.eraseRoute()}
 }
 
 // find shows everything about a person.
@@ -249,7 +258,25 @@ func (r *personRoutes) surveys(c *route.Call, canonical string) (views []PersonR
 		if is.Contact != (weir.Ref{}) {
 			v.Contact = is.Contact.String()
 		}
+		if len(views) < maxReasons && is.Status.Final() {
+			if v.Reason, err = r.reasonOf(c, is); err != nil {
+				return nil, false, err
+			}
+		}
 		views = append(views, v)
 	}
 	return views, more, nil
+}
+
+// reasonOf returns the latest reason in the log of the survey from around the end of a respondent.
+func (r *personRoutes) reasonOf(c *route.Call, is *surveys.Respondent) (string, error) {
+	log, _, err := r.respondents.Recent(c, surveys.LogFilter{
+		Survey: is.Survey, Respondent: is.ID, Since: is.Finished.Add(-reasonSpan), Until: is.Finished.Add(reasonSpan), Limit: 10,
+	})
+	for _, e := range log {
+		if e.Reason != "" {
+			return e.Reason, err
+		}
+	}
+	return "", err
 }

@@ -24,7 +24,10 @@ type Options struct {
 	// Finder finds contacts and messages, Respondents respondents; nil: there are none.
 	Finder      *api.Finder
 	Respondents RespondentFinder
-	Now         func() time.Time
+	// SurveyBroker and Remover end and remove respondents; nil: there are none.
+	SurveyBroker SurveyBroker
+	Remover      RespondentRemover
+	Now          func() time.Time
 }
 
 // Broker calls off contacts in flight.
@@ -53,7 +56,7 @@ func Routes(o Options) []*route.Route {
 	skipped := &skippedRoutes{o.Store, o.Channels, o.Now}
 	undecided := &undecidedRoutes{o.Store}
 	person := &personRoutes{
-		consents: o.Store, history: o.Store, purposes: o.Store, finder: o.Finder, respondents: o.Respondents, now: o.Now, zones: &people.Zones{},
+		consents: o.Store, history: o.Store, purposes: o.Store, finder: o.Finder, respondents: o.Respondents, broker: o.SurveyBroker, remover: o.Remover, now: o.Now, zones: &people.Zones{},
 	}
 	consents := &consentRoutes{o.Store, o.Store, o.Broker, o.Now}
 	return slices.Concat(purposes.table(), limits.table(), prices.table(), skipped.table(), undecided.table(), person.table(), consents.table())

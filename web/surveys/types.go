@@ -219,7 +219,7 @@ type StatsView struct {
 // StepView counts the respondents who have come to a step.
 type StepView struct {
 	Step        surveys.Disposition `json:"step" enum:"registered,queued,contacted,started,interim partial,completed" doc:"contacted: a provider has accepted a contact"`
-	Respondents int                 `json:"respondents"`
+	Respondents int                 `json:"respondents" doc:"those who have come to it, or further"`
 }
 
 // BudgetView is how much of a survey's budget is used.

@@ -37,8 +37,9 @@ func TestConsent_IsExportedAndErased(t *testing.T) {
 	for _, address := range []string{"+525512345678", "+525512345679"} {
 		clitest.Check(t, b.run("consent", "refuse", address, "--words", "never again", "--at", "2026-01-02T10:00:00Z"), app.OK, "", "")
 	}
-	clitest.Check(t, b.run("consent", "erase", "+52 55 1234 5678", "--yes"), app.OK, "erased from 1 consents", "")
-	clitest.Check(t, b.run("consent", "erase", "+525512345678", "--yes"), app.OK, "erased from 0 consents", "")
+	clitest.Check(t, b.run("person", "erase", "+52 55 1234 5678", "--yes"), app.OK, "(?s)^erased: 1 consent, 0 respondents, 0 contacts, 0 messages\nremains: whether the person may be contacted.*remains: backups[^\n]*\n$", "")
+	clitest.Check(t, b.run("person", "erase", "+525512345678", "--yes"), app.OK, "^erased: 0 consents", "")
+	clitest.Check(t, b.run("person", "erase", "5.25512E+11", "--yes"), app.Rejected, "^$", "/to")
 	clitest.Check(t, b.run("consent", "export"), app.OK, `(?s)id,to,purpose,status,source,at,words,by,key
 \d+,,all,refused,api,2026-01-02T10:00:00Z,,[^,]*,
 \d+,\+525512345679,all,refused,api,2026-01-02T10:00:00Z,never again,[^,]*,cli-`, "")

@@ -107,14 +107,15 @@ export async function people({ report, browser, weir, at, operator }) {
         assert.match(await flash(page), /The person is removed from \d+ survey/);
         assert.equal(await page.locator("#person-remove").count(), 0);
       });
-      await report.check(`${how}: what was said is erased after a question`, page, async () => {
+      await report.check(`${how}: a person is erased after a question, with a receipt`, page, async () => {
         await page.click("#person-erase");
         await shows(page, "#confirm-head + p", "This cannot be undone");
         await page.click("#confirm-back");
         await page.click("#person-erase");
         await page.click("#confirm");
-        assert.match(await flash(page), /The address is erased from \d+ consents/);
-        assert.ok(!(await page.locator("#talk").innerText()).includes("never call me again"));
+        assert.match(await flash(page), /The person is erased/);
+        await shows(page, "#receipt", "keyed hash");
+        assert.ok(!(await page.locator("main").innerText()).includes("never call me again"));
       });
     }
     await page.context().close();

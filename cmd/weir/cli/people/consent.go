@@ -33,7 +33,7 @@ func Command(a *app.App) *cobra.Command {
 	return r.APIGroup("consent", "Record and show refusals and consents", about, example,
 		recordCommand(a, r, "refuse", "refused", "Record a refusal", "Record that a person does not want to be contacted, over any channel. Contacts that wait\nend as suppressed when it is their turn."),
 		recordCommand(a, r, "give", "given", "Record a consent", "Record that a person wants to be contacted. It takes back a refusal that was recorded by\na client. What the person has refused in a message, only the person takes back."),
-		importCommand(a, r), showCommand(a, r), reviewCommand(a, r), decideCommand(a, r), exportCommand(a, r), eraseCommand(a, r))
+		importCommand(a, r), showCommand(a, r), reviewCommand(a, r), decideCommand(a, r), exportCommand(a, r))
 }
 
 func recordCommand(a *app.App, r *app.Connection, name, status, short, long string) *cobra.Command {

@@ -60,20 +60,3 @@ func exportConsents(ctx context.Context, to *client.Client, out io.Writer) error
 		cursor = page.NextCursor
 	}
 }
-
-// eraseCommand makes "weir consent erase".
-func eraseCommand(a *app.App, r *app.Connection) *cobra.Command {
-	return app.Confirmable(r.APICommand("erase ADDRESS", "Erase a person's consents", `Remove the address, what was said and the keys from the history of a person. The state
-stays, by a keyed hash: the person is not contacted, also if the address is imported
-again. Contacts and respondents keep the address until they are deleted.`, "  weir consent erase +525512345678 --yes",
-		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
-			if err := a.Console.Confirm(c, "this removes the address from what was recorded"); err != nil {
-				return err
-			}
-			done, err := to.EraseConsents(ctx, client.ConsentEraseBody{To: args[0]})
-			if err != nil {
-				return err
-			}
-			return a.Console.PrintValue(&r.Output, done, "erased from %d consents", done.Erased)
-		}))
-}

@@ -34,7 +34,7 @@ const personExample = `  weir person show "+52 55 1234 5678"
 // PersonCommand makes "weir person".
 func PersonCommand(a *app.App) *cobra.Command {
 	r := a.NewConnection()
-	return r.APIGroup("person", "Show everything about one person", aboutPerson, personExample, personShowCommand(a, r), personExportCommand(a, r))
+	return r.APIGroup("person", "Show or erase everything about one person", aboutPerson, personExample, personShowCommand(a, r), personExportCommand(a, r), personEraseCommand(a, r))
 }
 
 // personFlags say which person a command is about.
@@ -107,7 +107,11 @@ func printPerson(a *app.App, r *app.Connection, is *client.PersonView) error {
 		b.WriteString(terminal.Visible(v.Text) + "\n")
 	}
 	for _, s := range is.Respondents {
-		fmt.Fprintf(&b, "survey %s: respondent %s, %s (%s), %d attempts, %d answers\n", terminal.Visible(s.Survey), s.ID, s.Status, s.Disposition, s.Attempts, s.Answers)
+		fmt.Fprintf(&b, "survey %s: respondent %s, %s (%s), %s, %s\n", terminal.Visible(s.Survey), s.ID, s.Status, s.Disposition,
+			terminal.Plural(s.Attempts, "attempt", "attempts"), terminal.Plural(s.Answers, "answer", "answers"))
+		if s.Reason != "" {
+			fmt.Fprintf(&b, "  %s\n", terminal.Visible(s.Reason))
+		}
 	}
 	if !is.UnsearchedSince.IsZero() {
 		fmt.Fprintf(&b, "contacts accepted between %s and %s are still being indexed, and are missing\n", a.Clock.FormatMinute(is.UnsearchedSince), a.Clock.FormatMinute(is.UnsearchedUntil))
@@ -224,4 +228,40 @@ func everythingOf(ctx context.Context, to *client.Client, body client.FindBody) 
 		}
 	}
 	return whole, err
+}
+
+func personEraseCommand(a *app.App, r *app.Connection) *cobra.Command {
+	return app.Confirmable(r.APICommand("erase NUMBER", "Erase a person", `Cancel what waits for a person, remove the person from surveys, delete the contacts and
+messages, and remove the address and the words from the history of consents. Whether the
+person may be contacted stays as it is, by a keyed hash of the address. The receipt says
+what went, and what remains and why; an erasure that is not complete is to be repeated.
+
+The token needs people:admin, contacts:write and surveys:admin. "-" reads the number from
+standard input. The erasure is in the audit log, with the address masked.`, "  weir person erase +525512345678 --yes",
+		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
+			body, err := (&personFlags{}).body(a, c, args)
+			if err != nil {
+				return err
+			}
+			if err := a.Console.Confirm(c, "this deletes what is kept of the person"); err != nil {
+				return err
+			}
+			done, err := to.ErasePerson(ctx, client.EraseBody{To: body.To})
+			if err != nil {
+				return err
+			}
+			if r.JSON() {
+				return app.WriteRaw(a.Console.Stdout, r.Body)
+			}
+			text := fmt.Sprintf("erased: %s, %s, %s, %s\n", terminal.Plural(int64(done.Consents), "consent", "consents"), terminal.Plural(int64(done.Respondents), "respondent", "respondents"),
+				terminal.Plural(int64(done.Contacts), "contact", "contacts"), terminal.Plural(int64(done.Messages), "message", "messages"))
+			for _, rest := range done.Remains {
+				text += "remains: " + terminal.Visible(rest.Why) + "\n"
+			}
+			if !done.Complete {
+				text += "not complete: repeat it when what is in flight has ended\n"
+			}
+			_, err = io.WriteString(a.Console.Stdout, text)
+			return err
+		}))
 }
