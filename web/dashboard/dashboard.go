@@ -73,6 +73,7 @@ type Dashboard struct {
 	routes          map[string]http.Handler
 	nav             []navItem
 	names           *nameLogins
+	kept            keptForms
 }
 
 // fragment is the current state of a live region.

@@ -169,7 +169,7 @@ func (v *visit) readForm(w http.ResponseWriter, room int64) error {
 	if err := v.r.ParseForm(); err != nil {
 		return &problem{Status: http.StatusBadRequest, Detail: v.T("the form is malformed or larger than %d KiB", room>>10)}
 	}
-	return nil
+	return v.restore()
 }
 
 // render writes a page without live regions.

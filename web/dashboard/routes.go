@@ -57,7 +57,7 @@ func pages() []*page {
 		[]*page{{name: "audit", path: "/audit", nav: "Audit", scopes: []operators.Scope{operators.ScopeChannelsAdmin}, whole: true, load: loadAudit, live: []string{"entries"}, files: map[string]handler{"/audit/export.csv": exportAudit}}},
 		filePages(importPath, []operators.Scope{operators.ScopeContactsWrite}, newContactFile),
 		filePages("/surveys/{name}/import", []operators.Scope{operators.ScopeSurveysAdmin}, newRespondentFile),
-		[]*page{{name: "search", path: searchPath, load: loadSearch, posted: search}},
+		[]*page{{name: "search", path: searchPath, load: loadSearch, posted: search}, {name: "kept", path: keptPath, load: loadKept}},
 	)
 }
 

@@ -134,9 +134,15 @@ func (d *Dashboard) toLogin(v *visit, w http.ResponseWriter) {
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
-	to := "/login"
-	if v.r.Method == http.MethodGet && v.r.URL.Path != "/" {
-		to += "?next=" + url.QueryEscape(v.r.URL.Path) // without its query, which may contain search terms
+	to, next := "/login", ""
+	switch {
+	case v.r.Method == http.MethodPost:
+		next = d.keepForm(v, w)
+	case v.r.URL.Path != "/":
+		next = v.r.URL.Path // without its query, which may contain search terms
+	}
+	if next != "" {
+		to += "?next=" + url.QueryEscape(next)
 	}
 	d.redirect(w, to)
 }

@@ -192,3 +192,42 @@ func TestSession_ARevokedTokenEndsItsSession(t *testing.T) {
 		t.Error("the cookie stays")
 	}
 }
+
+// TestSession_KeepsWhatWasEnteredOverTheLogIn is scenario 403: a form that was sent after the session had ended does nothing,
+// and can be sent after the log-in, once, from where it was, without having been in a page.
+func TestSession_KeepsWhatWasEnteredOverTheLogIn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, personScopes)
+	for path, form := range map[string]url.Values{
+		"/people/record":     {"to": {numberCanary}, "status": {"refused"}, "purpose": {"all"}, "words": {"never again, secretly"}, "once": {"k"}},
+		"/purposes/_new":     {"name": {"secretly"}},
+		"/people/cancel?x=y": {"to": {numberCanary}, "note": {"secretly"}},
+	} {
+		b := r.visitor()
+		to := b.post(path, form).want(303).hasNot("secretly").header.Get("Location")
+		u, err := url.Parse(to)
+		if err != nil || u.Path != "/login" || !strings.HasPrefix(u.Query().Get("next"), "/kept?form=") {
+			t.Fatalf("%s leads to %q", path, to)
+		}
+		next := u.Query().Get("next")
+		b.get(to).want(200).hasNot("secretly", numberCanary)
+		b.get(next).want(303)
+		if to = b.post("/login", url.Values{"token": {r.tokens[personScopes]}, "next": {next}}).want(303).header.Get("Location"); to != next {
+			t.Fatalf("after the log-in one is sent to %q", to)
+		}
+		b.get(next).want(200).has(`action="`+strings.ReplaceAll(path, "&", "&amp;")+`"`, "Send now").hasNot("secretly", numberCanary)
+		kept := url.Values{"kept": {strings.TrimPrefix(next, "/kept?form=")}}
+		b.post(path, kept, "Sec-Fetch-Site", "cross-site").want(403)
+		b.post("/people", kept).want(404).has("no longer kept")
+		if p := b.post(path, kept); p.status == 404 || p.status == 403 || p.status == 303 && p.header.Get("Location") == "/" {
+			t.Errorf("%s: %d %s", path, p.status, p.body)
+		} else if path == "/people/record" {
+			p.want(200).has("never again, secretly")
+		}
+		b.post(path, kept).want(404).has("no longer kept")
+	}
+	b := r.visitor()
+	if to := b.post("/people/record", url.Values{"words": {strings.Repeat("x", 70<<10)}}).want(303).header.Get("Location"); to != "/login?next=%2Fpeople%2Frecord" {
+		t.Errorf("a form that is too large leads to %q", to)
+	}
+}

@@ -108,7 +108,7 @@
     form.querySelectorAll("input[type=password]").forEach(function (i) { typed.push([i.id, i.value]); });
     form.setAttribute("aria-busy", "true");
     fetch(form.action, { method: "POST", body: data, headers: { "Weir-Fragment": "1" } }).then(function (res) {
-      if (res.status === 401) return window.location.reload();
+      if (res.status === 401) throw res; // the session has ended: a plain submit keeps what was typed over the log-in
       if (res.redirected) return window.location.assign(res.url);
       return res.text().then(function (html) {
         var main = document.getElementById("main");
@@ -193,6 +193,12 @@
         title.focus();
       });
     }).catch(function () { form.submit(); });
+  });
+
+  // A form that takes long shows that it is on its way.
+  document.addEventListener("submit", function (e) {
+    var note = e.target.querySelector("[data-progress]");
+    if (note && !e.defaultPrevented) note.hidden = false;
   });
 
   // The week of a survey's form is painted by dragging, and with Shift and the arrow keys. Each box works
