@@ -186,22 +186,22 @@ func testErase(t *testing.T, backend Backend) {
 	}
 	var messages []weir.Received
 	for i := range 3 {
-		must[bool](t)(b.Receive(b.ctx, id, weir.Incoming{From: fmt.Sprint("+1555000", i), ReceivedAt: now()}))
+		must[bool](t)(b.Receive(b.ctx(), id, weir.Incoming{From: fmt.Sprint("+1555000", i), ReceivedAt: now()}))
 	}
-	for _, m := range must[[]weir.Incoming](t)(b.IncomingSince(b.ctx, id, 0, 10))[:2] {
+	for _, m := range must[[]weir.Incoming](t)(b.IncomingSince(b.ctx(), id, 0, 10))[:2] {
 		messages = append(messages, weir.Received{Channel: id, Incoming: m}, weir.Received{Channel: other, Incoming: m})
 	}
 	for _, want := range []int{2, 0} {
-		if n := must[int](t)(b.DeleteContacts(b.ctx, refs)); n != want {
+		if n := must[int](t)(b.DeleteContacts(b.ctx(), refs)); n != want {
 			t.Errorf("%d contacts were deleted, want %d", n, want)
 		}
-		if n := must[int](t)(b.DeleteIncoming(b.ctx, messages)); n != want {
+		if n := must[int](t)(b.DeleteIncoming(b.ctx(), messages)); n != want {
 			t.Errorf("%d messages were deleted, want %d", n, want)
 		}
 		if left := b.allPages(weir.ContactFilter{}); len(left) != 4 || left[0].ID != list[1].ID || left[1].ID != list[3].ID {
 			t.Errorf("%d contacts are left", len(left))
 		}
-		if left := must[[]weir.Incoming](t)(b.IncomingSince(b.ctx, id, 0, 10)); len(left) != 1 || left[0].From != "+15550002" {
+		if left := must[[]weir.Incoming](t)(b.IncomingSince(b.ctx(), id, 0, 10)); len(left) != 1 || left[0].From != "+15550002" {
 			t.Errorf("messages are left: %+v", left)
 		}
 	}
@@ -210,7 +210,7 @@ func testErase(t *testing.T, backend Backend) {
 	}
 	b.wantQueued(id, 2)
 	b.commitAll(lease, finish(inFlight.Contact, now(), weir.Completed))
-	if n := must[int](t)(b.DeleteContacts(b.ctx, refs)); n != 1 {
+	if n := must[int](t)(b.DeleteContacts(b.ctx(), refs)); n != 1 {
 		t.Errorf("%d contacts were deleted after the end of the one in flight", n)
 	}
 	if again := b.accept(id, sms("key-0")); again[0].ID == list[0].ID {
