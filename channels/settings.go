@@ -243,7 +243,7 @@ func Escape(key string) string {
 const MaxAddress = 255
 
 var (
-	errPhoneNumber = errors.New("must be a phone number as in E.164: an optional + and 3 to 15 digits, such as +254722123456")
+	errPhoneNumber = errors.New("must be a phone number as in E.164: an optional + and 3 to 15 digits")
 	errNational    = errors.New("has no country code, because it begins with 0: write it with + and the country code, or set the channel's region")
 )
 

@@ -12,7 +12,7 @@ import (
 
 // Errors of phone numbers. They must not contain the number.
 var (
-	errNoPhone      = errors.New("the phone number is missing")
+	errNoPhone      = errors.New("is missing")
 	errScientific   = errors.New("the phone number is in scientific notation (5.2E+11), as spreadsheets write it; format the column as text")
 	errRounded      = errors.New("the phone number has a fraction, as spreadsheets write it; format the column as text")
 	errTwoNumbers   = errors.New("the phone number has a second one behind a slash; give one number")

@@ -44,8 +44,8 @@ func TestPhoneNumber_IsBroughtIntoOneForm(t *testing.T) {
 func TestPhoneNumber_InvalidPhoneErrorsHideTheNumber(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ raw, region, want string }{
-		{"", "MX", "the phone number is missing"},
-		{"  ", "MX", "the phone number is missing"},
+		{"", "MX", "is missing"},
+		{"  ", "MX", "is missing"},
 		{"5.2155E+11", "MX", "spreadsheets"},
 		{"5,2155e+11", "MX", "spreadsheets"},
 		{"254722123456.5", "KE", "fraction"},

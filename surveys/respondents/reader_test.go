@@ -59,7 +59,7 @@ func TestReader_ReadsCSV(t *testing.T) {
 		{"too few, too many", "a,phone,b\n1,5512345678\n1,5512345678,2,3\n", []string{"line 2: has 2 fields; the header has 3", "line 3: has 4 fields; the header has 3"}},
 		{"bad numbers", "phone,a\nx,1\n,2\n5.5E+9,3\n5512345678,4\n", []string{
 			"line 2, phone: the phone number has characters other than digits, +, space, -, ., / and brackets",
-			"line 3, phone: the phone number is missing",
+			"line 3, phone: is missing",
 			"line 4, phone: the phone number is in scientific notation (5.2E+11), as spreadsheets write it; format the column as text",
 			"5 +525512345678 map[a:4]",
 		}},
@@ -192,7 +192,7 @@ func TestReader_ReadsNDJSON(t *testing.T) {
 	want := []string{
 		"1 +525512345678 map[age:30 big:12345678901234567890 first_name:Ana ok:true]",
 		"3 +525512345679 map[]",
-		"line 4, phone: the phone number is missing",
+		"line 4, phone: is missing",
 		"line 5, tags: must be a text, a number, true, false or null",
 		"line 6, a: is listed twice",
 		"line 7: the name of an attribute begins with a letter and has up to 63 of a-z, 0-9 and _",

@@ -365,7 +365,7 @@ func number(text string) any {
 func (f *channelForm) require() {
 	for _, s := range f.Settings {
 		if s.part != "" && s.Required && s.Value == "" {
-			f.Mistakes[s.ID] = f.T("Enter this: the template needs it.")
+			f.Mistakes[s.ID] = f.T("Required: the template needs it.")
 		}
 	}
 }

@@ -46,7 +46,7 @@ func (f *contactFile) about() *fileWords {
 	return &fileWords{
 		title: f.T("Send a file"), crumbs: []crumb{{Text: f.T("Contacts"), Link: "/contacts"}, {Text: f.T("Send a file")}}, Path: importPath, Verb: f.T("Send"),
 		Help: f.T("The first line names the columns, one of them the phone number, such as phone,text."), First: f.T("Nothing is sent before you have seen how."),
-		Named: "Name of the label", NamedOf: "Name of the label of column %s", Shown: []string{"to", "messages"}, Heads: []string{f.T("To"), f.T("Texts"), f.T("Other fields")},
+		Named: "Name of the label", NamedOf: "Name of the label of column %s", Shown: []string{"to", "messages"}, Heads: []string{f.T("Recipient"), f.T("Texts"), f.T("Other fields")},
 		done: f.T("File sent"), doneInPart: f.T("File sent in part"), Stopped: "Not all of %[1]s was sent, because %[2]s.",
 		Again: f.T("Send the same file again, with the same choices, to continue: nobody is contacted twice."),
 		Whole: f.T("Or mend and send the whole file: what was sent is not sent twice."),

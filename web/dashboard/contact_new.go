@@ -35,6 +35,7 @@ type newContactForm struct {
 	Labels                                                string   // one per line, as name=value
 	Once                                                  string   // random, for the idempotency key
 	Channels                                              []string // to choose from; nil: they cannot be read, and one is typed
+	NoChannels                                            string   // why there are none to choose from; empty: there are some
 	Purposes                                              []option
 	Mistakes                                              map[string]string // by field
 	Problem                                               *problem          // an error of the API that is about no field
@@ -74,6 +75,9 @@ func (f *newContactForm) addChoices(c *caller) error {
 	if f.Channels, err = channelNames(c, f.Channel, operators.ScopeContactsWrite); err == nil {
 		f.Purposes, err = purposeChoices(c, f.Purpose)
 	}
+	if f.Channels != nil && len(f.Channels) == 0 {
+		f.NoChannels = c.noChannels(operators.ScopeContactsWrite)
+	}
 	return err
 }
 
@@ -96,6 +100,14 @@ func channelNames(c *caller, chosen string, oneOf ...operators.Scope) ([]string,
 		names = append(names, chosen)
 	}
 	return names, err
+}
+
+// noChannels explains why a form has no channel to choose from.
+func (c *caller) noChannels(oneOf ...operators.Scope) string {
+	if limit := c.Limit(oneOf...); limit != "" {
+		return c.T("There is no channel whose name begins with %s: your scopes are limited to such names.", limit)
+	}
+	return c.T("There are no channels yet.")
 }
 
 // unreadable returns channels that the token may use without seeing them: the limit of a scope may be the whole name of a channel.

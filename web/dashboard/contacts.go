@@ -291,7 +291,7 @@ func contactFields(l *locale.Locale, c *api.ContactView) (list []contactField) {
 // contactFieldTitle names a field of a contact.
 func contactFieldTitle(l *locale.Locale, name string) string {
 	titles := map[string]locale.Message{
-		"key": "Key", "to": "To", "priority": "Priority", "survey": "Survey", "not_before": "Not before", "not_after": "Not after", "size": "Slots", "segments": "Segments",
+		"key": "Key", "to": "Recipient", "priority": "Priority", "survey": "Survey", "not_before": "Not before", "not_after": "Not after", "size": "Slots", "segments": "Segments",
 	}
 	if title, ok := titles[name]; ok {
 		return l.T(title)

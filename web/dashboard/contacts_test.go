@@ -125,5 +125,5 @@ func TestContacts_PageListsItsFields(t *testing.T) {
 	}
 	r.api("POST", "/v1/channels/a/contacts", `{"contacts":[{"key":"fields-1","to":"+15550100001","messages":["hello","again"],"priority":"high","labels":{"team":"<b>north"},"not_after":"2099-01-02T03:04:05Z"}]}`, &queued)
 	r.login("admin").get("/contacts/"+queued.Contacts[0].ID).want(200).has("<dt>Key</dt><dd>fields-1</dd>", "<dt>Priority</dt><dd>high</dd>", "<dt>Slots</dt><dd>2</dd>",
-		`<dt>Not after</dt><dd><time datetime="2099-01-02T03:04:05Z">`, "<dt>To</dt>", "<dt>Label team</dt><dd>&lt;b&gt;north</dd>").hasNot("<dt>Id", "<dt>Attempts", "<dt>Not before")
+		`<dt>Not after</dt><dd><time datetime="2099-01-02T03:04:05Z">`, "<dt>Recipient</dt>", "<dt>Label team</dt><dd>&lt;b&gt;north</dd>").hasNot("<dt>Id", "<dt>Attempts", "<dt>Not before")
 }

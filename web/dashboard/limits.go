@@ -45,7 +45,7 @@ func (x limitView) Money(l *locale.Locale) (list []string) {
 		{x.MoneyToday, x.MoneyPerDay, "%[1]s of %[2]s %[3]s today"}, {x.MoneyMonth, x.MoneyPerMonth, "%[1]s of %[2]s %[3]s this month"}, {x.MoneySpent, x.LimitView.Money, "%[1]s of %[2]s %[3]s in all"},
 	} {
 		if m.most != "" {
-			list = append(list, l.T(m.text, m.spent, m.most, x.Currency))
+			list = append(list, l.T(m.text, l.Amount(m.spent), l.Amount(m.most), x.Currency))
 		}
 	}
 	return list

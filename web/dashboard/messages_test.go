@@ -37,6 +37,9 @@ func TestMessages_AreInEveryLanguage(t *testing.T) {
 		}
 		for _, m := range slices.Sorted(maps.Keys(used)) {
 			forms, known := texts[m]
+			if n := numbers.FindString(string(m)); n != "" && !strings.HasPrefix(n, "+1555") {
+				t.Errorf("%s: %q names a number, which may be a stranger's", used[m], m)
+			}
 			switch {
 			case !known && l.Code == "en" && !strings.Contains(string(m), "%d"):
 			case !known:
@@ -58,6 +61,8 @@ func TestMessages_AreInEveryLanguage(t *testing.T) {
 var (
 	verbs = regexp.MustCompile(`%(?:\[(\d)\])?([a-z%])`)
 	tags  = regexp.MustCompile(`</?[a-z][^>]*>`)
+	// numbers are phone numbers; +1 555 01xx is nobody's.
+	numbers = regexp.MustCompile(`\+\d{7,}`)
 )
 
 // checkForm checks that a translation takes the same arguments as the message, and has its tags.

@@ -46,6 +46,17 @@ func TestProjects_PagesShowOnlyWhatTheLimitsReach(t *testing.T) {
 	b.post("/search", url.Values{"q": {"south"}}).want(200).has("Nothing is found")
 }
 
+// A form that has no channel to choose from says why.
+func TestProjects_FormsWithoutAChannelSayWhy(t *testing.T) {
+	t.Parallel()
+	const scopes = "contacts:read contacts:write@west- surveys:admin@west-"
+	r := twoProjects(t, scopes)
+	for _, path := range []string{"/contacts/_new", "/surveys/_new"} {
+		r.login(scopes).get(path).want(200).has(`id="no-channels"`, "no channel whose name begins with west-").hasNot("south-texts")
+		r.login(northScopes).get(path).want(200).hasNot(`id="no-channels"`)
+	}
+}
+
 // A token that reads everything and changes only its own sees buttons only there.
 func TestProjects_ButtonsAreThereForWhatTheTokenMayChange(t *testing.T) {
 	t.Parallel()

@@ -120,7 +120,7 @@ func (d *spendingData) readSums(c *caller) error {
 		d.Rows = d.Rows[:maxSpendingRows]
 	}
 	for currency, amount := range totals {
-		d.Totals = append(d.Totals, amount.String()+" "+currency)
+		d.Totals = append(d.Totals, c.Amount(amount.String())+" "+currency)
 	}
 	slices.SortFunc(d.Totals, func(a, b string) int { return cmp.Compare(a[len(a)-3:], b[len(b)-3:]) })
 	return nil
@@ -272,7 +272,7 @@ func askDeletePrice(v *visit) (*question, error) {
 	facts := []fact{{v.T("Currency"), p.Currency}}
 	for _, x := range []fact{{v.T("An attempt"), p.PerAttempt}, {v.T("A segment"), p.PerSegment}, {v.T("A minute"), p.PerMinute}} {
 		if x.Value != "" {
-			facts = append(facts, x)
+			facts = append(facts, fact{x.Name, v.Amount(x.Value)})
 		}
 	}
 	if n := len(p.Prefixes); n > 0 {

@@ -229,7 +229,7 @@ func attemptsOf(l *locale.Locale, list []surveyapi.AttemptsView) []attemptRows {
 		var rows []display.Row
 		for _, a := range list {
 			if a.Mode == mode {
-				rows = append(rows, display.Row{Name: l.Word(string(a.Outcome)), Value: float64(a.Count), Class: outcomeClass(a.Outcome)})
+				rows = append(rows, display.Row{Name: attemptWord(l, mode, a.Outcome), Value: float64(a.Count), Class: outcomeClass(a.Outcome)})
 			}
 		}
 		if len(rows) > 0 {
@@ -237,6 +237,18 @@ func attemptsOf(l *locale.Locale, list []surveyapi.AttemptsView) []attemptRows {
 		}
 	}
 	return out
+}
+
+// attemptWord returns the outcome of an attempt. What is completed is an interview.
+func attemptWord(l *locale.Locale, mode surveys.Mode, o weir.Outcome) string {
+	switch {
+	case o != weir.Completed:
+		return l.Word(string(o))
+	case mode.Voice():
+		return l.T("answered")
+	default:
+		return l.T("delivered")
+	}
 }
 
 func outcomeClass(o weir.Outcome) string {
@@ -397,9 +409,9 @@ func (c *launchCheck) facts(l *locale.Locale, schedule *calendar.Schedule) (list
 		list = append(list, fact{l.T("Checked"), l.T("the first %d; the launch checks all", c.Respondents)})
 	}
 	if b := c.Budget; b != nil {
-		text := l.T("%[1]s of %[2]s %[3]s are left", b.Left, b.Money, b.Currency)
+		text := l.T("%[1]s of %[2]s %[3]s are left", l.Amount(b.Left), l.Amount(b.Money), b.Currency)
 		if b.Attempts != nil {
-			text = l.T("%[2]s of %[3]s %[4]s are left, which pays for about %[1]d attempts at %[5]s %[4]s", *b.Attempts, b.Left, b.Money, b.Currency, b.PerAttempt)
+			text = l.T("%[2]s of %[3]s %[4]s are left, which pays for about %[1]d attempts at %[5]s %[4]s", *b.Attempts, l.Amount(b.Left), l.Amount(b.Money), b.Currency, l.Amount(b.PerAttempt))
 		}
 		list = append(list, fact{l.T("Budget"), text})
 	}

@@ -59,6 +59,7 @@ type surveyForm struct {
 	RichQuotas bool     // the quotas are, too
 	Kept       []string // fields of the definition that the form keeps and does not show
 	Channels   []option
+	NoChannels string            // why there are none to choose from; empty: there are some
 	types      map[string]string // of those whose type can be read
 	Purposes   []option
 	Mistakes   map[string]string
@@ -621,6 +622,9 @@ func (f *surveyForm) addChoices(c *caller) error {
 		if !has(f.Channels, m.Channel) {
 			f.Channels = append(f.Channels, option{m.Channel, m.Channel})
 		}
+	}
+	if len(f.Channels) == 1 { // not used
+		f.NoChannels = c.noChannels(channelUsers()...)
 	}
 	all, err := readPurposes(c)
 	if err != nil {

@@ -23,6 +23,7 @@ func Functions(l *locale.Locale) template.FuncMap {
 		"since":    locale.Since,
 		"span":     l.Span,
 		"number":   l.Number,
+		"amount":   l.Amount,
 		"percent":  locale.Percent,
 		"words":    func(v any) string { return l.Word(fmt.Sprint(v)) },
 		"dict":     dict,

@@ -118,6 +118,11 @@ func (l *Locale) Number(v any) string {
 	return l.words().Sprint(v)
 }
 
+// Amount formats an exact decimal of the API, such as a price, with the decimal sign of the language.
+func (l *Locale) Amount(text string) string {
+	return strings.Replace(text, ".", strings.Trim(l.Number(0.5), "05"), 1)
+}
+
 // Percent formats a share of a whole.
 func Percent(part, whole float64) string {
 	if whole == 0 {
