@@ -19,6 +19,7 @@ func purposeTopics() []topic {
 		{"claims that a cap delays", testCappedClaims},
 		{"a cap that is made longer", testLongerCap},
 		{"a claim that is retracted in its batch", testRetractedClaim},
+		{"rules that are put back", testRulesPutBack},
 		{"claims of the same text", testRepeatedText},
 		{"claims of a person with a long history", testLongHistory},
 		{"claims without a recorded consent", testRecordedConsent},
@@ -177,6 +178,23 @@ func testLongerCap(t *testing.T, backend Backend) {
 	b.purpose("research", people.Purpose{Caps: []people.Cap{{Max: 1, Within: "30d"}}})
 	if c := b.claimed(lease, list[1]); c.Receipt.Rule != string(people.RuleCap) {
 		t.Errorf("beyond the longer cap: %+v", c.Progress)
+	}
+}
+
+// testRulesPutBack: what certainly did not go out does not count for a rule either that was not there as
+// it came back, and is put back later.
+func testRulesPutBack(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	capped := people.Purpose{Caps: []people.Cap{{Max: 1, Within: "7d"}}}
+	b.purpose("research", capped)
+	id, lease := b.owned("a")
+	c := b.claimed(lease, b.accept(id, smsFor("research", "1"))[0])
+	b.purpose("research", people.Purpose{})
+	b.commitAll(lease, requeue(c, now(), time.Time{}))
+	b.purpose("research", capped)
+	again, _ := b.read(c.Ref)
+	if got := b.claimed(lease, again); got.State != weir.Sending {
+		t.Errorf("after a claim of which nothing went out: %+v", got.Progress)
 	}
 }
 

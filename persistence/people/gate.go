@@ -211,12 +211,8 @@ func (g *Gate) Returned(t *commit.Tx, c *weir.Contact, attempt int, before *weir
 	if cost, currency := people.Reserved(before.Receipt); currency != "" {
 		g.prices.spend(t, c, currency, -cost, before.ClaimedAt)
 	}
-	counted := g.limits.current.newPeople(t.Channel(c.Channel).Name)
-	if !g.purposes.now().history && !counted {
-		return
-	}
 	ref := weir.AttemptRef{Ref: c.Ref, Number: attempt}
-	if counted {
+	if g.limits.current.newPeople(t.Channel(c.Channel).Name) {
 		hash := g.keys[0].History(people.Canonical(c.To))
 		g.uncontacted = append(g.uncontacted, uncontacted{t.Channel(c.Channel).Name, hash, columns.Instant(columns.Micros(before.ClaimedAt))})
 	}

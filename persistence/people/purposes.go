@@ -26,7 +26,6 @@ type purposes struct {
 	byName  map[string]*stored
 	live    map[string]*people.Purpose // those that are not deleted
 	ruled   bool                       // one has rules
-	history bool                       // one looks at earlier contacts
 	overAll bool                       // one looks at those of all purposes
 	window  time.Duration
 }
@@ -38,7 +37,6 @@ func newPurposes(byName map[string]*stored) *purposes {
 			p.live[name] = one.Purpose
 		}
 		p.ruled = p.ruled || one.Ruled()
-		p.history = p.history || one.NeedsHistory()
 		p.window = max(p.window, one.Window())
 		for i := range one.Caps {
 			p.overAll = p.overAll || one.Caps[i].Over == people.OverAll
