@@ -292,21 +292,21 @@ func (m *model) recorded(name string) bool {
 type play struct {
 	*model
 	history
-	t      *testing.T
-	bubble bool
-	db     dialect.Database
-	store  *persistence.Store
-	keys   [][]byte
-	ids    []weir.ChannelID
-	by     []weir.Incarnation
-	used   int // keys of contacts
-	found  []string
+	t     *testing.T
+	pass  func(time.Duration) // lets the time of a bubble pass; nil: there is none
+	db    dialect.Database
+	store *persistence.Store
+	keys  [][]byte
+	ids   []weir.ChannelID
+	by    []weir.Incarnation
+	used  int // keys of contacts
+	found []string
 }
 
 // run returns what is wrong.
-func run(t *testing.T, url string, bubble bool, h history) []string {
+func run(t *testing.T, url string, pass func(time.Duration), h history) []string {
 	t.Helper()
-	p := &play{t: t, bubble: bubble, history: h, model: &model{
+	p := &play{t: t, pass: pass, history: h, model: &model{
 		purposes: map[string]*consent.Purpose{}, states: map[string][]consent.State{}, said: map[string]int{}, listed: map[string]bool{}, entries: map[string][]claimed{},
 	}}
 	p.db = storetest.Kept(t, url)
@@ -397,12 +397,13 @@ type submitted struct {
 
 func (p *play) batch(b batch) {
 	switch {
-	case p.bubble && b.Pass > time.Hour: // without a process, which would look at its clock every minute
+	case p.pass == nil:
+	case b.Pass > time.Hour: // without a process, which would look at its clock every minute
 		p.stop()
-		time.Sleep(b.Pass)
+		p.pass(b.Pass)
 		p.start()
-	case p.bubble:
-		time.Sleep(b.Pass)
+	default:
+		p.pass(b.Pass)
 	}
 	held, free := make(chan struct{}), make(chan struct{})
 	p.store.Commit(weir.Change{By: p.by[0]}, func(weir.CommitResult) { close(held); <-free })
@@ -531,7 +532,7 @@ func (p *play) checkClaim(c *contact, attempts int, retracted bool, entries []cl
 			return
 		}
 		slack := time.Duration(0)
-		if !p.bubble {
+		if p.pass == nil {
 			slack = time.Minute
 		}
 		purpose := p.purposes[c.Purpose]
@@ -593,7 +594,7 @@ func (p *play) submit(e event, now time.Time) submitted {
 func (p *play) later(do func() error) (check func()) {
 	done, waiting := make(chan error, 1), p.store.Waiting()
 	go func() { done <- do() }()
-	if p.bubble {
+	if p.pass != nil {
 		synctest.Wait()
 	} else {
 		polling.Until(time.Minute, time.Millisecond, func() bool { return p.store.Waiting() > waiting })
@@ -780,7 +781,7 @@ func (p *play) look() {
 			refused, by := consent.Decide(states, of)
 			want, wantBy := consent.Decide(p.states[person], of)
 			// What several contacts of one batch say is a microsecond apart, in the order of the contacts.
-			if refused != want || by.Status != wantBy.Status || by.Source != wantBy.Source || p.bubble && by.At.Sub(wantBy.At).Abs() > time.Millisecond {
+			if refused != want || by.Status != wantBy.Status || by.Source != wantBy.Source || p.pass != nil && by.At.Sub(wantBy.At).Abs() > time.Millisecond {
 				p.wrong("%s for %s: %+v of %+v, want %+v of %+v", person, of, by, states, wantBy, p.states[person])
 			}
 		}
@@ -801,7 +802,7 @@ func TestGate_DecidesAsItsModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := histories().Draw(rt, "history")
 		var found []string
-		synctest.Test(t, func(t *testing.T) { found = run(t, "sqlite://:memory:", true, h) })
+		synctest.Test(t, func(t *testing.T) { found = run(t, "sqlite://:memory:", time.Sleep, h) })
 		for _, text := range found {
 			rt.Error(text)
 		}
@@ -813,7 +814,7 @@ func TestGate_DecidesAsItsModelOnMySQL(t *testing.T) {
 	t.Parallel()
 	for seed := range 4 {
 		h := histories().Example(seed)
-		for _, text := range run(t, testmysql.URL(t), false, h) {
+		for _, text := range run(t, testmysql.URL(t), nil, h) {
 			t.Errorf("seed %d: %s (%+v)", seed, text, h)
 		}
 	}
