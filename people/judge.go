@@ -153,19 +153,28 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
-// counted returns when the contacts were that caps count, the oldest first.
+// counted returns when the contacts were that caps count: the newest, which decide, the oldest of
+// them first.
 func (c *Claim) counted() map[Over][]time.Time {
-	of := map[Over][]time.Time{}
-	for _, e := range c.Before {
-		of[OverAll] = append(of[OverAll], e.At)
-		if e.Purpose == c.Name {
-			of[OverPurpose] = append(of[OverPurpose], e.At)
+	n := c.Purpose.Needs()
+	return map[Over][]time.Time{OverAll: c.newest(n.All, false), OverPurpose: c.newest(n.Purpose, true)}
+}
+
+// newest returns when the newest n of all earlier contacts were, or of those for the purpose. Most
+// are in their order, so that it costs a look at each.
+func (c *Claim) newest(n int, own bool) []time.Time {
+	list := make([]time.Time, 0, min(n, len(c.Before))+1) // newest first
+	for i := len(c.Before) - 1; i >= 0 && n > 0; i-- {
+		e := &c.Before[i]
+		if len(list) == n && !e.At.After(list[n-1]) || own && e.Purpose != c.Name {
+			continue
 		}
+		at, _ := slices.BinarySearchFunc(list, e.At, func(have, at time.Time) int { return at.Compare(have) })
+		list = slices.Insert(list, at, e.At)
+		list = list[:min(n, len(list))]
 	}
-	for _, list := range of {
-		slices.SortFunc(list, time.Time.Compare)
-	}
-	return of
+	slices.Reverse(list)
+	return list
 }
 
 // look returns how many contacts the cap leaves at an instant, the one in question among

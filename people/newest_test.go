@@ -2,6 +2,7 @@ package people_test
 
 import (
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -137,14 +138,35 @@ func TestNeeds_AreEnough(t *testing.T) {
 	})
 }
 
-// A history of any length costs a claim nothing that grows with its square.
-func BenchmarkJudge_LongHistory(b *testing.B) {
+// longClaim is a claim for a person with so many earlier contacts.
+func longClaim(earlier int) (*people.Claim, time.Time) {
 	p, _ := (&people.Purpose{Caps: []people.Cap{{Max: 3, Within: "7d", Over: people.OverAll}}}).Compile()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	c := &people.Claim{Name: "p", Purpose: p, Zones: []*time.Location{time.UTC}}
-	for i := range 20_000 {
-		c.Before = append(c.Before, people.Entry{At: now.Add(time.Duration(i-20_001) * time.Second), Purpose: strings.Repeat("q", i%2+1)})
+	for i := range earlier {
+		c.Before = append(c.Before, people.Entry{At: now.Add(time.Duration(i-earlier-1) * time.Second), Purpose: strings.Repeat("q", i%2+1)})
 	}
+	return c, now
+}
+
+// Entries that were read for other claims of the batch cost a look each, and no memory: a batch may have thousands of claims.
+func TestJudge_CopiesNoHistory(t *testing.T) { //nolint:paralleltest // it counts what the process allocates
+	const rounds = 50
+	c, now := longClaim(20_000)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range rounds {
+		people.Judge(c, now)
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / rounds; each > 20_000 {
+		t.Errorf("a claim allocates %d bytes", each)
+	}
+}
+
+// A history of any length costs a claim nothing that grows with its square.
+func BenchmarkJudge_LongHistory(b *testing.B) {
+	c, now := longClaim(20_000)
 	for b.Loop() {
 		people.Judge(c, now)
 	}
