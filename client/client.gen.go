@@ -441,8 +441,22 @@ type CallBody struct {
 	TwiML string `json:"twiml,omitempty,omitzero"`
 }
 
+// CallbackAddress An address for people to give to the provider.
+type CallbackAddress struct {
+	// For what arrives there
+	//
+	// Examples: Messages from people
+	For string `json:"for"`
+
+	// URL the whole address, with the secret
+	URL string `json:"url"`
+}
+
 // CallbackView The address of a channel's callbacks.
 type CallbackView struct {
+	// ByHand whole addresses for people to give to the provider; absent: Weir gives them all
+	ByHand []CallbackAddress `json:"by_hand,omitempty,omitzero"`
+
 	// URL without a trailing slash; paths below it have their meaning by the channel's type
 	URL string `json:"url"`
 }
@@ -802,6 +816,9 @@ type ChannelView struct {
 	// StateReason why it is in that state
 	StateReason string `json:"state_reason,omitempty,omitzero"`
 
+	// StrayCallback the latest callback within a day at an address that channels of the type do not have, which was answered 404; absent: none since the channel was changed or its process began
+	StrayCallback StrayView `json:"stray_callback,omitempty,omitzero"`
+
 	// Type channel type
 	Type string `json:"type"`
 
@@ -861,12 +878,6 @@ type ConsentBody struct {
 
 	// Words what was said, as a proof
 	Words string `json:"words,omitempty,omitzero"`
-}
-
-// ConsentEraseBody The address of a person.
-type ConsentEraseBody struct {
-	// To phone number with its country code, or another address
-	To string `json:"to"`
 }
 
 // ConsentList A page of the consents of everybody.
@@ -1322,10 +1333,33 @@ type DeliveryView struct {
 	Type string `json:"type"`
 }
 
-// ErasedView What an erasure has changed.
-type ErasedView struct {
-	// Erased consents from which the address was removed; 0: there were none, or it was done before
-	Erased int `json:"erased"`
+// EraseBody The address of a person.
+type EraseBody struct {
+	// To phone number with its country code, or another address
+	//
+	// Examples: +525512345678
+	To string `json:"to"`
+}
+
+// ErasureView The receipt of an erasure: what went, and what remains.
+type ErasureView struct {
+	// Complete whether everything is erased that this request erases; false: repeat it when what is open has ended
+	Complete bool `json:"complete"`
+
+	// Consents refusals and consents from which the address, the words and the key were removed
+	Consents int `json:"consents"`
+
+	// Contacts contacts to the person that were deleted, with their texts and attempts
+	Contacts int `json:"contacts"`
+
+	// Messages messages from the person that were deleted
+	Messages int `json:"messages"`
+
+	// Remains what is kept, and why
+	Remains []RemainderView `json:"remains"`
+
+	// Respondents surveys from which the person was removed
+	Respondents int `json:"respondents"`
 }
 
 // EventList A page of events.
@@ -2072,6 +2106,11 @@ type PersonRespondentView struct {
 	// Examples: r2s
 	ID string `json:"id"`
 
+	// Reason why its status became final, as the log of the survey has it, such as a value that was missing at the launch; absent: the status and the disposition are all there is, or it is not final
+	//
+	// Examples: no value for a field of the text: {{name}}
+	Reason string `json:"reason,omitempty,omitzero"`
+
 	// Status as of a respondent
 	Status string `json:"status"`
 
@@ -2462,6 +2501,20 @@ type ReceivedView struct {
 
 	// To address that the person wrote to
 	To string `json:"to,omitempty,omitzero"`
+}
+
+// RemainderView Something that an erasure leaves.
+type RemainderView struct {
+	// Count how many; absent: not counted
+	Count int `json:"count,omitempty,omitzero"`
+
+	// What what is kept; there may be more in later versions
+	What string `json:"what"`
+
+	// Why in one sentence
+	//
+	// Examples: whether the person may be contacted, by a keyed hash of the address: so a list cannot bring the person back
+	Why string `json:"why"`
 }
 
 // ReplayBody Which events are delivered again: one of the fields.
@@ -2914,12 +2967,24 @@ type StatsView struct {
 	Window SpanView `json:"window,omitempty,omitzero"`
 }
 
-// StepView defines model for StepView.
+// StepView The respondents who have come to a step of a survey.
 type StepView struct {
+	// Respondents those who have come to it, or further
 	Respondents int `json:"respondents"`
 
 	// Step contacted: a provider has accepted a contact
 	Step string `json:"step"`
+}
+
+// StrayView A callback at an address that its channel does not have.
+type StrayView struct {
+	// At when it came
+	At time.Time `json:"at"`
+
+	// Path below the callback address of the channel, as far as it consists of words
+	//
+	// Examples: incomming
+	Path string `json:"path"`
 }
 
 // SurveyBody A survey, as in a request: everything except its respondents.
@@ -4431,16 +4496,6 @@ func (c *Client) DecideUndecided(ctx context.Context, body DecisionBody) (*Decis
 	return call[DecisionView](ctx, c, r)
 }
 
-// EraseConsents Erase a person's consents.
-//
-// The address, what was said and the keys are removed from the history. The state stays, by a keyed hash: the person is not contacted, also if the address is imported again, and nobody can read it back. Contacts and respondents keep the address until they are deleted.
-//
-// POST /v1/consents:erase
-func (c *Client) EraseConsents(ctx context.Context, body ConsentEraseBody) (*ErasedView, error) {
-	r := Request{Method: "POST", Path: "/v1/consents:erase", Body: body, Idempotent: true}
-	return call[ErasedView](ctx, c, r)
-}
-
 // SearchConsents Find what a person has said.
 //
 // The address is in the body so that no address, log or history keeps it. The search is in the audit log, with the address masked.
@@ -4735,6 +4790,16 @@ func (c *Client) ListMinutes(ctx context.Context, params ListMinutesParams) (*Al
 	setQuery(r.Query, "limit", params.Limit)
 	setQuery(r.Query, "cursor", params.Cursor)
 	return call[AllMinutesView](ctx, c, r)
+}
+
+// ErasePerson Erase a person.
+//
+// Whatever waits for the person is canceled. The address, and what was said, is removed from the history of consents; the person from surveys; contacts and messages are deleted. The answer is a receipt of what went and what remains. Whether the person may be contacted stays as it is. Repeating the request is safe, and continues where an error or the end of the process has interrupted it.
+//
+// POST /v1/people:erase
+func (c *Client) ErasePerson(ctx context.Context, body EraseBody) (*ErasureView, error) {
+	r := Request{Method: "POST", Path: "/v1/people:erase", Body: body, Idempotent: true}
+	return call[ErasureView](ctx, c, r)
 }
 
 // FindPerson Find everything about a person.
