@@ -39,11 +39,16 @@ func TestAccept_RepliesAnswerMessages(t *testing.T) {
 			t.Parallel()
 			r := webtest.New(t, func(o *web.Options) { o.ReplyWithin = tt.within })
 			ch, other := r.Channel("a", "texts"), r.Channel("b", "texts")
+			wrote := func(ago time.Duration) {
+				if _, err := r.Receive(t.Context(), other.ID, weir.Incoming{From: tt.from, Body: "hello", ReceivedAt: r.Clock.Now().Add(-ago)}); err != nil {
+					t.Fatal(err)
+				}
+			}
 			if tt.older {
-				r.Memory.Incoming[other.ID] = append(r.Memory.Incoming[other.ID], weir.Incoming{ID: 1, From: tt.from, ReceivedAt: r.Clock.Now().Add(-3 * within)})
+				wrote(3 * within)
 			}
 			if tt.from != "" {
-				r.Memory.Incoming[other.ID] = append(r.Memory.Incoming[other.ID], weir.Incoming{ID: 2, From: tt.from, ReceivedAt: r.Clock.Now().Add(-tt.ago)})
+				wrote(tt.ago)
 			}
 			g := r.Do("POST", "/v1/channels/"+ch.Name+"/contacts", webtest.Batch(webtest.Text(""), webtest.Text(`,"priority":"`+tt.priority+`"`)))
 			if g.Status != tt.want || tt.want == 422 && !strings.Contains(g.Body, `"pointer":"/contacts/1/priority","code":"no_message"`) {

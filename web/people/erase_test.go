@@ -1,36 +1,78 @@
 package people_test
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"weir"
 	"weir/surveys"
+	"weir/web"
 	peopleapi "weir/web/people"
 	"weir/web/webtest"
 )
+
+// erasing is a store that cannot write one part of an erasure.
+type erasing struct {
+	*webtest.Store
+	part string
+	err  error
+}
+
+func (f *erasing) fails(part string) error {
+	if f.part == part {
+		return f.err
+	}
+	return nil
+}
+
+func (f *erasing) RemoveRespondent(ctx context.Context, survey int64, id surveys.RespondentID) error {
+	if err := f.fails("respondents"); err != nil {
+		return err
+	}
+	return f.Store.RemoveRespondent(ctx, survey, id)
+}
+
+func (f *erasing) DeleteContacts(ctx context.Context, list []weir.Ref) (int, error) {
+	if err := f.fails("contacts"); err != nil {
+		return 0, err
+	}
+	return f.Store.DeleteContacts(ctx, list)
+}
+
+func (f *erasing) DeleteIncoming(ctx context.Context, list []weir.Received) (int, error) {
+	if err := f.fails("messages"); err != nil {
+		return 0, err
+	}
+	return f.Store.DeleteIncoming(ctx, list)
+}
+
+func (f *erasing) Erase(ctx context.Context, address string) (int, error) {
+	if err := f.fails("consents"); err != nil {
+		return 0, err
+	}
+	return f.Store.Erase(ctx, address)
+}
 
 // TestErase_IsResumedWhateverInterruptedIt is scenario 401: whichever part of the erasure cannot be written, the
 // parts before it stay done, and the repetition does the rest.
 func TestErase_IsResumedWhateverInterruptedIt(t *testing.T) {
 	t.Parallel()
 	const body = `{"to":"` + webtest.PhoneCanary + `"}`
-	down := weir.Errorf(weir.CodeUnavailable, "the database does not answer")
-	for name, fault := range map[string]func(r *webtest.Rig, err error){
-		"none":                     func(*webtest.Rig, error) {},
-		"respondents":              func(r *webtest.Rig, err error) { r.People.Down = err },
-		"contacts and messages":    func(r *webtest.Rig, err error) { r.Memory.Down = err },
-		"what counts and its past": func(r *webtest.Rig, err error) { r.Consents.Err = err },
-	} {
+	for _, name := range []string{"none", "respondents", "contacts", "messages", "consents"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := webtest.New(t)
+			f := &erasing{}
+			r := webtest.New(t, func(o *web.Options) {
+				f.Store = o.Store.(*webtest.Store)
+				o.Store, o.Importer, o.People = f, f, f
+			})
 			webtest.Someone(r)
-			r.People.StoredRespondents[1].Progress = surveys.NewProgress()
 			webtest.Into[peopleapi.StateList](t, r.Do("POST", "/v1/consents", `{"consents":[{"to":"`+webtest.PhoneCanary+`","status":"refused","words":"never again"}]}`), 200)
-			fault(r, down)
+			f.part, f.err = name, weir.Errorf(weir.CodeUnavailable, "the database does not answer")
 			first := r.Do("POST", "/v1/people:erase", body)
-			fault(r, nil)
+			f.part = ""
 			var sum peopleapi.ErasureView
 			if name == "none" {
 				sum = webtest.Into[peopleapi.ErasureView](t, first, 200)
@@ -64,20 +106,23 @@ func TestErase_IsResumedWhateverInterruptedIt(t *testing.T) {
 func TestErase_SaysWhatHasToEndFirst(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
-	webtest.Someone(r)
-	r.StoredContacts[2].State = weir.Active
-	r.People.StoredRespondents[0].Progress.Contact = surveys.Dispatched
+	p := webtest.Someone(r)
+	contact := r.Move(p.Contacts[2], weir.Progress{State: weir.Active, Attempt: 1})
+	respondent := r.Change(p.Respondent, func(x *surveys.Respondent) { x.Progress.Contact = surveys.Dispatched })
 	const body = `{"to":"` + webtest.PhoneCanary + `"}`
 	v := webtest.Into[peopleapi.ErasureView](t, r.Do("POST", "/v1/people:erase", body), 200)
 	if v.Complete || v.Contacts != 2 || v.Respondents != 0 || v.Remains[0].What != peopleapi.RemainsContacts || v.Remains[0].Count != 1 || v.Remains[1].What != peopleapi.RemainsRespondents {
 		t.Errorf("in flight: %+v", v)
 	}
-	for i := range r.StoredContacts {
-		if r.StoredContacts[i].State == weir.Active {
-			r.StoredContacts[i].State = weir.Done
-		}
+	contact, _, err := r.Store.Contact(t.Context(), contact.Ref)
+	if err == nil {
+		respondent, err = r.Store.Respondent(t.Context(), respondent.Survey, respondent.ID)
 	}
-	r.People.StoredRespondents[0].Progress.Contact = surveys.Idle
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Move(contact, weir.Progress{State: weir.Done, Attempt: 1, Outcome: weir.Completed, FinishedAt: webtest.Start()})
+	r.Change(respondent, func(x *surveys.Respondent) { x.Progress.Contact = surveys.Idle })
 	if v = webtest.Into[peopleapi.ErasureView](t, r.Do("POST", "/v1/people:erase", body), 200); !v.Complete || v.Contacts != 1 || v.Respondents != 1 {
 		t.Errorf("afterwards: %+v", v)
 	}
@@ -92,12 +137,11 @@ func TestErase_SaysWhatHasToEndFirst(t *testing.T) {
 func TestPerson_ShowsWhyARespondentEnded(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
-	webtest.Someone(r)
-	is := &r.People.StoredRespondents[0]
-	is.Status, is.Disposition, is.Finished = surveys.Failed, surveys.Unreached, webtest.Start()
-	why := surveys.ErrMissingValue.Error() + ": {{name}}"
-	r.People.StoredLog = []surveys.LogEntry{{ID: 1, At: is.Finished, Respondent: is.ID, Event: "skipped", Reason: why}, {ID: 2, At: is.Finished, Respondent: is.ID, Event: "finished"}}
-	if p := webtest.Into[peopleapi.PersonView](t, r.Do("POST", "/v1/people:find", `{"respondent":"r7"}`), 200); p.Respondents[0].Reason != why {
+	is, why, now := webtest.Someone(r).Respondent, surveys.ErrMissingValue.Error()+": {{name}}", time.Now() // as the store has it
+	r.Change(is, func(x *surveys.Respondent) {
+		x.Status, x.Disposition, x.Finished = surveys.Failed, surveys.Unreached, now
+	}, surveys.LogEntry{At: now, Event: "skipped", Reason: why}, surveys.LogEntry{At: now, Event: "finished"})
+	if p := webtest.Into[peopleapi.PersonView](t, r.Do("POST", "/v1/people:find", `{"respondent":"`+is.ID.String()+`"}`), 200); p.Respondents[0].Reason != why {
 		t.Errorf("the reason is %q", p.Respondents[0].Reason)
 	}
 }

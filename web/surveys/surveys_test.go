@@ -340,7 +340,7 @@ func TestStats_FunnelCountsWhatHappened(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
 	r.Put("s1", "")
-	r.People.StoredStats.Sums.Respondents = map[surveys.Group]int{
+	r.People.Statistic.Sums.Respondents = map[surveys.Group]int{
 		{Status: surveys.Pending, Disposition: surveys.Registered, Furthest: surveys.Registered}: 3,
 		{Status: surveys.Failed, Disposition: surveys.Refused, Furthest: surveys.Contacted}:      2,
 		{Status: surveys.Completed, Disposition: surveys.Refused, Furthest: surveys.Started}:     1,

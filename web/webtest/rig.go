@@ -536,9 +536,17 @@ func (r *Rig) Crowd(survey string, n int, change func(i int, p *surveys.Responde
 // Log adds entries about a respondent to the log of the survey.
 func (r *Rig) Log(p surveys.Respondent, list ...surveys.LogEntry) {
 	r.T.Helper()
-	if _, err := r.People.move(r.T.Context(), p, func(*surveys.Respondent) {}, list...); err != nil {
+	r.Change(p, func(*surveys.Respondent) {}, list...)
+}
+
+// Change changes a respondent directly in the store.
+func (r *Rig) Change(p surveys.Respondent, change func(*surveys.Respondent), log ...surveys.LogEntry) surveys.Respondent {
+	r.T.Helper()
+	is, err := r.People.move(r.T.Context(), p, change, log...)
+	if err != nil {
 		r.T.Fatal(err)
 	}
+	return is
 }
 
 // RespondentsOf returns the respondents of a survey.
