@@ -15,8 +15,8 @@ import (
 )
 
 // outlive are the tables whose rows name a contact and do not go with it: the history that caps
-// count is deleted by its own age, the outbox when it was read, and respondents with their survey.
-func outlive() []string { return []string{"person_contacts", "outbox", "respondents"} }
+// and limits count is deleted by its own age, the outbox when it was read, and respondents with their survey.
+func outlive() []string { return []string{"person_contacts", "person_replies", "outbox", "respondents"} }
 
 // tablesOfContacts lists the tables whose rows go with a contact, with the column that has its id.
 func tablesOfContacts(t *testing.T, db *sql.DB, folder string) map[string]string {

@@ -147,7 +147,7 @@ func TestCompletion_KnowsNames(t *testing.T) {
 		"survey import ,":                  ":4\n",
 		"survey export results ,":          "flu\trunning\n:4\n",
 		"channel list --output j":          "table\njson\njsonl\n:4\n",
-		"token create --scope contacts:":   "contacts:write\ncontacts:read\nchannels:admin\nsurveys:admin\nrouter\nwebhooks:admin\npeople:admin\ntokens:admin\nmetrics:read\npii:read\n:4\n",
+		"token create --scope contacts:":   "contacts:write\ncontacts:exempt\ncontacts:read\nchannels:admin\nsurveys:admin\nrouter\nwebhooks:admin\npeople:admin\ntokens:admin\nmetrics:read\npii:read\n:4\n",
 		"channel put x --type v":           typeNames() + ":4\n",
 		"channel show --url nonsense:// ,": ":4\n",
 	} {

@@ -23,13 +23,17 @@ func TestCallbacks_AboutNothingAreCountedAndChangeNothing(t *testing.T) {
 			{ID: a.ID, Callback: o.Callback}, {ID: "respondent-77", Callback: a.Callback}, {Callback: a.Callback}, // another channel's; not Weir's; empty
 		} {
 			for _, outcome := range []string{"completed", ""} {
-				if status := w.ReportAttempt(attempt, "all", outcome); status != 200 {
-					w.Fatalf("%q was answered %d", attempt.ID, status)
+				want := 200
+				if attempt.ID == "" { // the path lacks a part
+					want = 404
+				}
+				if status := w.ReportAttempt(attempt, "all", outcome); status != want {
+					w.Fatalf("%q was answered %d, want %d", attempt.ID, status, want)
 				}
 			}
 		}
 		w.Sent(2)
-		if n := w.Callbacks("unknown") + w.Callbacks("ignored"); n != 14 {
+		if n := w.Callbacks("unknown") + w.Callbacks("ignored") + w.Callbacks("unknown_path"); n != 14 {
 			w.Fatalf("%d callbacks about nothing were counted, want 14", n)
 		}
 		w.Becomes(ids["a"], "active")

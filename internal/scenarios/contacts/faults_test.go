@@ -46,9 +46,9 @@ func TestFaults_DeliveredAndConfirmedFreeOneSlot(t *testing.T) {
 	}
 }
 
-// Scenario 39, an unknown path: any answer other than 2xx would make the provider
-// repeat the callback forever.
-func TestFaults_UnknownPathIsAnswered2xx(t *testing.T) {
+// Scenario 39, an unknown path: its address is mistyped, so that the provider and the operator
+// learn of it, and the provider may repeat it.
+func TestFaults_UnknownPathIsRefused(t *testing.T) {
 	world.OnVirtualTime(t, func(w *world.World) {
 		w.Channel("sms", 1, world.Fields{"type": "nuntium", "settings": world.Fields{
 			"base_url": "http://nuntium.test", "account": "demo", "token": "token", "channel": "sms",
@@ -57,8 +57,8 @@ func TestFaults_UnknownPathIsAnswered2xx(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.Want(200, "GET", "/callbacks/sms/"+ch.Secret+"/nowhere?guid=x&state=delivered", nil)
-		if n := w.Callbacks("ignored"); n != 1 {
+		w.Want(404, "GET", "/callbacks/sms/"+ch.Secret+"/nowhere?guid=x&state=delivered", nil)
+		if n := w.Callbacks("unknown_path"); n != 1 {
 			t.Fatalf("%d were counted, want 1", n)
 		}
 	})
