@@ -61,11 +61,11 @@ func Judge(c *Claim, now time.Time) Verdict {
 	if c.Confirms != 0 {
 		return c.confirm(looked, by, now)
 	}
-	if refused && p.exempt(RuleConsent) {
+	if refused && p.Exempt() {
 		looked.Exempt = p.ExemptReason
 	}
 	switch {
-	case refused && !p.exempt(RuleConsent):
+	case refused && !p.Exempt():
 		return looked.stop(RuleConsent, Reason(by), time.Time{})
 	case p.Consent == IfRecorded && !given:
 		return looked.stop(RuleUnrecorded, "no consent for "+c.Name+" is recorded", time.Time{})

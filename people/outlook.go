@@ -39,7 +39,7 @@ func Look(c *Claim, now time.Time) Outlook {
 // notOver lists the channels over which the person has refused a purpose that is otherwise
 // allowed.
 func (c *Claim) notOver() (list []string) {
-	if c.Purpose.exempt(RuleConsent) {
+	if c.Purpose.Exempt() {
 		return nil
 	}
 	for _, s := range c.States {

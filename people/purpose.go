@@ -298,10 +298,7 @@ func (p *Purpose) Opens(at time.Time, zones []*time.Location) time.Time {
 }
 
 // Exempt reports whether the purpose reaches people who refused.
-func (p *Purpose) Exempt() bool { return p.exempt(RuleConsent) }
-
-// exempt reports whether a rule does not hold.
-func (p *Purpose) exempt(r Rule) bool { return slices.Contains(p.ExemptFrom, r) }
+func (p *Purpose) Exempt() bool { return slices.Contains(p.ExemptFrom, RuleConsent) }
 
 // CheckPurpose refuses the name of a purpose that does not exist. known are those that do.
 func CheckPurpose(pointer, name string, known map[string]*Purpose) []weir.FieldError {

@@ -24,7 +24,7 @@ func Withdrawn(consents []Consent, states []State, known map[string]*Purpose) *W
 		}
 	}
 	for name, p := range known {
-		if p.exempt(RuleConsent) {
+		if p.Exempt() {
 			w.exempt = append(w.exempt, name)
 		}
 	}

@@ -16,7 +16,9 @@ import (
 
 // outlive are the tables whose rows name a contact and do not go with it: the history that caps
 // and limits count is deleted by its own age, the outbox when it was read, and respondents with their survey.
-func outlive() []string { return []string{"person_contacts", "person_replies", "outbox", "respondents"} }
+func outlive() []string {
+	return []string{"person_contacts", "person_replies", "outbox", "respondents"}
+}
 
 // tablesOfContacts lists the tables whose rows go with a contact, with the column that has its id.
 func tablesOfContacts(t *testing.T, db *sql.DB, folder string) map[string]string {
@@ -90,7 +92,7 @@ func TestPurge_LeavesNothingOfAContact(t *testing.T) {
 		tables := tablesOfContacts(t, db.Pools().Read, folder)
 		rows := func(table string) (n int) {
 			t.Helper()
-			text := fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE channel_id = ? AND %s IN %s", table, tables[table], columns.Marks(len(gone))) //nolint:gosec // names of the schema
+			text := fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE channel_id = ? AND %s IN %s", table, tables[table], columns.Marks(len(gone)))
 			if err := db.Pools().Read.QueryRowContext(ctx, text, append([]any{int64(channel)}, gone...)...).Scan(&n); err != nil {
 				t.Fatal(err)
 			}

@@ -58,7 +58,7 @@ func TestReader_ColumnsAreNamed(t *testing.T) {
 		"the name of a field":       {respondents.Columns{Phone: "Mobile", Only: []string{"age=attempt"}}, "column 5: attempt is the name of a template field"},
 		"the phone as an attribute": {respondents.Columns{Phone: "Mobile", Only: []string{"age=phone"}}, "column 5: phone is listed twice"},
 	} {
-		got := ""
+		var got string
 		in, err := respondents.NewColumnReader(strings.NewReader(crm), respondents.CSV, "", "MX", tt.columns)
 		if err != nil {
 			got = strings.TrimPrefix(err.Error(), "invalid: ")

@@ -79,7 +79,7 @@ func (b *Broker) Cancel(ctx context.Context, ref weir.Ref) (weir.State, error) {
 	if err != nil {
 		return 0, err
 	}
-	p := c.Progress
+	var p weir.Progress
 	switch {
 	case c.State == weir.Done:
 		return 0, weir.Errorf(weir.CodeConflict, "done")
