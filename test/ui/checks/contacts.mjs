@@ -76,7 +76,7 @@ export async function contacts({ report, browser, weir, operator }) {
 
     await report.check(`${how}: contacts are exported as a file`, page, async () => {
       await page.goto(`${weir.url}/contacts?channel=held&state=queued`);
-      assert.match(await text("#export"), new RegExp(`^id,channel,key,to,[^]*\\${number(first + 1)}`));
+      assert.match(await text("#export"), new RegExp(`^\ufeffid,channel,key,to,[^]*\\${number(first + 1)}`));
     });
 
     await report.check(`${how}: selected contacts are canceled, and all that match are counted first`, page, async () => {
