@@ -91,7 +91,7 @@ export async function projects({ report, browser, lab }) {
       await page.fill("#time_zone", "Mars");
       await page.click("#save");
       await shows(page, "#name-wrong", "It must begin with");
-      await shows(page, "#time_zone-wrong", "Mars");
+      await shows(page, "#time_zone-wrong", "IANA");
       await look(page, "a survey with the name of another team");
       assert.equal((await weir.get("/v1/surveys")).surveys.length, 2);
     });
