@@ -29,8 +29,8 @@ type WordLists struct {
 }
 
 // DefaultWordLists returns the words of carriers and regulators in English, and their usual
-// equivalents in Spanish, French and Portuguese. In other languages they wait for a decision: a
-// word of one can be common in another. "Yes" takes nothing back: it is an answer.
+// equivalents in Spanish, French and Portuguese. Phrases of other languages
+// wait for a decision, because a stop word of one language can be a common word of another. "Yes" takes nothing back: it is an answer.
 func DefaultWordLists() WordLists {
 	return WordLists{
 		Stop: []string{
@@ -195,7 +195,7 @@ func foldWords(text string) []string {
 				return -1
 			}
 			return r
-		case r == 'ـ': // lengthens a word of Arabic
+		case r == 'ـ': // tatweel, which only stretches a word
 			return -1
 		case unicode.IsLetter(r):
 			marked = !unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Arabic, unicode.Hebrew, unicode.Common)

@@ -33,7 +33,7 @@ func TestFormulas_BeginNoCellOfADownload(t *testing.T) {
 	}
 }
 
-// Scenario 389: what a reader takes off is what the writer put in front, whatever the cell is.
+// Scenario 389: Unguarded is the inverse of the writer's guard for every cell.
 func TestUnguarded_IsTheCell(t *testing.T) {
 	t.Parallel()
 	cells := rapid.OneOf(rapid.String(), rapid.StringMatching(`'{0,3}[=+@\t -]?[0-9]{0,14}(\.[0-9])?`), rapid.StringOf(rapid.RuneFrom([]rune("'=+-@\t\r\n 0123456789.＝\u200b\ufeff,;\"aé"))))

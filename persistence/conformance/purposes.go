@@ -678,7 +678,7 @@ func testMoney(t *testing.T, backend Backend) {
 	}
 }
 
-// testDeletedPrice: what was reserved at a price that is deleted since is what a contact has cost.
+// testDeletedPrice: a contact whose price is deleted while it is in flight costs what was reserved.
 func testDeletedPrice(t *testing.T, backend Backend) {
 	b := withKeys(t, backend)
 	b.ok(b.PutPrice(b.ctx(), "a", usd("1")))

@@ -22,7 +22,7 @@ import (
 	"weir/persistence/testmysql"
 )
 
-// history is what happens to a gate: batches, and what comes between them.
+// history is a sequence of batches, with changes of rules and restarts between them.
 type history struct {
 	Priced, Limited bool  // the first channel has a price; both share a limit
 	Rules           []int // of the purposes, as an index of rules; 0: none were set
