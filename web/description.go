@@ -24,11 +24,7 @@ func Description(directory *channels.Directory) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc, err := openapi.Describe(routes, o.Version, o.Prefix)
-	if err != nil {
-		return nil, err
-	}
-	raw, err := doc.MarshalJSON()
+	raw, err := openapi.JSON(routes, o.Version, o.Prefix)
 	if err != nil {
 		return nil, err
 	}

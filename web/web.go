@@ -58,8 +58,7 @@ func New(o Options) (http.Handler, error) {
 		return nil, err
 	}
 	probe := http.HandlerFunc((&api.Probe{Store: o.Store, Draining: o.Draining, Hold: o.Hold, Router: o.Router, Database: o.DatabaseServer}).Readyz)
-	description, err := openapi.Describe(routes, o.Version, o.Prefix)
-	if err != nil {
+	if err := openapi.SetCheckers(routes); err != nil {
 		return nil, err
 	}
 	steps := map[string]*route.Route{}
@@ -73,9 +72,11 @@ func New(o Options) (http.Handler, error) {
 	if len(steps) > 0 {
 		s.handle("POST "+surveys.Path, surveys.StepHandler(steps, o.Gate))
 	}
-	s.plain("GET /openapi.json", written("application/openapi+json", description.MarshalJSON))
-	s.plain("GET /openapi.yaml", written("application/openapi+yaml", description.YAML))
-	s.plain("GET /docs", docs.Page(description.MarshalJSON, httpjson.WriteProblem))
+	asJSON := func() ([]byte, error) { return openapi.JSON(routes, o.Version, o.Prefix) }
+	asYAML := func() ([]byte, error) { return openapi.YAML(routes, o.Version, o.Prefix) }
+	s.plain("GET /openapi.json", written("application/openapi+json", asJSON))
+	s.plain("GET /openapi.yaml", written("application/openapi+yaml", asYAML))
+	s.plain("GET /docs", docs.Page(asJSON, httpjson.WriteProblem))
 	s.plain("GET /docs/style.css", docs.Style())
 	s.plain("GET /livez", http.HandlerFunc(api.Livez))
 	s.plain("GET /readyz", probe)

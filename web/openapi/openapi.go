@@ -1,5 +1,5 @@
-// Package openapi makes the API description from the routes, and the checkers of
-// bodies with it, so that the two cannot differ.
+// Package openapi makes the checkers of bodies and the API description from the
+// same types of the routes, so that the two cannot differ.
 package openapi
 
 import (
@@ -14,14 +14,58 @@ import (
 	"weir/web/route"
 )
 
-// Describe builds the API description from the routes, and sets the body
-// checker of each route, so that the two cannot differ.
-func Describe(routes []*route.Route, version, prefix string) (*huma.OpenAPI, error) {
+// SetCheckers sets the body checker of each route. It is apart from the
+// description, which takes three times as long and which few processes are asked for.
+func SetCheckers(routes []*route.Route) error {
+	registry := newRegistry()
+	for _, rt := range routes {
+		if rt.Body != nil {
+			registry.Schema(rt.Body, true, "")
+		}
+	}
+	for _, s := range registry.Map() {
+		refuseNull(s)
+	}
+	for _, rt := range routes {
+		if rt.Body == nil {
+			continue
+		}
+		var err error
+		if rt.Check, err = httpjson.Compile(registry, registry.Schema(rt.Body, true, "")); err != nil {
+			return fmt.Errorf("%s: %w", rt.ID, err)
+		}
+	}
+	return nil
+}
+
+func newRegistry() huma.Registry {
+	return huma.NewMapRegistry(schemaPrefix, huma.DefaultSchemaNamer)
+}
+
+// JSON returns the API description of the routes as JSON.
+func JSON(routes []*route.Route, version, prefix string) ([]byte, error) {
+	doc, err := describe(routes, version, prefix)
+	if err != nil {
+		return nil, err
+	}
+	return doc.MarshalJSON()
+}
+
+// YAML returns the API description of the routes as YAML.
+func YAML(routes []*route.Route, version, prefix string) ([]byte, error) {
+	doc, err := describe(routes, version, prefix)
+	if err != nil {
+		return nil, err
+	}
+	return doc.YAML()
+}
+
+func describe(routes []*route.Route, version, prefix string) (*huma.OpenAPI, error) {
 	texts, err := readOverlay()
 	if err != nil {
 		return nil, err
 	}
-	registry := huma.NewMapRegistry(schemaPrefix, huma.DefaultSchemaNamer)
+	registry := newRegistry()
 	doc := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info:    &huma.Info{Title: "Weir", Version: version, Description: texts.About},
@@ -49,15 +93,6 @@ func Describe(routes []*route.Route, version, prefix string) (*huma.OpenAPI, err
 		refuseNull(s)
 		setDescriptions(s, texts.Schemas[name], texts.Fields[name])
 	}
-	for _, rt := range routes {
-		if rt.Body == nil {
-			continue
-		}
-		var err error
-		if rt.Check, err = httpjson.Compile(registry, registry.Schema(rt.Body, true, "")); err != nil {
-			return nil, fmt.Errorf("%s: %w", rt.ID, err)
-		}
-	}
 	for _, s := range registry.Map() {
 		for _, p := range s.Properties {
 			publishPattern(p)
@@ -71,8 +106,8 @@ var codePoint = regexp.MustCompile(`\\x\{([0-9A-F]{4})\}`)
 
 // publishPattern moves huma's patternDescription, which is not a JSON Schema
 // keyword, into the description, and writes the pattern as ECMAScript does, which
-// is what JSON Schema asks for: \u1680 for Go's \x{1680}. It must run after the
-// checkers are compiled: they use both.
+// is what JSON Schema asks for: \u1680 for Go's \x{1680}. Checkers use both as
+// they are in the tags.
 func publishPattern(p *huma.Schema) {
 	if p.PatternDescription != "" {
 		p.Description, p.PatternDescription = p.Description+"; "+p.PatternDescription, ""

@@ -50,7 +50,7 @@ type Route struct {
 
 	// Data are types that bodies hold without declaring them, and that are described.
 	Data  []reflect.Type
-	Check *httpjson.Checker // of the body; set by openapi.Describe
+	Check *httpjson.Checker // of the body; set by openapi.SetCheckers
 }
 
 // Answer is one success response of a route.
