@@ -828,18 +828,34 @@ type ChannelView struct {
 	// UpdatedAt when it was last changed
 	UpdatedAt time.Time `json:"updated_at"`
 
-	// Why why no queued contact starts, in one sentence for people; absent if contacts start, or none is queued
+	// Why why it waits now, in one sentence for people; absent when nothing waits
 	//
-	// Examples: channel texts is paused
+	// Examples: channel texts: 4 of 4 slots in use; 12 of higher priority ahead
 	Why string `json:"why,omitempty,omitzero"`
+
+	// WhyClauses the clauses of why, for programs that show them in another language
+	WhyClauses []Clause `json:"why_clauses,omitempty,omitzero"`
 
 	// WhyCode the same as a stable code for programs; there may be more codes in later versions
 	//
-	// Examples: channel_paused
+	// Examples: capacity
 	WhyCode string `json:"why_code,omitempty,omitzero"`
 
 	// WhyInstants the instants in why, in the order of the sentence
 	WhyInstants []time.Time `json:"why_instants,omitempty,omitzero"`
+}
+
+// Clause a part of the sentence of why something waits: the sentence with the names of its fields, and their values
+type Clause struct {
+	// Fields values of the fields; instants are of RFC 3339
+	//
+	// Examples: {"at":"2026-07-01T09:30:00Z","attempt":"2"}
+	Fields map[string]string `json:"fields,omitempty,omitzero"`
+
+	// Sentence the clause in English, with the names of its fields in braces; the same in every version that has it, so that it can be translated
+	//
+	// Examples: attempt {attempt} is due at {at}
+	Sentence string `json:"sentence"`
 }
 
 // CollectView A search for contacts that have been silent for too long.
@@ -1055,10 +1071,13 @@ type ContactView struct {
 	// To address of the person, in the canonical form of the channel type; masked without pii:read
 	To string `json:"to"`
 
-	// Why why it waits now, in one sentence for people; absent when it is done
+	// Why why it waits now, in one sentence for people; absent when nothing waits
 	//
 	// Examples: channel texts: 4 of 4 slots in use; 12 of higher priority ahead
 	Why string `json:"why,omitempty,omitzero"`
+
+	// WhyClauses the clauses of why, for programs that show them in another language
+	WhyClauses []Clause `json:"why_clauses,omitempty,omitzero"`
 
 	// WhyCode the same as a stable code for programs; there may be more codes in later versions
 	//
@@ -1561,14 +1580,17 @@ type HeardView struct {
 	// UpdatedAt the last change
 	UpdatedAt time.Time `json:"updated_at"`
 
-	// Why why the respondent waits; not in lists, in one sentence for people; absent when nothing waits
+	// Why why it waits now, in one sentence for people; absent when nothing waits
 	//
-	// Examples: attempt 2 by sms is due at 2026-01-12 15:00:00 UTC (Mon 09:00 America/Mexico_City)
+	// Examples: channel texts: 4 of 4 slots in use; 12 of higher priority ahead
 	Why string `json:"why,omitempty,omitzero"`
+
+	// WhyClauses the clauses of why, for programs that show them in another language
+	WhyClauses []Clause `json:"why_clauses,omitempty,omitzero"`
 
 	// WhyCode the same as a stable code for programs; there may be more codes in later versions
 	//
-	// Examples: retry
+	// Examples: capacity
 	WhyCode string `json:"why_code,omitempty,omitzero"`
 
 	// WhyInstants the instants in why, in the order of the sentence
@@ -2649,14 +2671,17 @@ type RespondentView struct {
 	// UpdatedAt the last change
 	UpdatedAt time.Time `json:"updated_at"`
 
-	// Why why the respondent waits; not in lists, in one sentence for people; absent when nothing waits
+	// Why why it waits now, in one sentence for people; absent when nothing waits
 	//
-	// Examples: attempt 2 by sms is due at 2026-01-12 15:00:00 UTC (Mon 09:00 America/Mexico_City)
+	// Examples: channel texts: 4 of 4 slots in use; 12 of higher priority ahead
 	Why string `json:"why,omitempty,omitzero"`
+
+	// WhyClauses the clauses of why, for programs that show them in another language
+	WhyClauses []Clause `json:"why_clauses,omitempty,omitzero"`
 
 	// WhyCode the same as a stable code for programs; there may be more codes in later versions
 	//
-	// Examples: retry
+	// Examples: capacity
 	WhyCode string `json:"why_code,omitempty,omitzero"`
 
 	// WhyInstants the instants in why, in the order of the sentence
@@ -2950,14 +2975,17 @@ type StatsView struct {
 	// Target how many are wanted; absent: everybody
 	Target int `json:"target,omitempty,omitzero"`
 
-	// Why why no respondent is being contacted, in one sentence for people; absent when nothing waits
+	// Why why it waits now, in one sentence for people; absent when nothing waits
 	//
-	// Examples: channel texts is paused
+	// Examples: channel texts: 4 of 4 slots in use; 12 of higher priority ahead
 	Why string `json:"why,omitempty,omitzero"`
+
+	// WhyClauses the clauses of why, for programs that show them in another language
+	WhyClauses []Clause `json:"why_clauses,omitempty,omitzero"`
 
 	// WhyCode the same as a stable code for programs; there may be more codes in later versions
 	//
-	// Examples: channel_paused
+	// Examples: capacity
 	WhyCode string `json:"why_code,omitempty,omitzero"`
 
 	// WhyInstants the instants in why, in the order of the sentence
@@ -3360,14 +3388,17 @@ type SurveyView struct {
 	// Weight share of a channel compared with other surveys; absent: 1
 	Weight int `json:"weight,omitempty,omitzero"`
 
-	// Why why no respondent is being contacted, in one sentence for people; absent when nothing waits
+	// Why why it waits now, in one sentence for people; absent when nothing waits
 	//
-	// Examples: the schedule opens at 2026-01-12 15:00:00 UTC (Mon 09:00 America/Mexico_City)
+	// Examples: channel texts: 4 of 4 slots in use; 12 of higher priority ahead
 	Why string `json:"why,omitempty,omitzero"`
+
+	// WhyClauses the clauses of why, for programs that show them in another language
+	WhyClauses []Clause `json:"why_clauses,omitempty,omitzero"`
 
 	// WhyCode the same as a stable code for programs; there may be more codes in later versions
 	//
-	// Examples: window
+	// Examples: capacity
 	WhyCode string `json:"why_code,omitempty,omitzero"`
 
 	// WhyInstants the instants in why, in the order of the sentence
@@ -4978,7 +5009,7 @@ func (c *Client) PatchSurvey(ctx context.Context, survey string, body SurveyPatc
 
 // PutSurvey Create a survey, or replace one that is a draft.
 //
-// The name in the path is 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit. A replacement carries the whole survey, the application's secret included; its respondents stay. The read-only fields of a survey in a response (survey, state, cause, locked, version, created_at, updated_at, launched_at, ended_at, why, why_code, warnings) are ignored, so that a survey can be written as it was read.
+// The name in the path is 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit. A replacement carries the whole survey, the application's secret included; its respondents stay. The read-only fields of a survey in a response (survey, state, cause, locked, version, created_at, updated_at, launched_at, ended_at, why, why_code, why_instants, why_clauses, warnings) are ignored, so that a survey can be written as it was read.
 //
 // PUT /v1/surveys/{survey}
 func (c *Client) PutSurvey(ctx context.Context, survey string, body SurveyBody) (*SurveyView, error) {

@@ -2,18 +2,124 @@ package operators
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"weir"
 )
 
-// Why explains why something waits: a stable code for programs and one sentence
+// Why explains why something waits: a stable code for programs and the clauses of one sentence
 // for people. The zero Why means that nothing waits. The code that decides to
 // wait also returns the Why, so that the two cannot disagree.
 type Why struct {
-	Code WhyCode
-	Text string
+	Code    WhyCode
+	Clauses []Clause
+}
+
+// Clause is a [Sentence] with the values of its fields. Instants are of RFC 3339, in UTC, to the second.
+type Clause struct {
+	Sentence Sentence          `json:"sentence" doc:"the clause in English, with the names of its fields in braces; the same in every version that has it, so that it can be translated" example:"attempt {attempt} is due at {at}"`
+	Fields   map[string]string `json:"fields,omitempty" doc:"values of the fields; instants are of RFC 3339" example:"{\"attempt\": \"2\", \"at\": \"2026-07-01T09:30:00Z\"}"`
+}
+
+// NewClause returns a clause. fields are names and values in turn, as package slog takes them.
+func NewClause(s Sentence, fields ...any) Clause {
+	c := Clause{Sentence: s}
+	for i := 0; i+1 < len(fields); i += 2 {
+		if c.Fields == nil {
+			c.Fields = map[string]string{}
+		}
+		name, _ := fields[i].(string)
+		switch v := fields[i+1].(type) {
+		case time.Time:
+			c.Fields[name] = v.UTC().Format(time.RFC3339)
+		default:
+			c.Fields[name] = fmt.Sprint(v)
+		}
+	}
+	return c
+}
+
+// NewWhy returns a Why of one clause.
+func NewWhy(code WhyCode, s Sentence, fields ...any) Why {
+	return Why{code, []Clause{NewClause(s, fields...)}}
+}
+
+// ReasonClause returns the clause of a text that somebody else wrote; empty: none.
+func ReasonClause(text string) []Clause {
+	if text == "" {
+		return nil
+	}
+	return []Clause{NewClause(TextReason, "reason", text)}
+}
+
+// Text returns the sentence in English.
+func (w Why) Text() string {
+	return JoinClauses(w.Clauses, func(c *Clause) string {
+		return c.Fill(string(c.Sentence), func(name string) string {
+			if at, ok := c.Instant(name); ok {
+				return WhyAt(at)
+			}
+			return c.Fields[name]
+		})
+	})
+}
+
+// WhyView is a [Why] as the API shows it, as a part of what waits.
+type WhyView struct {
+	Why         string      `json:"why,omitempty" doc:"why it waits now, in one sentence for people; absent when nothing waits" example:"channel texts: 4 of 4 slots in use; 12 of higher priority ahead"`
+	WhyCode     WhyCode     `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"capacity"`
+	WhyInstants []time.Time `json:"why_instants,omitempty" doc:"the instants in why, in the order of the sentence"`
+	WhyClauses  []Clause    `json:"why_clauses,omitempty" doc:"the clauses of why, for programs that show them in another language"`
+}
+
+// View returns the reason as the API shows it.
+func (w Why) View() WhyView {
+	return WhyView{w.Text(), w.Code, w.Instants(), w.Clauses}
+}
+
+// JoinClauses returns the sentence of some clauses. One that ends with a colon introduces the next.
+func JoinClauses(clauses []Clause, text func(*Clause) string) string {
+	var b strings.Builder
+	for i := range clauses {
+		switch {
+		case i == 0:
+		case strings.HasSuffix(string(clauses[i-1].Sentence), ":"):
+			b.WriteString(" ")
+		default:
+			b.WriteString("; ")
+		}
+		b.WriteString(text(&clauses[i]))
+	}
+	return b.String()
+}
+
+// Fill replaces the names in braces of a text, which is the sentence in some language.
+func (c *Clause) Fill(text string, value func(name string) string) string {
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(text, "{")
+		name, after, closed := strings.Cut(rest, "}")
+		if !ok || !closed {
+			b.WriteString(text)
+			return b.String()
+		}
+		b.WriteString(before)
+		if _, has := c.Fields[name]; has {
+			b.WriteString(value(name))
+		}
+		text = after
+	}
+}
+
+// Instant returns the field of a name if it is an instant.
+func (c *Clause) Instant(name string) (at time.Time, ok bool) {
+	if name != "at" && !strings.HasSuffix(name, "_at") {
+		return at, false
+	}
+	at, err := time.Parse(time.RFC3339, c.Fields[name])
+	return at, err == nil
 }
 
 // WhyCode classifies the reason.
@@ -109,11 +215,9 @@ func (c WhyCode) Headline(idle, now time.Time) (text string, alarm bool) {
 // IsZero reports whether nothing waits.
 func (w Why) IsZero() bool { return w.Code == "" }
 
-// And returns w with a clause appended to the sentence.
-func (w Why) And(clause string) Why {
-	if clause != "" {
-		w.Text += "; " + clause
-	}
+// And returns w with clauses appended to the sentence.
+func (w Why) And(clauses ...Clause) Why {
+	w.Clauses = append(slices.Clip(w.Clauses), clauses...)
 	return w
 }
 
@@ -134,18 +238,36 @@ func BlockedBy(c *weir.Channel) WhyCode {
 
 // WhyBlocked returns the explanation of [BlockedBy].
 func WhyBlocked(c *weir.Channel) Why {
-	w := Why{Code: BlockedBy(c)}
+	code := BlockedBy(c)
 	switch {
-	case w.Code == WhyDeleting:
-		w.Text = fmt.Sprintf("channel %s is being deleted; its contacts are being canceled", c.Name)
+	case code == "":
+		return Why{}
+	case code == WhyDeleting:
+		return NewWhy(code, TextDeleting, "channel", c.Name)
 	case c.Held:
-		w.Text = "Weir was started with --paused; weir resume starts its channels"
-	case w.Code == WhyBraked:
-		w.Text = fmt.Sprintf("channel %s %s", c.Name, c.Braked.Text)
-	case c.Paused:
-		w.Text = fmt.Sprintf("channel %s is paused", c.Name)
+		return NewWhy(code, TextHeld)
+	case code == WhyBraked:
+		return Why{code, []Clause{brakedClause(c.Braked, TextChannelOptedOut, TextChannelFailed, TextChannelReason, "channel", c.Name)}}
+	default:
+		return NewWhy(code, TextPaused, "channel", c.Name)
 	}
-	return w
+}
+
+// WhySurveyBraked explains that a survey has paused itself.
+func WhySurveyBraked(b *weir.Braked) Why {
+	return Why{WhyBraked, []Clause{brakedClause(b, TextSurveyOptedOut, TextSurveyFailed, TextSurveyReason)}}
+}
+
+func brakedClause(b *weir.Braked, optedOut, failed, reason Sentence, fields ...any) Clause {
+	s := failed
+	switch b.Cause {
+	case weir.BrakeOptedOut:
+		s = optedOut
+	case weir.BrakeReason:
+		s, fields = reason, append(fields, "reason", b.Reason)
+	case weir.BrakeFailed:
+	}
+	return NewClause(s, append(fields, "count", b.Count, "of", b.Of, "percent", b.Percent)...)
 }
 
 // whyAt is the form of instants in sentences.
@@ -156,23 +278,23 @@ func WhyAt(t time.Time) string { return t.UTC().Format(whyAt) }
 
 // Instants returns the instants of the sentence, in its order.
 func (w Why) Instants() (list []time.Time) {
-	for _, c := range Clauses(w.Text) {
-		if !c.At.IsZero() {
-			list = append(list, c.At)
+	for _, p := range Parts(w.Text()) {
+		if !p.At.IsZero() {
+			list = append(list, p.At)
 		}
 	}
 	return list
 }
 
-// Clause is a part of a sentence: text, or an instant if At is not zero.
-type Clause struct {
+// Part is a part of a sentence: text, or an instant if At is not zero.
+type Part struct {
 	Text string
 	At   time.Time
 }
 
-// Clauses splits the sentence of a [Why] at the instants that [WhyAt] wrote, so that a
+// Parts splits the sentence of a [Why] at the instants that [WhyAt] wrote, so that a
 // page can show them in the reader's zone.
-func Clauses(sentence string) (list []Clause) {
+func Parts(sentence string) (list []Part) {
 	for from := 0; ; {
 		end := strings.Index(sentence[from:], " UTC")
 		if end < 0 {
@@ -188,13 +310,13 @@ func Clauses(sentence string) (list []Clause) {
 			continue
 		}
 		if before := sentence[:end-len(whyAt)]; before != "" {
-			list = append(list, Clause{Text: before})
+			list = append(list, Part{Text: before})
 		}
-		list = append(list, Clause{Text: sentence[end-len(whyAt) : end], At: at})
+		list = append(list, Part{Text: sentence[end-len(whyAt) : end], At: at})
 		sentence, from = sentence[end:], 0
 	}
 	if sentence != "" {
-		list = append(list, Clause{Text: sentence})
+		list = append(list, Part{Text: sentence})
 	}
 	return list
 }

@@ -43,8 +43,8 @@ func TestHeadline_AlarmsOnlyOnceNothingMoves(t *testing.T) {
 	}
 }
 
-// Clauses finds exactly the instants that WhyAt wrote, and loses no text.
-func TestClauses_FindTheInstantsOfASentence(t *testing.T) {
+// Parts finds exactly the instants that WhyAt wrote, and loses no text.
+func TestParts_FindTheInstantsOfASentence(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var sentence strings.Builder
@@ -59,7 +59,7 @@ func TestClauses_FindTheInstantsOfASentence(t *testing.T) {
 		}
 		var joined strings.Builder
 		var got []time.Time
-		for _, c := range operators.Clauses(sentence.String()) {
+		for _, c := range operators.Parts(sentence.String()) {
 			joined.WriteString(c.Text)
 			if !c.At.IsZero() {
 				got = append(got, c.At)

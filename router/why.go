@@ -22,26 +22,26 @@ func (s *entities) Why(id string) (_ operators.Why, ok bool) {
 	}
 	switch {
 	case j.Status == resource.JobScheduled || j.Status == resource.JobPendingSchedule:
-		return operators.Why{Code: "scheduled", Text: "scheduled for " + operators.WhyAt(j.ScheduledAt)}, true
+		return operators.NewWhy("scheduled", operators.TextScheduled, "at", j.ScheduledAt), true
 	case j.Status == resource.JobWaitingForActivation:
-		return operators.Why{Code: "activation", Text: "waiting for activation: set its matching mode to queueAndMatch"}, true
+		return operators.NewWhy("activation", operators.TextActivation), true
 	case j.Status == resource.JobCreated || j.Status == resource.JobPendingClassification:
-		return operators.Why{Code: "classification", Text: "being classified"}, true
+		return operators.NewWhy("classification", operators.TextClassifying), true
 	case j.Status == resource.JobClassificationFailed:
-		return operators.Why{Code: "classification_failed", Text: "classification failed: reclassify the job, or change its labels, queue or policy"}, true
+		return operators.NewWhy("classification_failed", operators.TextClassificationFailed), true
 	case j.Status == resource.JobCompleted:
-		return operators.Why{Code: "closing", Text: "completed, not closed yet"}, true
+		return operators.NewWhy("closing", operators.TextCompleted), true
 	case j.queue == nil:
 		return operators.Why{}, true
 	case len(j.Offers) > 0:
 		o := j.Offers[0]
-		return operators.Why{Code: "offer_pending", Text: fmt.Sprintf("offered to worker %s; the offer expires at %s", o.WorkerID, operators.WhyAt(o.ExpiresAt))}, true
+		return operators.NewWhy("offer_pending", operators.TextOffered, "worker", o.WorkerID, "at", o.ExpiresAt), true
 	case j.MatchingMode.Kind == resource.Suspend:
-		return operators.Why{Code: "suspended", Text: "matching is suspended: set its matching mode to queueAndMatch"}, true
+		return operators.NewWhy("suspended", operators.TextSuspended), true
 	case j.class.queue.closed:
-		return operators.Why{Code: "queue_closed", Text: fmt.Sprintf("queue %s is closed", j.QueueID)}, true
+		return operators.NewWhy("queue_closed", operators.TextQueueClosed, "queue", j.QueueID), true
 	case j.Awaits == AwaitScores:
-		return operators.Why{Code: "scoring", Text: "waiting for the scores of a scoring function"}, true
+		return operators.NewWhy("scoring", operators.TextScoring), true
 	}
 	return s.whyUnmatched(j), true
 }
@@ -51,20 +51,19 @@ func (s *entities) whyUnmatched(j *job) operators.Why {
 	examined := 0
 	if !s.anyWorkerFor(j, &examined) {
 		if !s.anyWorkerServes(j) {
-			return operators.Why{Code: "no_worker", Text: fmt.Sprintf("no worker of queue %s serves channel %s", j.QueueID, j.ChannelID)}
+			return operators.NewWhy("no_worker", operators.TextNoWorker, "queue", j.QueueID, "channel", j.ChannelID)
 		}
-		text := fmt.Sprintf("no worker of queue %s matches the selectors of the job", j.QueueID)
+		why := operators.NewWhy("no_match", operators.TextNoMatch, "queue", j.QueueID)
 		for _, sel := range j.activeSelectors() {
 			if !sel.Operator.Satisfiable(sel.Value) {
-				needs := "a number"
+				needs := operators.TextNeedsNumber
 				if sel.Operator == label.Equal {
-					needs = "a value"
+					needs = operators.TextNeedsValue
 				}
-				text += fmt.Sprintf("; no worker ever can: %s %s needs %s", sel.Key, sel.Operator, needs)
-				break
+				return why.And(operators.Clause{Sentence: needs, Fields: map[string]string{"selector": fmt.Sprint(sel.Key, " ", sel.Operator)}})
 			}
 		}
-		return operators.Why{Code: "no_match", Text: text}
+		return why
 	}
 	p := &pool{PoolSpec: resource.PoolSpec{QueueID: j.QueueID, Selectors: j.activeSelectors()}}
 	unavailable, busy, excluded := 0, 0, 0
@@ -84,11 +83,11 @@ func (s *entities) whyUnmatched(j *job) operators.Why {
 	}
 	switch {
 	case busy == 0 && excluded > 0:
-		return operators.Why{Code: "declined", Text: fmt.Sprintf("each available worker that matches (%d) declined the job or let its offer expire", excluded)}
+		return operators.NewWhy("declined", operators.TextDeclined, "count", excluded)
 	case busy == 0 && unavailable > 0:
-		return operators.Why{Code: "workers_away", Text: fmt.Sprintf("no worker that matches is available (%d unavailable)", unavailable)}
+		return operators.NewWhy("workers_away", operators.TextWorkersAway, "count", unavailable)
 	default:
-		return operators.Why{Code: "workers_busy", Text: fmt.Sprintf("all workers that match are busy (%d); %d jobs of queue %s are ahead", busy, j.queue.jobs.ahead(j.sortKey), j.QueueID)}
+		return operators.NewWhy("workers_busy", operators.TextWorkersBusy, "count", busy, "ahead", j.queue.jobs.ahead(j.sortKey), "queue", j.QueueID)
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 // why checks why a job waits: the code, and a part of the sentence.
 func (r *testRouter) why(job string, code operators.WhyCode, part string) *testRouter {
 	r.t.Helper()
-	if got, ok := r.s.Why(job); !ok || got.Code != code || !strings.Contains(got.Text, part) {
-		r.t.Errorf("job %s waits because of %q: %q; want %q: %q", job, got.Code, got.Text, code, part)
+	if got, ok := r.s.Why(job); !ok || got.Code != code || !strings.Contains(got.Text(), part) {
+		r.t.Errorf("job %s waits because of %q: %q; want %q: %q", job, got.Code, got.Text(), code, part)
 	}
 	return r
 }
@@ -65,7 +65,7 @@ func TestWhy_NamesASelectorThatNeverHolds(t *testing.T) {
 	r.chat("number", where("Skill", label.GreaterThan, label.Number(5)))
 	r.chat("other", where("Skill", label.Equal, label.Text("5")), where("Skill", label.NotEqual, label.Bool(true)))
 	for _, id := range []string{"number", "other"} {
-		if got, _ := r.s.Why(id); got.Code != "no_match" || strings.Contains(got.Text, "ever") {
+		if got, _ := r.s.Why(id); got.Code != "no_match" || strings.Contains(got.Text(), "ever") {
 			t.Errorf("%s: %+v", id, got)
 		}
 	}

@@ -1,7 +1,6 @@
 package surveys
 
 import (
-	"fmt"
 	"math"
 	"time"
 
@@ -122,15 +121,15 @@ func (pl *Plan) Decide(now time.Time, t Tally) Decision {
 	case pl.Schedule.Over(now):
 		return Decision{Stop: true}
 	case enough:
-		return Decision{Why: operators.Why{Code: operators.WhyTarget, Text: fmt.Sprintf("target reached (%d completed); %d in progress", t.Counted, t.Active)}}
+		return Decision{Why: operators.NewWhy(operators.WhyTarget, operators.TextTarget, "completed", t.Counted, "active", t.Active)}
 	case !pl.Schedule.Contains(now):
 		return Decision{Why: pl.Schedule.WhyClosed(now)}
 	case t.Pending == 0:
-		return Decision{Why: operators.Why{Code: operators.WhyActive, Text: fmt.Sprintf("all respondents started; %d in progress", t.Active)}}
+		return Decision{Why: operators.NewWhy(operators.WhyActive, operators.TextAllStarted, "active", t.Active)}
 	}
 	batch, active := pl.BatchSize(t), t.Active-t.Secured
 	if active >= batch {
-		return Decision{Why: operators.Why{Code: operators.WhyBatch, Text: fmt.Sprintf("pacing limit reached: %d of %d respondents in progress", active, batch)}}
+		return Decision{Why: operators.NewWhy(operators.WhyBatch, operators.TextBatch, "active", active, "batch", batch)}
 	}
 	return Decision{Start: min(batch-active, t.Pending)}
 }

@@ -147,10 +147,10 @@ func TestDecision_EndsASurvey(t *testing.T) {
 		{"over, none active", over, surveys.Tally{Pending: 9}, surveys.Decision{Stop: true}},
 	} {
 		got := pl.Decide(tt.now, tt.tally)
-		if got.Why.IsZero() != (got.Why.Text == "") {
+		if got.Why.IsZero() != (got.Why.Text() == "") {
 			t.Errorf("%s: %+v", tt.name, got.Why)
 		}
-		got.Why.Text = ""
+		got.Why.Clauses = nil
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s: %s", tt.name, diff)
 		}

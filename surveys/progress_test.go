@@ -38,7 +38,7 @@ func TestProgress_WhyAnnouncesTheNextStep(t *testing.T) {
 		"pending":           {surveys.NewProgress(), "", ""},
 		"final":             {surveys.Progress{Status: surveys.Completed}, "", ""},
 	} {
-		if got := pl.Why(tt.p, now); got.Code != tt.code || !strings.Contains(got.Text, tt.sentence) {
+		if got := pl.Why(tt.p, now); got.Code != tt.code || !strings.Contains(got.Text(), tt.sentence) {
 			t.Errorf("%s: %+v, want %s: %s", name, got, tt.code, tt.sentence)
 		}
 	}

@@ -2,7 +2,6 @@ package surveys
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"weir"
@@ -404,23 +403,23 @@ func (pl *Plan) NotEnqueued(p Progress, o Outreach) Progress {
 func (pl *Plan) Why(p Progress, now time.Time) operators.Why {
 	switch {
 	case p.Status == Pending && p.DelayedUntil.After(now):
-		return operators.Why{Code: operators.WhyDelayed, Text: fmt.Sprintf("delayed until %s: outside the person's hours, its channel had no room, or its contact could not be built", operators.WhyAt(p.DelayedUntil))}
+		return operators.NewWhy(operators.WhyDelayed, operators.TextDelayed, "at", p.DelayedUntil)
 	case p.Status != Active || p.Due(now) || p.DueAt.IsZero():
 		return operators.Why{}
 	case p.FailedSteps > 0:
-		return operators.Why{Code: operators.WhyDelayed, Text: fmt.Sprintf("delayed until %s: its contact could not be built", operators.WhyAt(p.DueAt))}
+		return operators.NewWhy(operators.WhyDelayed, operators.TextNotBuilt, "at", p.DueAt)
 	}
-	due := pl.Schedule.WhyAt(p.DueAt)
+	due := pl.Schedule.Fields(p.DueAt)
 	next, _ := pl.Timeout(p, p.DueAt)
 	switch {
 	case next.Status.Final():
-		return operators.Why{Code: operators.WhyAnswer, Text: "waiting for an answer until " + due + "; no attempt is left after that"}
+		return operators.NewWhy(operators.WhyAnswer, operators.TextWaitsForAnswer, due...)
 	case next.Contact == Idle: // the schedule was changed since
-		return operators.Why{Code: operators.WhyWindow, Text: "its next step is due when the schedule opens at " + pl.Schedule.WhyAt(next.DueAt)}
+		return operators.NewWhy(operators.WhyWindow, operators.TextStepWhenOpen, pl.Schedule.Fields(next.DueAt)...)
 	case next.Step != p.Step:
-		return operators.Why{Code: operators.WhyRetry, Text: fmt.Sprintf("the first attempt by %s is due at %s", pl.Mode(next), due)}
+		return operators.NewWhy(operators.WhyRetry, operators.TextFirstAttempt, append(due, "mode", pl.Mode(next))...)
 	default:
-		return operators.Why{Code: operators.WhyRetry, Text: fmt.Sprintf("attempt %d by %s is due at %s", next.Tries, pl.Mode(next), due)}
+		return operators.NewWhy(operators.WhyRetry, operators.TextAttemptBy, append(due, "attempt", next.Tries, "mode", pl.Mode(next))...)
 	}
 }
 

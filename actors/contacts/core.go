@@ -211,6 +211,7 @@ type Core struct {
 	pace        pace
 	brake       brake
 	limitedBy   string   // why a shared limit has no room, until limitedUntil
+	limitedRule string   // the same as a rule
 	onlyTo      []string // canonical addresses that alone are contacted; nil: all
 	queued      int64
 

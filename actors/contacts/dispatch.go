@@ -79,7 +79,7 @@ func (c *Core) held(verdict *weir.Contact, now time.Time) {
 	if now.Sub(c.limitedUntil) > limitedAgain { // it begins to wait
 		c.out.Skipped = append(c.out.Skipped, Skipped{verdict.Receipt.Rule, EffectHeld})
 	}
-	c.limitedUntil, c.limitedBy = verdict.Receipt.Until, verdict.Reason
+	c.limitedUntil, c.limitedBy, c.limitedRule = verdict.Receipt.Until, verdict.Reason, verdict.Receipt.Rule
 	contact := *verdict
 	contact.Receipt, contact.Reason = weir.Receipt{}, ""
 	c.queued++

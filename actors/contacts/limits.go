@@ -1,7 +1,6 @@
 package contacts
 
 import (
-	"fmt"
 	"math"
 	"time"
 
@@ -59,18 +58,16 @@ func (b *breaker) allows(now time.Time, want int) (int, operators.WhyCode) {
 
 // why explains what allows returned.
 func (b *breaker) why(code operators.WhyCode) operators.Why {
-	var text string
+	w := operators.NewWhy(code, operators.TextFailing, "at", b.until)
 	switch code {
 	case operators.WhyProbing:
-		text = "the provider failed; a single contact probes whether it works again"
+		w = operators.NewWhy(code, operators.TextProbing)
 	case operators.WhyProviderPause:
-		text = "the provider asked for a pause until " + operators.WhyAt(b.until)
+		w = operators.NewWhy(code, operators.TextProviderPause, "at", b.until)
 	case operators.WhyFaulted:
-		text = "the provider keeps failing; next try at " + operators.WhyAt(b.until)
-	default:
-		text = "the provider fails; next try at " + operators.WhyAt(b.until)
+		w = operators.NewWhy(code, operators.TextFaulted, "at", b.until)
 	}
-	return operators.Why{Code: code, Text: text}.And(b.reason)
+	return w.And(operators.ReasonClause(b.reason)...)
 }
 
 // recordDispatch records that dispatches were let through.
@@ -357,14 +354,14 @@ func (p *pace) rate() float64 {
 }
 
 func (p *pace) why(channel string, now time.Time) operators.Why {
-	text := fmt.Sprintf("channel %s: its rate limit of %g per second is used up", channel, p.rate())
+	w := operators.NewWhy(operators.WhyRate, operators.TextRate, "channel", channel, "rate", p.rate())
 	if p.share < wholeShare {
-		text = fmt.Sprintf("channel %s: the provider answered that it gets too many at one time; limited to %g per second for now", channel, p.rate())
+		w = operators.NewWhy(operators.WhyRate, operators.TextRateLowered, "channel", channel, "rate", p.rate())
 	}
 	if at := p.opensAt(now); !at.IsZero() {
-		text += "; the next is dispatched at " + operators.WhyAt(at)
+		w = w.And(operators.NewClause(operators.TextNextAt, "at", at))
 	}
-	return operators.Why{Code: operators.WhyRate, Text: text}
+	return w
 }
 
 func latest(a, b time.Time) time.Time {

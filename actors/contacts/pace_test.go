@@ -145,7 +145,7 @@ func TestPace_IsLoweredByRefusalsAndRaisedAgain(t *testing.T) {
 		t.Fatalf("after a refusal the rate is %v", rate())
 	}
 	r.pass(5 * time.Second)
-	if w := r.core.WhyNext(r.now); w.Code != operators.WhyRate || !strings.Contains(w.Text, "limited to 5 per second for now") {
+	if w := r.core.WhyNext(r.now); w.Code != operators.WhyRate || !strings.Contains(w.Text(), "limited to 5 per second for now") {
 		t.Errorf("%+v", w)
 	}
 	before := len(r.sent)
@@ -182,11 +182,11 @@ func TestPace_IsNamedAsTheReasonToWait(t *testing.T) {
 	r.accept(slices.Repeat([]weir.Spec{text(1)}, 5)...)
 	r.pass(1500 * time.Millisecond)
 	want := "channel c: its rate limit of 1 per second is used up; the next is dispatched at 2026-03-01 09:00:02 UTC"
-	if w := r.core.WhyNext(r.now); w.Code != operators.WhyRate || w.Text != want {
+	if w := r.core.WhyNext(r.now); w.Code != operators.WhyRate || w.Text() != want {
 		t.Errorf("%+v", w)
 	}
 	row := r.store[3]
-	if w := r.core.Why(&row, r.now); w.Code != operators.WhyRate || !strings.HasPrefix(w.Text, want) {
+	if w := r.core.Why(&row, r.now); w.Code != operators.WhyRate || !strings.HasPrefix(w.Text(), want) {
 		t.Errorf("%+v", w)
 	}
 	r.configure(func(ch *weir.Channel) { ch.Settings = weir.Settings{} })

@@ -60,7 +60,7 @@ func TestClaimsCommitted_DelayedContactHoldsNobodyUp(t *testing.T) {
 	if c.State != weir.Delayed || c.Attempt != 0 || c.Receipt.Rule == "" {
 		t.Fatalf("the delayed contact is %+v", c.Progress)
 	}
-	if why := r.core.Why(&c, r.now); why.Code != operators.WhyPerson || !strings.Contains(why.Text, "quiet") {
+	if why := r.core.Why(&c, r.now); why.Code != operators.WhyPerson || !strings.Contains(why.Text(), "quiet") {
 		t.Errorf("why: %+v", why)
 	}
 	r.pass(59 * time.Minute)
@@ -83,7 +83,7 @@ func TestClaimsCommitted_ASharedLimitHoldsTheChannel(t *testing.T) {
 	r.full = time.Minute
 	ids := r.accept(calls(4)...)
 	r.settle()
-	if why := r.core.WhyNext(r.now); why.Code != operators.WhyLimit || why.Text != "full" {
+	if why := r.core.WhyNext(r.now); why.Code != operators.WhyLimit || why.Text() != "full" {
 		t.Errorf("why: %+v", why)
 	}
 	for _, id := range ids {

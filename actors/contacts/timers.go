@@ -149,7 +149,7 @@ func (c *Core) Figures() operators.Figures {
 func (c *Core) health() (weir.Health, string) {
 	switch {
 	case c.ch.Held:
-		return weir.Paused, operators.WhyBlocked(&c.ch).Text
+		return weir.Paused, operators.WhyBlocked(&c.ch).Text()
 	case c.blockedBy() == operators.WhyBraked:
 		return weir.Paused, c.brake.reason(&c.ch)
 	case c.ch.Paused:

@@ -1,7 +1,6 @@
 package contacts
 
 import (
-	"fmt"
 	"time"
 
 	"weir"
@@ -19,15 +18,15 @@ func (c *Core) whyGate(shut operators.WhyCode, now time.Time) operators.Why {
 	case operators.WhyBraked:
 		return c.brake.why(c.ch)
 	case operators.WhyStopping:
-		return operators.Why{Code: shut, Text: "the process that runs the channel is shutting down; the next one to run it goes on"}
+		return operators.NewWhy(shut, operators.TextShuttingDown)
 	case operators.WhyError:
-		return operators.Why{Code: shut, Text: fmt.Sprintf("channel %s is in error: %s; next try at %s", c.ch.Name, c.status.Reason, operators.WhyAt(c.prepareAt))}
+		return operators.NewWhy(shut, operators.TextError, "channel", c.ch.Name, "reason", c.status.Reason, "at", c.prepareAt)
 	case operators.WhyPreparing:
-		return operators.Why{Code: shut, Text: fmt.Sprintf("the provider of channel %s is being set up", c.ch.Name)}
+		return operators.NewWhy(shut, operators.TextPreparing, "channel", c.ch.Name)
 	case operators.WhySendConcurrency:
-		return operators.Why{Code: shut, Text: fmt.Sprintf("channel %s: %d dispatches to the provider are under way, the limit at one time", c.ch.Name, len(c.sends)+c.claims)}
+		return operators.NewWhy(shut, operators.TextDispatches, "channel", c.ch.Name, "sends", len(c.sends)+c.claims)
 	case operators.WhyLimit:
-		return operators.Why{Code: shut, Text: c.limitedBy}
+		return operators.NewWhy(shut, operators.TextReason, "reason", c.limitedBy, "rule", c.limitedRule)
 	case operators.WhyRate:
 		return c.pace.why(c.ch.Name, now)
 	default:
@@ -55,14 +54,14 @@ func (c *Core) Why(contact *weir.Contact, now time.Time) operators.Why {
 	case own.Code == operators.WhyTooLarge, own.Code == operators.WhyNotBefore, own.Code == operators.WhyRetry, own.Code == operators.WhyPerson:
 		return own
 	case shut != "":
-		return c.whyGate(shut, now).And(c.window.position(contact))
+		return c.whyGate(shut, now).And(c.window.position(contact)...)
 	case !own.IsZero():
-		return own.And(c.window.position(contact))
+		return own.And(c.window.position(contact)...)
 	}
-	if before := c.window.position(contact); before != "" {
-		return operators.Why{Code: operators.WhyTurn, Text: before}
+	if before := c.window.position(contact); before != nil {
+		return operators.Why{Code: operators.WhyTurn, Clauses: before}
 	}
-	return operators.Why{Code: operators.WhyTurn, Text: "its turn has come"}
+	return operators.NewWhy(operators.WhyTurn, operators.TextTurnHasCome)
 }
 
 // whyOwn explains why a waiting contact would not start even if it were next.
@@ -70,47 +69,50 @@ func whyOwn(contact *weir.Contact, led *weir.Ledger, ch *weir.Channel) operators
 	size, p := contact.Size(), contact.Priority
 	switch {
 	case led.Blocked(p, size):
-		return operators.Why{Code: operators.WhyTooLarge, Text: fmt.Sprintf("it takes %d slots and channel %s has %d%s; raise the capacity, or cancel it",
-			size, ch.Name, led.Capacity, reserved(led, p))}
+		if n := reserved(led, p); n > 0 {
+			return operators.NewWhy(operators.WhyTooLarge, operators.TextTooLargeReserve, "size", size, "channel", ch.Name, "capacity", led.Capacity, "reserve", n)
+		}
+		return operators.NewWhy(operators.WhyTooLarge, operators.TextTooLarge, "size", size, "channel", ch.Name, "capacity", led.Capacity)
 	case contact.State == weir.Delayed && contact.Receipt.Rule != "":
-		return operators.Why{Code: operators.WhyPerson, Text: fmt.Sprintf("until %s: %s", operators.WhyAt(contact.DueAt), contact.Reason)}
+		return operators.NewWhy(operators.WhyPerson, operators.TextPerson, "at", contact.DueAt, "reason", contact.Reason, "rule", contact.Receipt.Rule)
 	case contact.State == weir.Delayed && contact.Attempt > 0:
-		return operators.Why{Code: operators.WhyRetry, Text: fmt.Sprintf("attempt %d is due at %s", contact.Attempt+1, operators.WhyAt(contact.DueAt))}.And(contact.Reason)
+		return operators.NewWhy(operators.WhyRetry, operators.TextAttemptDue, "attempt", contact.Attempt+1, "at", contact.DueAt).And(operators.ReasonClause(contact.Reason)...)
 	case contact.State == weir.Delayed:
-		return operators.Why{Code: operators.WhyNotBefore, Text: "its window opens at " + operators.WhyAt(contact.DueAt)}
+		return operators.NewWhy(operators.WhyNotBefore, operators.TextNotBefore, "at", contact.DueAt)
 	case led.Fits(p, size):
 		return operators.Why{}
 	case led.InUse()+size <= led.Capacity:
-		return operators.Why{Code: operators.WhyReplyReserve, Text: fmt.Sprintf("channel %s: %d of %d slots in use; the free ones are kept for replies", ch.Name, led.InUse(), led.Capacity)}
+		return operators.NewWhy(operators.WhyReplyReserve, operators.TextReplyReserve, "channel", ch.Name, "used", led.InUse(), "capacity", led.Capacity)
 	default:
 		return whyFull(led, ch.Name, size)
 	}
 }
 
 func whyFull(led *weir.Ledger, channel string, size int) operators.Why {
-	text := fmt.Sprintf("channel %s: %d of %d slots in use", channel, led.InUse(), led.Capacity)
+	w := operators.NewWhy(operators.WhyCapacity, operators.TextSlots, "channel", channel, "used", led.InUse(), "capacity", led.Capacity)
 	if size > 1 {
-		text += fmt.Sprintf("; it takes %d", size)
+		w = w.And(operators.NewClause(operators.TextTakes, "size", size))
 	}
-	return operators.Why{Code: operators.WhyCapacity, Text: text}
+	return w
 }
 
-func reserved(led *weir.Ledger, p weir.Priority) string {
-	if p == weir.Reply || led.Reserve == 0 {
-		return ""
+// reserved returns how many slots of the channel are kept from a contact, for replies.
+func reserved(led *weir.Ledger, p weir.Priority) int {
+	if p == weir.Reply {
+		return 0
 	}
-	return fmt.Sprintf(", %d of them kept for replies", led.Reserve)
+	return led.Reserve
 }
 
 // whyFlight explains why a contact still holds its slots.
 func (c *Core) whyFlight(f *flight) operators.Why {
 	switch {
 	case f.c.CancelRequested && f.cancelTooLate:
-		return operators.Why{Code: operators.WhyReport, Text: "cancellation came too late; awaiting delivery report"}
+		return operators.NewWhy(operators.WhyReport, operators.TextCancelTooLate)
 	case f.c.CancelRequested:
-		return operators.Why{Code: operators.WhyCanceling, Text: "cancellation requested; its slots are held until the provider is certainly done with it"}
+		return operators.NewWhy(operators.WhyCanceling, operators.TextCanceling)
 	case f.c.State == weir.Sending:
-		return operators.Why{Code: operators.WhyDispatching, Text: "being dispatched to the provider since " + operators.WhyAt(f.c.ClaimedAt)}
+		return operators.NewWhy(operators.WhyDispatching, operators.TextDispatching, "at", f.c.ClaimedAt)
 	case f.c.State == weir.Unknown:
 		return whyUnknown(&f.c, f.askAt, c.cfg.LostAfter)
 	default:
@@ -119,18 +121,18 @@ func (c *Core) whyFlight(f *flight) operators.Why {
 }
 
 func whyUnknown(contact *weir.Contact, asked time.Time, lostAfter time.Duration) operators.Why {
-	text := "the result of its dispatch was lost"
+	w := operators.NewWhy(operators.WhyUnknown, operators.TextResultLost)
 	if contact.Reason != "" {
-		text += " (" + contact.Reason + ")"
+		w = operators.NewWhy(operators.WhyUnknown, operators.TextResultLostBy, "reason", contact.Reason)
 	}
 	if !asked.IsZero() {
-		text += "; next check at " + operators.WhyAt(asked)
+		w = w.And(operators.NewClause(operators.TextNextCheck, "at", asked))
 	}
-	return operators.Why{Code: operators.WhyUnknown, Text: text + "; marked lost at " + operators.WhyAt(lastHeard(contact).Add(lostAfter)) + " if still unknown"}
+	return w.And(operators.NewClause(operators.TextLostAt, "at", lastHeard(contact).Add(lostAfter)))
 }
 
 func whyReport(asked, lost time.Time) operators.Why {
-	return operators.Why{Code: operators.WhyReport, Text: fmt.Sprintf("awaiting delivery report; next check at %s; marked lost at %s if still unknown", operators.WhyAt(asked), operators.WhyAt(lost))}
+	return operators.NewWhy(operators.WhyReport, operators.TextReport, "at", asked, "lost_at", lost)
 }
 
 // askedAt returns the instant of the reconciliation that asks about an active contact
@@ -157,10 +159,13 @@ func (c *Core) WhyNext(now time.Time) operators.Why {
 		return whyOwn(heads[p].entries[0], &c.ledger, &c.ch)
 	}
 	if n := c.window.blocked(); n > 0 {
-		return operators.Why{Code: operators.WhyTooLarge, Text: fmt.Sprintf("%d contacts are larger than the capacity of channel %s, which is %d%s", n, c.ch.Name, c.ledger.Capacity, reserved(&c.ledger, weir.Normal))}
+		if kept := reserved(&c.ledger, weir.Normal); kept > 0 {
+			return operators.NewWhy(operators.WhyTooLarge, operators.TextLargerReserve, "count", n, "channel", c.ch.Name, "capacity", c.ledger.Capacity, "reserve", kept)
+		}
+		return operators.NewWhy(operators.WhyTooLarge, operators.TextLarger, "count", n, "channel", c.ch.Name, "capacity", c.ledger.Capacity)
 	}
 	if !c.dueAt.IsZero() {
-		return operators.Why{Code: operators.WhyNotBefore, Text: "the next contact is due at " + operators.WhyAt(c.dueAt)}
+		return operators.NewWhy(operators.WhyNotBefore, operators.TextNextDue, "at", c.dueAt)
 	}
 	return operators.Why{}
 }
@@ -173,9 +178,9 @@ func WhyStored(cfg Config, ch *weir.Channel, inFlight int, contact *weir.Contact
 	case contact.State == weir.Done:
 		return operators.Why{}
 	case contact.State.InFlight() && contact.CancelRequested:
-		return operators.Why{Code: operators.WhyCanceling, Text: "cancellation requested; its slots are held until the provider is certainly done with it"}
+		return operators.NewWhy(operators.WhyCanceling, operators.TextCanceling)
 	case contact.State == weir.Sending:
-		return operators.Why{Code: operators.WhyDispatching, Text: "being dispatched to the provider since " + operators.WhyAt(contact.ClaimedAt)}
+		return operators.NewWhy(operators.WhyDispatching, operators.TextDispatching, "at", contact.ClaimedAt)
 	case contact.State == weir.Unknown:
 		return whyUnknown(contact, time.Time{}, cfg.LostAfter)
 	case contact.State == weir.Active:
@@ -189,7 +194,7 @@ func WhyStored(cfg Config, ch *weir.Channel, inFlight int, contact *weir.Contact
 		return why
 	}
 	if own.IsZero() {
-		return operators.Why{Code: operators.WhyTurn, Text: "queued; the channel's broker is starting"}
+		return operators.NewWhy(operators.WhyTurn, operators.TextStarting)
 	}
 	return own
 }

@@ -13,8 +13,8 @@ import (
 
 func wantWhy(t *testing.T, got operators.Why, code operators.WhyCode, text string) {
 	t.Helper()
-	if got.Code != code || got.Text != text {
-		t.Errorf("it waits because of\n%s %q, want\n%s %q", got.Code, got.Text, code, text)
+	if got.Code != code || got.Text() != text {
+		t.Errorf("it waits because of\n%s %q, want\n%s %q", got.Code, got.Text(), code, text)
 	}
 }
 

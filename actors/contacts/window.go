@@ -2,12 +2,11 @@ package contacts
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"weir"
+	"weir/operators"
 )
 
 // ageLimit is how often a waiting contact of a lower priority is passed over
@@ -316,10 +315,10 @@ func (w *window) rescan() {
 // share returns how many contacts of one lane the window holds.
 func (w *window) share() int { return max(16, w.limit/max(1, len(w.lanes))) }
 
-// position describes, as a clause, the contacts that go before a waiting one: those
+// position describes the contacts that go before a waiting one: those
 // of higher priority and the older ones of its lane. From other lanes of its
-// priority one goes in each turn. It is empty if there are none in memory.
-func (w *window) position(contact *weir.Contact) string {
+// priority one goes in each turn. It is nil if there are none in memory.
+func (w *window) position(contact *weir.Contact) []operators.Clause {
 	higher, older, beyond := 0, 0, false
 	for id, l := range w.lanes {
 		switch {
@@ -330,25 +329,24 @@ func (w *window) position(contact *weir.Contact) string {
 			beyond = l.more && contact.ID > l.horizon
 		}
 	}
-	var parts []string
-	if higher > 0 {
-		parts = append(parts, fmt.Sprintf("%d of higher priority", higher))
+	switch {
+	case higher == 0 && older == 0:
+		return nil
+	case older == 0:
+		return []operators.Clause{operators.NewClause(operators.TextAheadHigher, "higher", higher)}
+	case higher == 0 && beyond:
+		return []operators.Clause{operators.NewClause(operators.TextAheadMore, "older", older)}
+	case higher == 0 && older == 1:
+		return []operators.Clause{operators.NewClause(operators.TextAheadOne)}
+	case higher == 0:
+		return []operators.Clause{operators.NewClause(operators.TextAhead, "older", older)}
+	case beyond:
+		return []operators.Clause{operators.NewClause(operators.TextAheadHigherAndMore, "higher", higher, "older", older)}
+	case older == 1:
+		return []operators.Clause{operators.NewClause(operators.TextAheadHigherAndOne, "higher", higher)}
+	default:
+		return []operators.Clause{operators.NewClause(operators.TextAheadHigherAnd, "higher", higher, "older", older)}
 	}
-	if older > 0 {
-		more := ""
-		if beyond {
-			more = "more than "
-		}
-		noun := "contacts"
-		if older == 1 && !beyond {
-			noun = "contact"
-		}
-		parts = append(parts, fmt.Sprintf("%s%d %s", more, older, noun))
-	}
-	if parts == nil {
-		return ""
-	}
-	return strings.Join(parts, " and ") + " ahead"
 }
 
 // empty reports whether nothing waits in the window and nothing is known to wait

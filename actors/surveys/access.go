@@ -117,7 +117,7 @@ func (a *access) readLoad(ctx context.Context, t *channelLoad) {
 		t.figures, err = call(ctx, func(ctx context.Context) (operators.Figures, error) { return a.Channels.Figures(ctx, t.channel) })
 	}
 	if err != nil {
-		t.why = operators.Why{Code: operators.WhyError, Text: fmt.Sprintf("the figures of channel %s could not be read", t.channel.Name)}
+		t.why = operators.NewWhy(operators.WhyError, operators.TextFiguresUnread, "channel", t.channel.Name)
 		a.Logger.Warn("channel figures not read; no contacts enqueued this round", "channel", t.channel.Name, "error", err)
 	}
 }

@@ -192,7 +192,7 @@ func (a *access) whySpent(survey *surveys.Survey) operators.Why {
 	if !ok || use.Refused == 0 {
 		return operators.Why{}
 	}
-	return operators.Why{Code: operators.WhyBudget, Text: fmt.Sprintf("its budget is spent: %s of %s %s, and a contact for %s more would exceed it; whoever was contacted may answer until the next attempt is due; then the survey ends", use.Spent, use.Most, use.Currency, use.Refused)}
+	return operators.NewWhy(operators.WhyBudget, operators.TextBudget, "spent", use.Spent, "budget", use.Most, "currency", use.Currency, "cost", use.Refused)
 }
 
 // refusesBudget returns why a survey cannot be launched on its budget, and how much of it surveys

@@ -2,7 +2,6 @@ package surveys
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -108,12 +107,12 @@ func (t *channelLoad) whyNoRoom(size int, rate float64, now, closes time.Time) o
 	load := t.pacingLoad(rate)
 	switch _, short := load.Room(size, feedAhead, closes.Sub(now)); short {
 	case pacing.TooLarge:
-		return operators.Why{Code: operators.WhyTooLarge, Text: fmt.Sprintf("a contact takes %d slots and channel %s has %d for it", size, t.channel.Name, load.Capacity-load.Reserve)}
+		return operators.NewWhy(operators.WhyTooLarge, operators.TextContactTooLarge, "size", size, "channel", t.channel.Name, "room", load.Capacity-load.Reserve)
 	case pacing.ClosesSoon, pacing.WindowClosed:
-		return operators.Why{Code: operators.WhyWindow, Text: fmt.Sprintf("the window closes at %s, before channel %s could dispatch another contact", operators.WhyAt(closes), t.channel.Name)}
+		return operators.NewWhy(operators.WhyWindow, operators.TextClosesSoon, "at", closes, "channel", t.channel.Name)
 	case pacing.NoRoom:
-		return operators.Why{Code: operators.WhyCapacity, Text: fmt.Sprintf("channel %s: %d of %d slots in use; %d of surveys and %d of others wait",
-			t.channel.Name, load.InFlight, load.Capacity, load.Queued, load.Others)}
+		return operators.NewWhy(operators.WhyCapacity, operators.TextNoRoom, "channel", t.channel.Name, "used", load.InFlight, "capacity", load.Capacity,
+			"ours", load.Queued, "others", load.Others)
 	default:
 		return operators.Why{}
 	}

@@ -137,15 +137,15 @@ func TestSurvey_PanicOfItsRulesBlocksNoOther(t *testing.T) {
 		}
 		l.advance(5 * time.Second)
 		why, err := l.system.Why(l.t.Context(), l.store.survey(broken.ID))
-		if err != nil || why.Code != operators.WhyBroken || !strings.HasPrefix(why.Text, "its rules failed; the survey is tried again at ") {
-			l.t.Errorf("the survey waits because of %q: %s (%v)", why.Code, why.Text, err)
+		if err != nil || why.Code != operators.WhyBroken || !strings.HasPrefix(why.Text(), "its rules failed; the survey is tried again at ") {
+			l.t.Errorf("the survey waits because of %q: %s (%v)", why.Code, why.Text(), err)
 		}
 		// A message of a respondent does not hide it.
 		if _, err := l.system.Incoming(l.t.Context(), texts.ID, weir.Incoming{From: l.respondents(broken.ID)[0].Phone, Body: "yes", GUID: "m"}); err != nil {
 			l.t.Error(err)
 		}
-		if again, err := l.system.Why(l.t.Context(), l.store.survey(broken.ID)); err != nil || again != why {
-			l.t.Errorf("after a message the survey waits because of %q: %s (%v)", again.Code, again.Text, err)
+		if again, err := l.system.Why(l.t.Context(), l.store.survey(broken.ID)); err != nil || again.Text() != why.Text() {
+			l.t.Errorf("after a message the survey waits because of %q: %s (%v)", again.Code, again.Text(), err)
 		}
 		l.store.locked(func() {
 			if l.channels.maxInFlight[more.ID] == 0 {

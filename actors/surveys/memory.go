@@ -1,7 +1,6 @@
 package surveys
 
 import (
-	"fmt"
 	"sync"
 	"time"
 
@@ -70,7 +69,7 @@ func whyUnavailable(ch weir.Channel, s surveys.ChannelState) operators.Why {
 	if code == "" {
 		code = operators.WhyError
 	}
-	return operators.Why{Code: code, Text: fmt.Sprintf("channel %s is %s: %s", ch.Name, s.Health, s.Reason)}
+	return operators.NewWhy(code, operators.TextUnavailable, "channel", ch.Name, "state", s.Health, "reason", s.Reason)
 }
 
 // checkOutdated reports whether a channel differs from what the latest check saw.

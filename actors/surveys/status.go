@@ -2,7 +2,6 @@ package surveys
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"sync/atomic"
@@ -201,15 +200,15 @@ func whyNotRun(survey *surveys.Survey, wrong []weir.FieldError) operators.Why {
 	case state == surveys.Done:
 		return operators.Why{}
 	case state == surveys.Draft:
-		return operators.Why{Code: operators.WhyDraft, Text: "a draft contacts no respondents; launch it"}
+		return operators.NewWhy(operators.WhyDraft, operators.TextDraft)
 	case state == surveys.Stopping:
-		return operators.Why{Code: operators.WhySurveyStopping, Text: "the survey is stopping; its respondents are being canceled"}
+		return operators.NewWhy(operators.WhySurveyStopping, operators.TextSurveyStopping)
 	case len(wrong) > 0:
-		return operators.Why{Code: operators.WhyBroken, Text: fmt.Sprintf("the definition cannot be run: %v", surveys.Invalid(wrong))}
+		return operators.NewWhy(operators.WhyBroken, operators.TextBroken, "mistakes", surveys.Invalid(wrong))
 	case state == surveys.Paused && survey.Braked != nil:
-		return operators.Why{Code: operators.WhyBraked, Text: "the survey " + survey.Braked.Text}
+		return operators.WhySurveyBraked(survey.Braked)
 	case state == surveys.Paused:
-		return operators.Why{Code: operators.WhySurveyPaused, Text: "the survey is paused"}
+		return operators.NewWhy(operators.WhySurveyPaused, operators.TextSurveyPaused)
 	default:
 		return operators.Why{}
 	}
@@ -219,7 +218,7 @@ func whyNotRun(survey *surveys.Survey, wrong []weir.FieldError) operators.Why {
 func (s *status) whyRunning(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, t surveys.Tally, now time.Time) (operators.Why, error) {
 	// Only the process that runs the rounds knows this. Others explain what a round would do.
 	if until := s.io.findings.skippedUntil(survey.ID); until.After(now) {
-		return operators.Why{Code: operators.WhyBroken, Text: "its rules failed; the survey is tried again at " + operators.WhyAt(until)}, nil
+		return operators.NewWhy(operators.WhyBroken, operators.TextRulesFailed, "at", until), nil
 	}
 	decision := plan.Decide(now, t)
 	window, open := plan.Schedule.Window(now)
@@ -239,7 +238,7 @@ func (s *status) whyRunning(ctx context.Context, survey *surveys.Survey, plan *s
 			return operators.Why{}, err
 		}
 		if len(page) == 0 {
-			decision.Start, decision.Why = 0, operators.Why{Code: operators.WhyDelayed, Text: "every pending respondent is delayed, outside their contact hours, or their quota is full"}
+			decision.Start, decision.Why = 0, operators.NewWhy(operators.WhyDelayed, operators.TextAllDelayed)
 		}
 	}
 	modes, next, err := s.dueModes(ctx, survey, plan, decision, now)
@@ -248,7 +247,7 @@ func (s *status) whyRunning(ctx context.Context, survey *surveys.Survey, plan *s
 	}
 	if len(modes) == 0 {
 		if !next.IsZero() {
-			return decision.Why.And("next step at " + operators.WhyAt(next)), nil
+			return decision.Why.And(operators.NewClause(operators.TextNextStep, "at", next)), nil
 		}
 		return decision.Why, nil
 	}
@@ -309,13 +308,13 @@ func (s *status) whyChannel(ctx context.Context, plan *surveys.Plan, mode survey
 	name := plan.Channels[mode]
 	ch, err := lookup(ctx, s.io.Store.Channel, name)
 	if weir.CodeOf(err) == weir.CodeNotFound {
-		return operators.Why{Code: operators.WhyChannelGone, Text: fmt.Sprintf("channel %s does not exist any more", name)}, nil
+		return operators.NewWhy(operators.WhyChannelGone, operators.TextChannelGone, "channel", name), nil
 	}
 	if err != nil {
 		return operators.Why{}, err
 	}
 	if wrong := s.io.mismatch(mode, ch); wrong != "" {
-		return operators.Why{Code: operators.WhyChannelUnsuitable, Text: wrong}, nil
+		return operators.NewWhy(operators.WhyChannelUnsuitable, operators.TextUnfit, "mistakes", wrong), nil
 	}
 	if why := whyUnavailable(ch, states[ch.ID]); !why.IsZero() {
 		return why, nil
@@ -359,8 +358,7 @@ func (s *status) whyRateLimited(ctx context.Context, survey *surveys.Survey, pla
 	if minute.Left(now, plan.LimitPerMinute) > 0 {
 		return operators.Why{}, nil
 	}
-	return operators.Why{Code: operators.WhyRate, Text: fmt.Sprintf("the limit of %d a minute is reached; the next is contacted at %s",
-		plan.LimitPerMinute, operators.WhyAt(minute.Next(now, plan.LimitPerMinute)))}, nil
+	return operators.NewWhy(operators.WhyRate, operators.TextMinute, "limit", plan.LimitPerMinute, "at", minute.Next(now, plan.LimitPerMinute)), nil
 }
 
 // WhyRespondent explains why a respondent waits: for its next step, for its
@@ -372,7 +370,7 @@ func (s *status) WhyRespondent(ctx context.Context, survey surveys.Survey, r sur
 	if r.Progress.Contact != surveys.Idle && r.Contact != (weir.Ref{}) {
 		why, err := s.whyContact(ctx, r.Contact)
 		if err == nil && why.IsZero() {
-			why = operators.Why{Code: operators.WhyTurn, Text: "its contact has ended; the next step follows at once"}
+			why = operators.NewWhy(operators.WhyTurn, operators.TextContactEnded)
 		}
 		return why, err
 	}
@@ -382,12 +380,12 @@ func (s *status) WhyRespondent(ctx context.Context, survey surveys.Survey, r sur
 			return why, nil
 		}
 		if full, err := s.bucketFull(ctx, plan, &r); err != nil || full {
-			return operators.Why{Code: operators.WhyQuota, Text: "its quota is full; it is about to be rejected"}, err
+			return operators.NewWhy(operators.WhyQuota, operators.TextQuotaFull), err
 		}
 	}
 	why, err := s.Why(ctx, survey)
 	if err == nil && why.IsZero() {
-		why = operators.Why{Code: operators.WhyTurn, Text: "respondents are being contacted; it is not its turn yet"}
+		why = operators.NewWhy(operators.WhyTurn, operators.TextNotItsTurn)
 	}
 	return why, err
 }
@@ -406,8 +404,7 @@ func (s *status) whyContact(ctx context.Context, ref weir.Ref) (operators.Why, e
 	if err != nil || len(list) != 1 {
 		return operators.Why{}, err
 	}
-	list[0].Text = "its contact: " + list[0].Text
-	return list[0], nil
+	return operators.NewWhy(list[0].Code, operators.TextItsContact).And(list[0].Clauses...), nil
 }
 
 func notFoundIsNone(err error) error {

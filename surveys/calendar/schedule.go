@@ -195,9 +195,9 @@ func Union(spans []Span) (sum time.Duration) {
 // WhyClosed explains when a closed schedule opens.
 func (s *Schedule) WhyClosed(now time.Time) operators.Why {
 	if open, ok := s.NextOpen(now); ok {
-		return operators.Why{Code: operators.WhyWindow, Text: "the schedule opens at " + s.WhyAt(open)}
+		return operators.NewWhy(operators.WhyWindow, operators.TextScheduleOpens, s.Fields(open)...)
 	}
-	return operators.Why{Code: operators.WhyWindow, Text: "the schedule does not open again"}
+	return operators.NewWhy(operators.WhyWindow, operators.TextScheduleOver)
 }
 
 // FormatLocal formats an instant in the zone of the schedule.
@@ -205,9 +205,10 @@ func (s *Schedule) FormatLocal(t time.Time) string {
 	return t.In(s.zone).Format("Mon 2006-01-02 15:04 ") + s.zone.String()
 }
 
-// WhyAt formats an instant as [operators.WhyAt], with day and time in the zone of the schedule.
-func (s *Schedule) WhyAt(t time.Time) string {
-	return operators.WhyAt(t) + t.In(s.zone).Format(" (Mon 15:04 ") + s.zone.String() + ")"
+// Fields returns an instant for [operators.NewClause], with day and time in the zone of the schedule.
+func (s *Schedule) Fields(t time.Time) []any {
+	local := t.In(s.zone)
+	return []any{"at", t, "day", local.Format("Mon"), "time", local.Format("15:04"), "zone", s.zone}
 }
 
 // LaterOf returns the later of two instants.

@@ -36,39 +36,37 @@ type ChannelPatch struct {
 
 // ChannelView is a channel in a response.
 type ChannelView struct {
-	Channel        string             `json:"channel" doc:"its name in URLs"`
-	Type           string             `json:"type"`
-	Name           string             `json:"name,omitempty"`
-	Capacity       int                `json:"capacity"`
-	Paused         bool               `json:"paused"`
-	Brake          *weir.Brake        `json:"brake,omitempty" doc:"when it pauses itself; absent: never"`
-	BrakeCount     *weir.BrakeFigures `json:"brake_count,omitempty" doc:"what the brake counts now; absent without a brake, or if it is not known"`
-	Braked         *weir.Braked       `json:"braked,omitempty" doc:"it is paused because it paused itself; absent: it did not"`
-	Settings       map[string]any     `json:"settings" doc:"without the secrets"`
-	Secrets        []string           `json:"secrets,omitempty" doc:"the secret settings that have a value" example:"[\"password\"]"`
-	State          weir.Health        `json:"state" enum:"up,down,error,paused,faulted"`
-	StateReason    string             `json:"state_reason,omitempty"`
-	Why            string             `json:"why,omitempty" doc:"why no queued contact starts, in one sentence for people; absent if contacts start, or none is queued" example:"channel texts is paused"`
-	WhyCode        operators.WhyCode  `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"channel_paused"`
-	WhyInstants    []time.Time        `json:"why_instants,omitempty" doc:"the instants in why, in the order of the sentence"`
-	Deleting       bool               `json:"deleting,omitempty" doc:"its open contacts are being ended; then it is gone"`
-	InFlight       int                `json:"in_flight" doc:"slots of sending, active and unknown contacts; never more than the capacity"`
-	Sending        int                `json:"sending" doc:"contacts being dispatched: the provider may or may not have them"`
-	Active         int                `json:"active" doc:"contacts that the provider has"`
-	Unknown        int                `json:"unknown" doc:"contacts whose dispatch is in doubt"`
-	Queued         int64              `json:"queued" doc:"contacts that wait"`
-	Blocked        int                `json:"blocked" doc:"waiting contacts that are larger than the capacity, among those next in line"`
-	OldestQueuedAt *time.Time         `json:"oldest_queued_at,omitempty" doc:"when the oldest queued contact was accepted"`
-	QueueEmptyAt   *time.Time         `json:"queue_empty_at,omitempty" doc:"an estimate of when the queue is empty, if contacts are dispatched as fast as over the last minutes and none is added; absent: nothing waits, or it is not yet known"`
-	NextDueAt      *time.Time         `json:"next_due_at,omitempty" doc:"when the next delayed contact is due: its window opens, or its next attempt"`
-	SentPerMinute  float64            `json:"sent_per_minute" doc:"dispatches accepted by the provider per minute, over the last five minutes and the current one"`
-	IdleSince      *time.Time         `json:"idle_since,omitempty" doc:"since when nothing was dispatched, to the minute and at most five minutes ago; absent: not known"`
-	RatePerSecond  float64            `json:"rate_per_second,omitempty" doc:"the rate limit in force: the one of the settings, or less for a while after the provider answered that it is too high; absent: none"`
-	Breaker        BreakerView        `json:"breaker"`
-	LastCollection *CollectView       `json:"last_collection,omitempty" doc:"the last run of the reconciler; absent: none since the channel's broker started"`
-	StrayCallback  *StrayView         `json:"stray_callback,omitempty" doc:"the latest callback within a day at an address that channels of the type do not have, which was answered 404; absent: none since the channel was changed or its process began"`
-	CreatedAt      time.Time          `json:"created_at"`
-	UpdatedAt      time.Time          `json:"updated_at"`
+	Channel     string             `json:"channel" doc:"its name in URLs"`
+	Type        string             `json:"type"`
+	Name        string             `json:"name,omitempty"`
+	Capacity    int                `json:"capacity"`
+	Paused      bool               `json:"paused"`
+	Brake       *weir.Brake        `json:"brake,omitempty" doc:"when it pauses itself; absent: never"`
+	BrakeCount  *weir.BrakeFigures `json:"brake_count,omitempty" doc:"what the brake counts now; absent without a brake, or if it is not known"`
+	Braked      *weir.Braked       `json:"braked,omitempty" doc:"it is paused because it paused itself; absent: it did not"`
+	Settings    map[string]any     `json:"settings" doc:"without the secrets"`
+	Secrets     []string           `json:"secrets,omitempty" doc:"the secret settings that have a value" example:"[\"password\"]"`
+	State       weir.Health        `json:"state" enum:"up,down,error,paused,faulted"`
+	StateReason string             `json:"state_reason,omitempty"`
+	operators.WhyView
+	Deleting       bool         `json:"deleting,omitempty" doc:"its open contacts are being ended; then it is gone"`
+	InFlight       int          `json:"in_flight" doc:"slots of sending, active and unknown contacts; never more than the capacity"`
+	Sending        int          `json:"sending" doc:"contacts being dispatched: the provider may or may not have them"`
+	Active         int          `json:"active" doc:"contacts that the provider has"`
+	Unknown        int          `json:"unknown" doc:"contacts whose dispatch is in doubt"`
+	Queued         int64        `json:"queued" doc:"contacts that wait"`
+	Blocked        int          `json:"blocked" doc:"waiting contacts that are larger than the capacity, among those next in line"`
+	OldestQueuedAt *time.Time   `json:"oldest_queued_at,omitempty" doc:"when the oldest queued contact was accepted"`
+	QueueEmptyAt   *time.Time   `json:"queue_empty_at,omitempty" doc:"an estimate of when the queue is empty, if contacts are dispatched as fast as over the last minutes and none is added; absent: nothing waits, or it is not yet known"`
+	NextDueAt      *time.Time   `json:"next_due_at,omitempty" doc:"when the next delayed contact is due: its window opens, or its next attempt"`
+	SentPerMinute  float64      `json:"sent_per_minute" doc:"dispatches accepted by the provider per minute, over the last five minutes and the current one"`
+	IdleSince      *time.Time   `json:"idle_since,omitempty" doc:"since when nothing was dispatched, to the minute and at most five minutes ago; absent: not known"`
+	RatePerSecond  float64      `json:"rate_per_second,omitempty" doc:"the rate limit in force: the one of the settings, or less for a while after the provider answered that it is too high; absent: none"`
+	Breaker        BreakerView  `json:"breaker"`
+	LastCollection *CollectView `json:"last_collection,omitempty" doc:"the last run of the reconciler; absent: none since the channel's broker started"`
+	StrayCallback  *StrayView   `json:"stray_callback,omitempty" doc:"the latest callback within a day at an address that channels of the type do not have, which was answered 404; absent: none since the channel was changed or its process began"`
+	CreatedAt      time.Time    `json:"created_at"`
+	UpdatedAt      time.Time    `json:"updated_at"`
 }
 
 // BreakerView is a channel's circuit breaker.
@@ -154,7 +152,7 @@ func (p *channelPresenter) shown(ch weir.Channel, f operators.Figures) ChannelVi
 		Brake: ch.Brake, BrakeCount: f.Brake, Braked: ch.Braked, Settings: weir.Settings{}, State: f.Health, StateReason: f.HealthReason, Deleting: ch.Deleting,
 		InFlight: f.InFlight, Sending: f.Sending, Active: f.Active, Unknown: f.Unknown,
 		Queued: f.Queued, Blocked: f.Blocked, OldestQueuedAt: httpjson.Instant(f.OldestQueuedAt),
-		Why: f.Why.Text, WhyCode: f.Why.Code, WhyInstants: f.Why.Instants(), Breaker: BreakerView{State: breakers[f.Breaker]}, SentPerMinute: math.Round(f.SentPerMinute*100) / 100,
+		WhyView: f.Why.View(), Breaker: BreakerView{State: breakers[f.Breaker]}, SentPerMinute: math.Round(f.SentPerMinute*100) / 100,
 		QueueEmptyAt: httpjson.Instant(f.EmptyAt(p.now())), IdleSince: httpjson.Instant(f.IdleSince), RatePerSecond: f.RatePerSecond, CreatedAt: ch.Created.UTC(), UpdatedAt: ch.Updated.UTC(),
 	}
 	// For an unknown channel type, Weir cannot tell which settings are secret,

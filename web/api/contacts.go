@@ -21,32 +21,30 @@ import (
 
 // ContactView is a contact in a response.
 type ContactView struct {
-	ID          string            `json:"id"`
-	Channel     string            `json:"channel"`
-	Key         string            `json:"key,omitempty"`
-	To          string            `json:"to"`
-	Priority    string            `json:"priority" enum:"normal,high,reply"`
-	Survey      string            `json:"survey,omitempty"`
-	Purpose     string            `json:"purpose,omitempty" doc:"what it is for; absent: default"`
-	TimeZone    string            `json:"time_zone,omitempty" doc:"in which the person lives, as the client said"`
-	Labels      map[string]string `json:"labels,omitempty"`
-	Messages    []string          `json:"messages,omitempty"`
-	Call        *weir.Call        `json:"call,omitempty"`
-	NotBefore   *time.Time        `json:"not_before,omitempty"`
-	NotAfter    *time.Time        `json:"not_after,omitempty"`
-	Size        int               `json:"size" doc:"slots that it takes while it is in flight"`
-	Segments    int               `json:"segments,omitempty" doc:"segments of its texts, as networks send and bill them; rate_per_second of a channel counts them"`
-	State       string            `json:"state" enum:"queued,sending,active,unknown,done"`
-	Canceling   bool              `json:"canceling,omitempty" doc:"cancellation was requested while it was in flight"`
-	Outcome     weir.Outcome      `json:"outcome,omitempty" enum:"completed,busy,no_answer,failed,expired,canceled,lost,dead_letter,suppressed"`
-	Reason      string            `json:"reason,omitempty"`
-	Rule        people.Rule       `json:"rule,omitempty" enum:"consent,no_consent,repeat_guard,cap,quiet_hours,holidays,only_to,limit_new_people,limit_money,budget_spent" doc:"the rule for the sake of the person by which it was suppressed, or waits"`
-	Why         string            `json:"why,omitempty" doc:"why it waits now, in one sentence for people; absent when it is done" example:"channel texts: 4 of 4 slots in use; 12 of higher priority ahead"`
-	WhyCode     operators.WhyCode `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"capacity"`
-	WhyInstants []time.Time       `json:"why_instants,omitempty" doc:"the instants in why, in the order of the sentence"`
-	QueuedAt    time.Time         `json:"queued_at" doc:"when it was accepted"`
-	FinishedAt  *time.Time        `json:"finished_at,omitempty"`
-	Attempts    []AttemptView     `json:"attempts" doc:"oldest first; a list of contacts has only the latest"`
+	ID        string            `json:"id"`
+	Channel   string            `json:"channel"`
+	Key       string            `json:"key,omitempty"`
+	To        string            `json:"to"`
+	Priority  string            `json:"priority" enum:"normal,high,reply"`
+	Survey    string            `json:"survey,omitempty"`
+	Purpose   string            `json:"purpose,omitempty" doc:"what it is for; absent: default"`
+	TimeZone  string            `json:"time_zone,omitempty" doc:"in which the person lives, as the client said"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	Messages  []string          `json:"messages,omitempty"`
+	Call      *weir.Call        `json:"call,omitempty"`
+	NotBefore *time.Time        `json:"not_before,omitempty"`
+	NotAfter  *time.Time        `json:"not_after,omitempty"`
+	Size      int               `json:"size" doc:"slots that it takes while it is in flight"`
+	Segments  int               `json:"segments,omitempty" doc:"segments of its texts, as networks send and bill them; rate_per_second of a channel counts them"`
+	State     string            `json:"state" enum:"queued,sending,active,unknown,done"`
+	Canceling bool              `json:"canceling,omitempty" doc:"cancellation was requested while it was in flight"`
+	Outcome   weir.Outcome      `json:"outcome,omitempty" enum:"completed,busy,no_answer,failed,expired,canceled,lost,dead_letter,suppressed"`
+	Reason    string            `json:"reason,omitempty"`
+	Rule      people.Rule       `json:"rule,omitempty" enum:"consent,no_consent,repeat_guard,cap,quiet_hours,holidays,only_to,limit_new_people,limit_money,budget_spent" doc:"the rule for the sake of the person by which it was suppressed, or waits"`
+	operators.WhyView
+	QueuedAt   time.Time     `json:"queued_at" doc:"when it was accepted"`
+	FinishedAt *time.Time    `json:"finished_at,omitempty"`
+	Attempts   []AttemptView `json:"attempts" doc:"oldest first; a list of contacts has only the latest"`
 }
 
 // AttemptView is one attempt to dispatch a contact to the provider.
@@ -398,7 +396,7 @@ func (p *contactPages) addReasons(ctx context.Context, rows []weir.Contact, know
 			return err
 		}
 		for i, place := range places {
-			views[place].Why, views[place].WhyCode, views[place].WhyInstants = list[i].Text, list[i].Code, list[i].Instants()
+			views[place].WhyView = list[i].View()
 		}
 	}
 	return nil

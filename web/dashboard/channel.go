@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"weir"
@@ -17,7 +16,7 @@ import (
 // channelData is the data of a channel's page.
 type channelData struct {
 	channelCard
-	WhyView      *whyView    // why no contacts are dispatched; nil: they are
+	Waits        *whyView    // why no contacts are dispatched; nil: they are
 	Settings     []fact      // not the secrets
 	Limits       []limitView // that it shares with other channels
 	Skipped      []skippedRow
@@ -43,7 +42,7 @@ func loadChannel(v *visit) (*content, error) {
 		return nil, err
 	}
 	d := &channelData{channelCard: channelCardOf(v.Locale, ch, v.Now()), Settings: factsOf(ch.Settings, display.SettingText), Periods: periods(), Period: periodOf(v.r.URL.Query().Get("hours"))}
-	d.WhyView, d.BrakeView = channelWhy(&ch, v.Now()), brakeOf(v.Locale, ch.Brake, ch.BrakeCount, ch.Braked)
+	d.Waits, d.BrakeView = channelWhy(v.Locale, &ch, v.Now()), brakeOf(v.Locale, ch.Brake, ch.BrakeCount, ch.Braked)
 	if d.Charts, err = readCharts(v.caller, v.d.chartCache, ch.Channel, d.Period); err != nil {
 		return nil, err
 	}
@@ -67,7 +66,7 @@ func loadChannel(v *visit) (*content, error) {
 
 // channelWhy explains why a channel dispatches nothing. It is idle from when both
 // something waited and nothing was dispatched.
-func channelWhy(ch *api.ChannelView, now time.Time) *whyView {
+func channelWhy(l *locale.Locale, ch *api.ChannelView, now time.Time) *whyView {
 	var idle time.Time
 	if ch.IdleSince != nil && ch.OldestQueuedAt != nil {
 		idle = *ch.IdleSince
@@ -75,7 +74,7 @@ func channelWhy(ch *api.ChannelView, now time.Time) *whyView {
 			idle = *ch.OldestQueuedAt
 		}
 	}
-	return whyOf(ch.WhyCode, strings.TrimPrefix(ch.Why, "channel "+ch.Channel+": "), idle, now)
+	return whyOf(l, &ch.WhyView, ch.Channel, idle, now)
 }
 
 // readLists reads the contacts and messages that the page lists.

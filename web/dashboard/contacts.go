@@ -154,7 +154,7 @@ type contactData struct {
 	DeadFilter deadFilter
 	Timeline   api.TimelineView
 	Courses    []attemptCourse
-	WhyView    *whyView // nil: it does not wait
+	Waits      *whyView // nil: it does not wait
 }
 
 // PurposeName returns the purpose, also that of a contact that names none.
@@ -265,12 +265,12 @@ type contactField struct {
 // entry of a map is a field of its own.
 func contactFields(l *locale.Locale, c *api.ContactView) (list []contactField) {
 	elsewhere := []string{
-		"id", "channel", "messages", "call", "state", "canceling", "outcome", "reason", "why", "why_code", "why_instants", "queued_at", "finished_at", "attempts",
+		"id", "channel", "messages", "call", "state", "canceling", "outcome", "reason", "queued_at", "finished_at", "attempts",
 		"purpose", "time_zone", "rule",
 	}
 	for field, value := range reflect.ValueOf(c).Elem().Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if slices.Contains(elsewhere, name) || value.IsZero() {
+		if field.Anonymous || slices.Contains(elsewhere, name) || value.IsZero() { // embedded is why it waits
 			continue
 		}
 		title := contactFieldTitle(l, name)
@@ -309,7 +309,7 @@ func loadContact(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &contactData{ContactView: c, WhyView: whyOf(c.WhyCode, c.Why, time.Time{}, v.Now()), Fields: contactFields(v.Locale, &c), Courses: attemptCourses(v.Locale, &c, v.Now()), Open: c.State != weir.Done.String(), DeadFilter: deadFilter{url.Values{"contact": {c.ID}}}}
+	d := &contactData{ContactView: c, Waits: whyOf(v.Locale, &c.WhyView, "", time.Time{}, v.Now()), Fields: contactFields(v.Locale, &c), Courses: attemptCourses(v.Locale, &c, v.Now()), Open: c.State != weir.Done.String(), DeadFilter: deadFilter{url.Values{"contact": {c.ID}}}}
 	if err := v.get(apiPath("v1", "contacts", c.ID, "timeline"), nil, &d.Timeline); err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"text/template/parse"
@@ -27,6 +28,7 @@ func TestMessages_AreInEveryLanguage(t *testing.T) {
 	}
 	used := messagesOfGo(t)
 	maps.Copy(used, messagesOfTemplates(t, d.templates["en"]))
+	maps.Copy(used, sentencesOfWhy(t))
 	if len(used) < 50 {
 		t.Fatalf("only %d messages were found: %v", len(used), used)
 	}
@@ -61,6 +63,8 @@ func TestMessages_AreInEveryLanguage(t *testing.T) {
 var (
 	verbs = regexp.MustCompile(`%(?:\[(\d)\])?([a-z%])`)
 	tags  = regexp.MustCompile(`</?[a-z][^>]*>`)
+	// fields are those of the sentences of why something waits.
+	fields = regexp.MustCompile(`\{[a-z_]+\}`)
 	// numbers are phone numbers; +1 555 01xx is nobody's.
 	numbers = regexp.MustCompile(`\+\d{7,}`)
 )
@@ -71,7 +75,13 @@ func checkForm(t *testing.T, code, message, text string) {
 	if want, got := verbsOf(message), verbsOf(text); !slices.Equal(want, got) {
 		t.Errorf("%s: %q has the verbs %v, its message %q has %v", code, text, got, message, want)
 	}
-	want, got := tags.FindAllString(message, -1), tags.FindAllString(text, -1)
+	want, got := fields.FindAllString(message, -1), fields.FindAllString(text, -1)
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(want, got) {
+		t.Errorf("%s: %q has the fields %v, its message %q has %v", code, text, got, message, want)
+	}
+	want, got = tags.FindAllString(message, -1), tags.FindAllString(text, -1)
 	slices.Sort(want)
 	slices.Sort(got)
 	if !slices.Equal(want, got) {
@@ -136,6 +146,34 @@ func messagesOfGo(t *testing.T) map[locale.Message]string {
 				return true
 			})
 		}
+	}
+	return found
+}
+
+// sentencesOfWhy finds the constants of type [operators.Sentence], and where they are.
+func sentencesOfWhy(t *testing.T) map[locale.Message]string {
+	t.Helper()
+	found := map[locale.Message]string{}
+	files := token.NewFileSet()
+	for _, file := range sourceOf(t, files, "../../operators") {
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok || len(spec.Values) != 1 {
+				return true
+			}
+			if named, ok := spec.Type.(*ast.Ident); !ok || named.Name != "Sentence" {
+				return true
+			}
+			text, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found[locale.Message(text)] = files.Position(n.Pos()).String()
+			return true
+		})
+	}
+	if len(found) == 0 {
+		t.Fatal("no sentence was found")
 	}
 	return found
 }

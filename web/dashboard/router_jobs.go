@@ -2,11 +2,13 @@ package dashboard
 
 import (
 	"cmp"
+	"html/template"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 
+	"weir/operators"
 	"weir/router"
 	"weir/router/resource"
 	"weir/web/dashboard/display"
@@ -52,14 +54,17 @@ type jobData struct {
 
 // waiting explains why a job waits.
 type waiting struct {
-	Why       string // empty: it does not wait
-	Estimated int    `json:"estimatedWaitTimeMinutes"` // 0: not known
+	WhyClauses []operators.Clause // none: it does not wait
+	Estimated  int                `json:"estimatedWaitTimeMinutes"` // 0: not known
 }
 
 func readJob(c *caller, id string) (j routerJob, err error) {
 	err = c.getRouter(routerPath("jobs", id), nil, &j)
 	return j, err
 }
+
+// Reason returns why it waits; empty: it does not.
+func (w *waiting) Reason(l *locale.Locale) template.HTML { return clausesHTML(l, w.WhyClauses, "") }
 
 func jobLink(id string) string { return "/router/jobs/" + url.PathEscape(id) }
 

@@ -58,7 +58,7 @@ const maxRecent = 15
 type surveyData struct {
 	surveyCard
 	Purpose      string     // of its contacts
-	WhyView      *whyView   // why no respondents are contacted; nil: they are, or the survey is done
+	Waits        *whyView   // why no respondents are contacted; nil: they are, or the survey is done
 	BrakeView    *brakeView // nil: it has none
 	Skipped      []skippedRow
 	Funnel       []display.Row
@@ -139,7 +139,7 @@ func loadSurvey(v *visit) (*content, error) {
 	if len(d.Log) > 0 {
 		moved = d.Log[0].At // newest first
 	}
-	d.WhyView = whyOf(s.WhyCode, s.Why, moved, v.Now())
+	d.Waits = whyOf(v.Locale, &s.WhyView, "", moved, v.Now())
 	d.BrakeView = brakeOf(v.Locale, s.Brake, countOf(stats), s.Braked)
 	return &content{title: v.T("Survey %s", s.Survey), crumbs: surveyCrumbs(v.Locale, s.Survey), data: d}, nil
 }

@@ -99,7 +99,7 @@ func loadRespondents(v *visit) (*content, error) {
 // respondentData is the data of a respondent's page.
 type respondentData struct {
 	surveyapi.RespondentView
-	WhyView        *whyView // nil: it does not wait
+	Waits          *whyView // nil: it does not wait
 	Stoppable      bool     // the survey contacts the respondent, and the token may stop that
 	AttemptsByMode []fact
 	Attributes     []fact
@@ -151,7 +151,7 @@ func loadRespondent(v *visit) (*content, error) {
 		}
 		d.Stoppable = s.State == surveys.Running || s.State == surveys.Paused
 	}
-	d.WhyView = whyOf(d.WhyCode, d.Why, time.Time{}, v.Now())
+	d.Waits = whyOf(v.Locale, &d.RespondentView.WhyView, "", time.Time{}, v.Now())
 	d.Attributes = factsOf(d.RespondentView.Attributes, func(value string) string { return value })
 	var err error
 	if d.respondentHistory, err = readHistory(v.caller, v.d.respondentCache, &d.RespondentView); err != nil {

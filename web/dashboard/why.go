@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir/operators"
+	"weir/people"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 )
@@ -14,24 +15,55 @@ import (
 type whyView struct {
 	Head  locale.Message // see apiWords
 	Alarm bool           // red
-	Text  string
+	Text  template.HTML
 }
 
 // whyOf returns nil if nothing waits. idle is since when nothing has moved; zero: that
-// is not known.
-func whyOf(code operators.WhyCode, text string, idle, now time.Time) *whyView {
-	if text == "" {
+// is not known. of is the channel whose page it is, which is not named again.
+func whyOf(l *locale.Locale, why *operators.WhyView, of string, idle, now time.Time) *whyView {
+	if why.Why == "" {
 		return nil
 	}
-	head, alarm := code.Headline(idle, now)
-	return &whyView{locale.Message(head), alarm, text}
+	head, alarm := why.WhyCode.Headline(idle, now)
+	return &whyView{locale.Message(head), alarm, clausesHTML(l, why.WhyClauses, of)}
+}
+
+// clausesHTML shows clauses in a language, with their instants in the reader's zone. A channel of which this is the page
+// is not named at the beginning.
+func clausesHTML(l *locale.Locale, clauses []operators.Clause, of string) template.HTML {
+	text := operators.JoinClauses(clauses, func(c *operators.Clause) string {
+		text := l.Text(locale.Message(c.Sentence))
+		if before, after, ok := strings.Cut(text, "{channel}: "); ok && c.Fields["channel"] == of && !strings.Contains(before, "{") {
+			text = after
+		}
+		return c.Fill(template.HTMLEscapeString(text), func(name string) string { return string(clauseField(l, c, name)) })
+	})
+	return template.HTML(text) //nolint:gosec // escaped above
+}
+
+// clauseField shows a field of a clause: one of a closed list in words, an instant in the reader's zone.
+func clauseField(l *locale.Locale, c *operators.Clause, name string) template.HTML {
+	value := c.Fields[name]
+	if at, ok := c.Instant(name); ok {
+		return locale.Instant(at)
+	}
+	switch name {
+	case "state", "mode", "day":
+		value = l.Word(value)
+	case "reason":
+		if rule := c.Fields["rule"]; rule != "" {
+			value = ruleText(l, people.Rule(rule))
+		}
+		return sentence(300, value)
+	}
+	return template.HTML(template.HTMLEscapeString(value)) //nolint:gosec // escaped
 }
 
 // sentence escapes a sentence and marks its instants up, so that they are shown in
 // the reader's zone.
 func sentence(limit int, text string) template.HTML {
 	var b strings.Builder
-	for _, c := range operators.Clauses(display.Truncate(limit, text)) {
+	for _, c := range operators.Parts(display.Truncate(limit, text)) {
 		if c.At.IsZero() {
 			template.HTMLEscape(&b, []byte(c.Text))
 		} else {

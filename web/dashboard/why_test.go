@@ -70,7 +70,7 @@ func TestWhy_PageSaysThatASurveyCannotBeRun(t *testing.T) {
 // moves. Instants are marked up for the reader's zone, and text is escaped.
 func TestChannelPage_PacingIsNoAlarm(t *testing.T) {
 	t.Parallel()
-	full := operators.Why{Code: operators.WhyCapacity, Text: "channel a: 24 of 24 slots in use"}
+	full := operators.NewWhy(operators.WhyCapacity, operators.TextSlots, "channel", "a", "used", 24, "capacity", 24)
 	for name, x := range map[string]struct {
 		why          operators.Why
 		idle, oldest time.Duration
@@ -79,8 +79,8 @@ func TestChannelPage_PacingIsNoAlarm(t *testing.T) {
 		"busy":    {full, time.Second, time.Hour, `<p class="why" id="why"><strong>At capacity:</strong> 24 of 24 slots in use.</p>`},
 		"new":     {full, time.Hour, time.Second, `<p class="why" id="why"><strong>At capacity:</strong>`},
 		"long":    {full, time.Hour, time.Hour, `<p class="why" id="why"><strong>At capacity:</strong> 24 of 24 slots in use.</p>`},
-		"stalled": {operators.Why{Code: operators.WhyRate, Text: "the rate limit"}, time.Hour, time.Hour, `<p class="why reason" id="why"><strong>Nothing has moved for a minute:</strong> the rate limit.</p>`},
-		"rate":    {operators.Why{Code: operators.WhyRate, Text: "<b>; next at 2026-01-02 03:04:05 UTC"}, 0, time.Hour, `<strong>Pacing:</strong> &lt;b&gt;; next at <time datetime="2026-01-02T03:04:05Z">2026-01-02 03:04:05 UTC</time>.</p>`},
+		"stalled": {operators.NewWhy(operators.WhyRate, operators.TextReason, "reason", "the rate limit"), time.Hour, time.Hour, `<p class="why reason" id="why"><strong>Nothing has moved for a minute:</strong> the rate limit.</p>`},
+		"rate":    {operators.NewWhy(operators.WhyRate, operators.TextReason, "reason", "<b>").And(operators.NewClause(operators.TextNextAt, "at", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))), 0, time.Hour, `<strong>Pacing:</strong> &lt;b&gt;; the next is dispatched at <time datetime="2026-01-02T03:04:05Z">2026-01-02 03:04:05 UTC</time>.</p>`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -88,7 +88,7 @@ func TestChannelPage_PacingIsNoAlarm(t *testing.T) {
 			idle, oldest := now.Add(-x.idle), now.Add(-x.oldest)
 			d, err := dashboard.New(dashboard.Options{Logger: slog.New(slog.DiscardHandler), Ending: func() bool { return false }, API: answers{
 				"/v1/whoami":     api.WhoView{Token: "t", Scopes: []operators.Scope{operators.ScopeChannelsAdmin}},
-				"/v1/channels/a": api.ChannelView{Channel: "a", Capacity: 24, State: weir.Up, Why: x.why.Text, WhyCode: x.why.Code, IdleSince: &idle, OldestQueuedAt: &oldest},
+				"/v1/channels/a": api.ChannelView{Channel: "a", Capacity: 24, State: weir.Up, WhyView: x.why.View(), IdleSince: &idle, OldestQueuedAt: &oldest},
 			}})
 			if err != nil {
 				t.Fatal(err)
@@ -113,4 +113,35 @@ func (a answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, _ = w.Write([]byte("{}"))
+}
+
+// In another language nothing of the reason is in English; names of channels and the words of a provider stay.
+func TestWhy_IsInTheLanguageOfThePage(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	person := operators.NewWhy(operators.WhyPerson, operators.TextPerson, "at", at, "reason", "quiet hours of the purpose research", "rule", "quiet_hours")
+	step := operators.NewWhy(operators.WhyRetry, operators.TextFirstAttempt, "mode", "ivr", "at", at, "day", "Fri", "time", "04:04", "zone", "Africa/Lagos").And(operators.ReasonClause("<busy>")...)
+	for code, want := range map[string][]string{
+		"es": {`hasta <time datetime="2026-01-02T03:04:05Z">2026-01-02 03:04:05 UTC</time>: horas de silencio de la persona`, `el primer intento por ivr está previsto para`, `(vie 04:04 Africa/Lagos); &lt;busy&gt;`},
+		"pt": {`até <time`, `a primeira tentativa por ivr`, `(sex 04:04`},
+		"fr": {`jusqu’à <time`, `la première tentative par ivr`, `(ven. 04:04`},
+		"en": {`: quiet hours of the person`, `the first attempt by ivr`, `(Fri 04:04 Africa/Lagos); &lt;busy&gt;`},
+	} {
+		d, err := dashboard.New(dashboard.Options{Logger: slog.New(slog.DiscardHandler), Ending: func() bool { return false }, API: answers{
+			"/v1/whoami":     api.WhoView{Token: "t", Scopes: []operators.Scope{operators.ScopeChannelsAdmin}},
+			"/v1/channels/a": api.ChannelView{Channel: "a", Capacity: 24, State: weir.Up, WhyView: person.And(step.Clauses...).View()},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), "GET", "/channels/a", nil)
+		r.SetPathValue("name", "a")
+		r.Header.Set("Accept-Language", code)
+		d.Routes()["GET /channels/{name}"].ServeHTTP(w, r)
+		for _, part := range want {
+			if !strings.Contains(w.Body.String(), part) {
+				t.Errorf("%s: want %s in\n%s", code, part, w.Body)
+			}
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"weir/operators"
 	"weir/router"
 	"weir/router/acd"
 	"weir/router/resource"
@@ -113,6 +114,8 @@ type whyView struct {
 	WhyCode string `json:"whyCode,omitempty"`
 	// WhyInstants are the instants in Why, in the order of the sentence.
 	WhyInstants []time.Time `json:"whyInstants,omitempty"`
+	// WhyClauses are the clauses of Why, for programs that show them in another language.
+	WhyClauses []operators.Clause `json:"whyClauses,omitempty"`
 
 	// EstimatedWaitTimeMinutes is absent without recent assignments to base it on.
 	EstimatedWaitTimeMinutes int `json:"estimatedWaitTimeMinutes,omitzero"`
@@ -123,7 +126,7 @@ type whyView struct {
 func (s lookups) why(c *call) (response, error) {
 	return s.lookup(c, resource.Job, c.ids[0], func(st *router.State, now time.Time) (any, bool) {
 		why, ok := st.Why(c.ids[0])
-		out := whyView{JobID: c.ids[0], Why: why.Text, WhyCode: string(why.Code), WhyInstants: why.Instants()}
+		out := whyView{JobID: c.ids[0], Why: why.Text(), WhyCode: string(why.Code), WhyInstants: why.Instants(), WhyClauses: why.Clauses}
 		if p, queued := st.Position(c.ids[0], now); queued && p.Paced {
 			out.EstimatedWaitTimeMinutes = p.EstimatedWaitTimeMinutes
 		}

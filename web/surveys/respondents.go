@@ -228,7 +228,7 @@ func (s respondentRoutes) getRespondent(c *route.Call) (route.Reply, error) {
 	}
 	view := shownRespondent(c, s.tokens, progressOf(v), &r)
 	why, err := s.broker.WhyRespondent(c, v, r)
-	view.Why, view.WhyCode, view.WhyInstants = why.Text, why.Code, why.Instants()
+	view.WhyView = why.View()
 	return route.Reply{Status: http.StatusOK, Body: view}, err
 }
 

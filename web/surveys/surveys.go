@@ -125,7 +125,7 @@ func (s surveyRoutes) routes() []*route.Route {
 
 // readOnlyFields are the fields that only responses have.
 func readOnlyFields() []string {
-	return []string{"survey", "state", "cause", "locked", "version", "created_at", "updated_at", "launched_at", "ended_at", "why", "why_code", "warnings"}
+	return []string{"survey", "state", "cause", "locked", "version", "created_at", "updated_at", "launched_at", "ended_at", "why", "why_code", "why_instants", "why_clauses", "warnings"}
 }
 
 // dropReadOnly removes the read-only fields of a survey that is written as it was read.
@@ -200,7 +200,7 @@ func (s surveyRoutes) listSurveys(c *route.Call) (route.Reply, error) {
 func (s surveyRoutes) getSurvey(c *route.Call, v surveys.Survey) (route.Reply, error) {
 	view := surveyView(v)
 	why, err := s.broker.Why(c, v)
-	view.Why, view.WhyCode, view.WhyInstants = why.Text, why.Code, why.Instants()
+	view.WhyView = why.View()
 	return route.Reply{Status: http.StatusOK, Body: view}, err
 }
 

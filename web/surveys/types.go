@@ -77,9 +77,7 @@ type SurveySummary struct {
 // SurveyView is a survey in a response.
 type SurveyView struct {
 	SurveySummary
-	Why         string            `json:"why,omitempty" doc:"why no respondent is being contacted, in one sentence for people; absent when nothing waits" example:"the schedule opens at 2026-01-12 15:00:00 UTC (Mon 09:00 America/Mexico_City)"`
-	WhyCode     operators.WhyCode `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"window"`
-	WhyInstants []time.Time       `json:"why_instants,omitempty" doc:"the instants in why, in the order of the sentence"`
+	operators.WhyView
 	Application *ApplicationView  `json:"application,omitempty"`
 	Warnings    []weir.FieldError `json:"warnings,omitempty" doc:"warnings of the launch; only in its response"`
 	surveys.Definition
@@ -157,14 +155,12 @@ type RespondentView struct {
 	Contact          string              `json:"contact,omitempty" doc:"id of the latest contact"`
 	Serial           int                 `json:"serial,omitempty" doc:"how many contacts there were; the number of the latest"`
 	DueAt            *time.Time          `json:"due_at,omitempty" doc:"when the next step is looked at"`
-	Why              string              `json:"why,omitempty" doc:"why the respondent waits; not in lists, in one sentence for people; absent when nothing waits" example:"attempt 2 by sms is due at 2026-01-12 15:00:00 UTC (Mon 09:00 America/Mexico_City)"`
-	WhyCode          operators.WhyCode   `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"retry"`
-	WhyInstants      []time.Time         `json:"why_instants,omitempty" doc:"the instants in why, in the order of the sentence"`
-	ReachedAt        *time.Time          `json:"reached_at,omitempty" doc:"when the latest contact was accepted by the provider"`
-	AddedAt          time.Time           `json:"added_at"`
-	StartedAt        *time.Time          `json:"started_at,omitempty"`
-	FinishedAt       *time.Time          `json:"finished_at,omitempty"`
-	UpdatedAt        time.Time           `json:"updated_at" doc:"the last change"`
+	operators.WhyView
+	ReachedAt  *time.Time `json:"reached_at,omitempty" doc:"when the latest contact was accepted by the provider"`
+	AddedAt    time.Time  `json:"added_at"`
+	StartedAt  *time.Time `json:"started_at,omitempty"`
+	FinishedAt *time.Time `json:"finished_at,omitempty"`
+	UpdatedAt  time.Time  `json:"updated_at" doc:"the last change"`
 }
 
 // HeardView is a respondent after a report.
@@ -207,13 +203,11 @@ type StatsView struct {
 	NumbersNeeded *int                        `json:"numbers_needed,omitempty" doc:"an estimate: how many respondents to add so that the target is reached at the present success rate; absent: not known, or no target"`
 	EndsAt        *time.Time                  `json:"ends_at,omitempty" doc:"an estimate, from the pace so far and the attempts that are left if the last respondents do not answer; absent: not known yet"`
 	Open          bool                        `json:"open" doc:"the schedule is open now"`
-	Why           string                      `json:"why,omitempty" doc:"why no respondent is being contacted, in one sentence for people; absent when nothing waits" example:"channel texts is paused"`
-	WhyCode       operators.WhyCode           `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"channel_paused"`
-	WhyInstants   []time.Time                 `json:"why_instants,omitempty" doc:"the instants in why, in the order of the sentence"`
-	Brake         *weir.BrakeFigures          `json:"brake_count,omitempty" doc:"what the brake counts now; absent without a brake, or if nothing was counted yet"`
-	Budget        *BudgetView                 `json:"budget,omitempty" doc:"how much of its budget is used; absent: it has none, or was not launched"`
-	Window        *SpanView                   `json:"window,omitempty" doc:"the window that is open or opens next; absent: none"`
-	Channels      []ChannelUseView            `json:"channels"`
+	operators.WhyView
+	Brake    *weir.BrakeFigures `json:"brake_count,omitempty" doc:"what the brake counts now; absent without a brake, or if nothing was counted yet"`
+	Budget   *BudgetView        `json:"budget,omitempty" doc:"how much of its budget is used; absent: it has none, or was not launched"`
+	Window   *SpanView          `json:"window,omitempty" doc:"the window that is open or opens next; absent: none"`
+	Channels []ChannelUseView   `json:"channels"`
 }
 
 // StepView counts the respondents who have come to a step.

@@ -132,7 +132,7 @@ func statsView(s surveys.Survey, st surveys.Stats) StatsView {
 		view := budgetView(*b)
 		v.Budget = &view
 	}
-	v.Why, v.WhyCode, v.WhyInstants = st.Why.Text, st.Why.Code, st.Why.Instants()
+	v.WhyView = st.Why.View()
 	if st.Next != (calendar.Span{}) {
 		v.Window = &SpanView{st.Next.Open.UTC(), st.Next.Close.UTC()}
 	}

@@ -1081,7 +1081,7 @@ func (w *World) Because(id, code, sentence string) {
 func (w *World) NamesInstants(view map[string]any) {
 	w.Helper()
 	var want []string
-	for _, c := range operators.Clauses(fmt.Sprint(view["why"])) {
+	for _, c := range operators.Parts(fmt.Sprint(view["why"])) {
 		if !c.At.IsZero() {
 			want = append(want, c.At.Format(time.RFC3339))
 		}

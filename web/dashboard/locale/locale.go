@@ -143,6 +143,14 @@ func (s *Set) Choose(code, accepted string) *Locale {
 // T returns a message with its arguments. Whole numbers are grouped as the language does it.
 func (l *Locale) T(m Message, args ...any) string { return l.words().Sprintf(string(m), args...) }
 
+// Text returns a message without arguments as it is in the catalog: what it has in braces is for the caller to fill in.
+func (l *Locale) Text(m Message) string {
+	if t, known := l.words().known[m]; known {
+		return t.Other
+	}
+	return string(m)
+}
+
 // HTML returns a message that is HTML. Arguments that are no HTML are escaped.
 func (l *Locale) HTML(m Message, args ...any) template.HTML {
 	safe := make([]any, len(args))

@@ -46,7 +46,7 @@ func (k *Clock) FormatSecond(t time.Time) string {
 // FormatWhy formats the instants of a sentence that explains why something waits.
 func (k *Clock) FormatWhy(sentence string) string {
 	var b strings.Builder
-	for _, c := range operators.Clauses(sentence) {
+	for _, c := range operators.Parts(sentence) {
 		if c.At.IsZero() {
 			b.WriteString(c.Text)
 		} else {
