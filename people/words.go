@@ -168,7 +168,7 @@ func (w *Words) within(message string) string {
 	if len(message) > maxLookedAt {
 		message = strings.ToValidUTF8(message[:maxLookedAt], "")
 	}
-	words := foldWords(message)
+	words := FoldWords(message)
 	for i := range words {
 		joined := ""
 		for _, next := range words[i:] {
@@ -183,10 +183,10 @@ func (w *Words) within(message string) string {
 	return ""
 }
 
-// foldWords returns the words of a text, without case and width. The marks of a letter of Latin,
+// FoldWords returns the words of a text, without case, width and punctuation. The marks of a letter of Latin,
 // Greek, Cyrillic, Arabic and Hebrew script are accents and points, which many people do not type;
 // those of other scripts are vowels and tones, which make other words.
-func foldWords(text string) []string {
+func FoldWords(text string) []string {
 	marked := false // the marks that follow are part of the word
 	return strings.Fields(strings.Map(func(r rune) rune {
 		switch {
@@ -213,7 +213,7 @@ func foldWords(text string) []string {
 }
 
 // fold returns the words of a text as one, so that "opt-out" and "opt out" are the same.
-func fold(text string) string { return strings.Join(foldWords(text), "") }
+func fold(text string) string { return strings.Join(FoldWords(text), "") }
 
 // Affirmative reports whether a word is a yes in one of the languages of the default words.
 // Such a word never takes a refusal back: it is an answer to many questions.
