@@ -99,6 +99,10 @@ test-router-sdk: build ## Drive the router's API with Microsoft's JavaScript pac
 test-typescript: ## Check a client program with TypeScript types of docs/openapi.json, by a generator fetched with npm; needs Node 20 (ten seconds)
 	@scripts/test-typescript
 
+.PHONY: compare-expressions
+compare-expressions: ## Compare the values of expressions with those of the engine of Enketo, fetched with npm; needs Node 20 (ten seconds)
+	@scripts/compare-expressions
+
 .PHONY: test-twilio
 test-twilio: ## Compare the channel types for Twilio and the simulated Twilio with Twilio's Go and Node libraries, fetched with go and npm; needs Node 20 (half a minute)
 	@GO='$(GO)' scripts/test-twilio
