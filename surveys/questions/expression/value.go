@@ -171,23 +171,24 @@ func (v Value) numeric() bool {
 
 // compare evaluates a comparison.
 func compare(op string, a, b Value) bool {
-	x, y := a.Number(), b.Number()
 	switch op {
 	case "<":
-		return x < y
+		return a.Number() < b.Number()
 	case "<=":
-		return x <= y
+		return a.Number() <= b.Number()
 	case ">":
-		return x > y
+		return a.Number() > b.Number()
 	case ">=":
-		return x >= y
+		return a.Number() >= b.Number()
 	}
-	equal := a.Text() == b.Text()
+	equal := false
 	switch {
 	case a.kind == boolKind || b.kind == boolKind:
 		equal = a.Bool() == b.Bool()
 	case a.numeric() || b.numeric():
-		equal = x == y
+		equal = a.Number() == b.Number()
+	default:
+		equal = a.text == b.text
 	}
 	return equal == (op == "=")
 }
