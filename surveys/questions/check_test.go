@@ -3,11 +3,15 @@ package questions_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"weir/people"
 	"weir/surveys/questions"
+	"weir/surveys/questions/expression"
 )
 
 // valid is a definition that mistakes are written into.
@@ -229,6 +233,52 @@ func TestDefinition_RoundTrip(t *testing.T) {
 		twice, err := json.Marshal(again)
 		if err != nil || len(wrong) > 0 || string(once) != string(twice) {
 			t.Errorf("%s became %s: %v %v", once, twice, wrong, err)
+		}
+	}
+}
+
+// The document of the definition is right: its example goes as it says, its functions exist, and it names every kind and status.
+func TestDefinition_DocumentIsRight(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../../docs/questions.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(raw), "```json\n")
+	example, rest, _ := strings.Cut(rest, "```")
+	c, _ := begin(t, compile(t, example), nil)
+	for _, step := range []struct{ message, want string }{
+		{"¿qué?", "No entendimos su respuesta. ¿Se vacunó su hijo?\n1 Sí\n2 No"}, {"Sí", "¿Cuántos meses tiene?"},
+		{"999", "Escriba los meses, de 0 a 240. ¿Cuántos meses tiene?"}, {"30 meses", "Gracias por sus respuestas."},
+	} {
+		if got := c.says(step.message); got != step.want {
+			t.Errorf("after %s: %q", step.message, got)
+		}
+	}
+	functions := 0
+	for line := range strings.Lines(rest) {
+		topic, list, _ := strings.Cut(strings.TrimPrefix(line, "| "), " | ")
+		if !slices.Contains([]string{"choosing", "logic", "numbers", "texts", "dates"}, topic) {
+			continue
+		}
+		for _, m := range regexp.MustCompile("`([a-z:-]+)[(`]").FindAllStringSubmatch(list, -1) {
+			functions++
+			if _, err := expression.Parse(m[1]+"()", expression.Scope{}); err != nil && strings.Contains(err.Message, "not a function") {
+				t.Errorf("the document has a function %s: %v", m[1], err)
+			}
+		}
+	}
+	if functions < 35 {
+		t.Errorf("%d functions found", functions)
+	}
+	for _, kind := range questions.Kinds() {
+		if !strings.Contains(rest, "| `"+string(kind)+"` |") {
+			t.Errorf("kind %s is not in the document", kind)
+		}
+	}
+	for _, status := range questions.Statuses() {
+		if !strings.Contains(rest, "`"+string(status)+"`") {
+			t.Errorf("status %s is not in the document", status)
 		}
 	}
 }
