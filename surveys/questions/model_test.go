@@ -92,7 +92,7 @@ func TestTurn_Model(t *testing.T) {
 		if len(wrong) > 0 {
 			t.Fatalf("%v", wrong)
 		}
-		m := model{T: t, list: list, qs: qs, now: noon, said: map[int]string{}, person: questions.Person{Answers: map[string]questions.Answer{}}}
+		m := model{T: t, list: list, qs: qs, now: noon, said: map[int]string{}, missed: map[string]int{}, person: questions.Person{Answers: map[string]questions.Answer{}}}
 		m.commit(qs.Start(questions.State{}, m.person, rapid.Uint64().Draw(t, "seed")))
 		for counted := 0; m.state.Ended == ""; {
 			if counted > tries {
@@ -102,6 +102,9 @@ func TestTurn_Model(t *testing.T) {
 			r := m.step()
 			if r.Effect == questions.EffectAnswered || r.Effect == questions.EffectNotUnderstood {
 				counted++
+				if r.Effect == questions.EffectNotUnderstood {
+					m.missed[before.Question]++
+				}
 			} else if r.State.Question != before.Question || r.State.Tries != before.Tries {
 				t.Fatalf("%s changed %+v to %+v", r.Effect, before, r.State)
 			}
@@ -119,6 +122,7 @@ type model struct {
 	person questions.Person
 	now    time.Time
 	said   map[int]string // by turn
+	missed map[string]int // answers that did not fit, by question
 	last   *questions.Input
 }
 
@@ -234,6 +238,9 @@ func (m *model) checkEnd() {
 		if a.Status != questions.Answered && a.Value != "" {
 			m.Fatalf("%+v has a value", a)
 		}
+		if tries := q.definition.Tries; a.Status == questions.Invalid && m.missed[name] != tries || m.missed[name] > tries {
+			m.Fatalf("%s is %s after %d of %d tries", name, a.Status, m.missed[name], tries)
+		}
 		values[name] = a.Value
 		ended = ended || a.Status == questions.Invalid && q.definition.AfterTries == questions.AfterBreakoff
 	}
@@ -255,6 +262,7 @@ func FuzzTurn(f *testing.F) {
 	f.Add("no", 1, int64(0))
 	f.Add("English\nyes\n12\nskip\n1 May 1990\n\u200b\nok", 0, int64(1))
 	f.Add(strings.Repeat("é", 3000)+"\n99\n99\n99\n99", 0, int64(0))
+	f.Add(strings.Repeat("é", 2000)+"\xff\n?\n\xff\xff", 0, int64(0))
 	qs := compile(f, several)
 	f.Fuzz(func(t *testing.T, lines string, turn int, late int64) {
 		person := questions.Person{Attributes: map[string]string{"name": lines}, Answers: map[string]questions.Answer{}, Now: noon}

@@ -40,7 +40,7 @@ func visible(s string) string {
 			return -1
 		}
 		return r
-	}, strings.ToValidUTF8(s, ""))), " ")
+	}, s)), " ")
 }
 
 // clip returns the first characters of a text.
@@ -260,7 +260,7 @@ func (q *question) read(text, code string, options []option) (value string, _ pr
 
 // readText reads the answer to a question for a text. It keeps lines.
 func (q *question) readText(text string) (string, problem) {
-	text = strings.TrimFunc(strings.ToValidUTF8(text, ""), func(r rune) bool { return unicode.IsSpace(r) || invisible(r) })
+	text = strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || invisible(r) })
 	if q.MaxLength == 0 {
 		text = clip(text, maxText)
 	}

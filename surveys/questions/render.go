@@ -162,7 +162,7 @@ func (t *talk) label(name, chosen string) string {
 // join makes messages of texts: one if they fit.
 func join(separator string, texts ...string) (messages []string) {
 	texts = slices.DeleteFunc(texts, func(s string) bool { return strings.TrimSpace(s) == "" })
-	rest := strings.Join(texts, separator)
+	rest := strings.ToValidUTF8(strings.Join(texts, separator), "\ufffd") // attributes may hold anything
 	for rest != "" && len(messages) < maxMessages {
 		part := clip(rest, maxText)
 		if len(part) < len(rest) {

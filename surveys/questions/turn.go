@@ -4,6 +4,7 @@ import (
 	"hash/fnv"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"weir/people"
@@ -138,6 +139,7 @@ func (t *talk) next() int {
 
 // Turn applies an input. See the package comment for what a caller does with the result.
 func (qs *Questionnaire) Turn(s State, p Person, in Input) Result {
+	in.Text = strings.ToValidUTF8(in.Text, "\ufffd")
 	t := qs.talk(s, &p)
 	q := t.present()
 	switch {
