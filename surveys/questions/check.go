@@ -52,27 +52,19 @@ func (c *compiler) checkFrame() {
 	c.checkTries(c.in.Tries, c.in.AfterTries, "")
 	c.checkWordsIn(c.in.Refused, "/refused")
 	c.checkWordsIn(c.in.DontKnow, "/dont_know")
-	for _, m := range []struct {
-		name    string
-		text    Text
-		catalog func(language.Language) string
-	}{
-		{"not_understood", c.in.Messages.NotUnderstood, func(l language.Language) string { return l.NotUnderstood }},
-		{"thanks", c.in.Messages.Thanks, func(l language.Language) string { return l.Thanks }},
-		{"reminder", c.in.Messages.Reminder, func(l language.Language) string { return l.Reminder }},
-		{"help", c.in.Messages.Help, nil},
-		{"over", c.in.Messages.Over, nil}, {"refused", c.in.Messages.Refused, nil}, {"breakoff", c.in.Messages.Breakoff, nil},
-		{"ineligible", c.in.Messages.Ineligible, nil}, {"quota", c.in.Messages.Quota, nil},
-	} {
-		at := "/messages/" + m.name
-		switch {
-		case len(m.text) > 0:
-			c.checkText(m.text, at, len(c.in.Questions))
-		case m.text == nil && m.catalog != nil:
-			for _, l := range c.in.Languages {
-				if m.catalog(language.Of(l.Code)) == "" {
-					c.Add(at, "language", "is required in %s: Weir has no text of its own in it", named(l))
-				}
+	for _, m := range sortedKeys(c.in.Messages) {
+		at := "/messages/" + validation.Token(string(m))
+		if !slices.Contains(messages(), m) {
+			c.Add(at, "unknown", "is not one of %v", messages())
+		}
+		if len(c.in.Messages[m]) > 0 {
+			c.checkText(c.in.Messages[m], at, len(c.in.Questions))
+		}
+	}
+	for _, m := range []Message{NotUnderstood, Thanks, Reminder} {
+		for _, l := range c.in.Languages {
+			if _, given := c.in.Messages[m]; !given && language.Of(l.Code).Messages[string(m)] == "" {
+				c.Add("/messages/"+string(m), "language", "is required in %s: Weir has no text of its own in it", named(l))
 			}
 		}
 	}

@@ -262,13 +262,12 @@ func typeOf(k Kind) expression.Type {
 // in returns a text in a language; empty: there is none.
 func (t Text) in(code, def string) string { return cmp.Or(t[code], t[def]) }
 
-// message returns a message in a language, or that of the catalog.
-func (qs *Questionnaire) message(code string, of func(*Messages) Text, catalog func(language.Language) string) string {
-	t := of(&qs.messages)
-	if t == nil && catalog != nil {
-		return catalog(language.Of(code))
+// message returns a message in a language; empty: there is none.
+func (qs *Questionnaire) message(code string, m Message) string {
+	if t, ok := qs.messages[m]; ok {
+		return t.in(code, qs.def)
 	}
-	return t.in(code, qs.def)
+	return language.Of(code).Messages[string(m)]
 }
 
 // matchLanguage returns the language of a questionnaire for a code such as es-MX; empty: none.

@@ -22,7 +22,7 @@ type Definition struct {
 	AfterTries      After      `json:"after_tries,omitempty" enum:"breakoff,refused,skip" doc:"what follows the last try: the conversation ends as breakoff or refused, or goes on with the next question; absent: breakoff"`
 	Refused         Words      `json:"refused,omitempty" doc:"words by which a question is refused that allows it" example:"{\"es\":[\"paso\"]}"`
 	DontKnow        Words      `json:"dont_know,omitempty" doc:"words for not knowing, where a question allows it; absent in a language: usual ones, such as no sé"`
-	Messages        Messages   `json:"messages,omitzero"`
+	Messages        Messages   `json:"messages,omitempty" doc:"texts that are no question: not_understood, thanks, reminder, help, over, and for the endings ineligible, refused, breakoff, rejected"`
 	Questions       []Question `json:"questions" doc:"in the order in which they are asked"`
 }
 
@@ -41,17 +41,25 @@ type Text map[string]string
 type Words map[string][]string
 
 // Messages are the texts that are no question. Those that are absent are not sent, but for the
-// first three, which exist in English, Spanish, French and Portuguese.
-type Messages struct {
-	NotUnderstood Text `json:"not_understood,omitempty" doc:"before a question that is asked again"`
-	Thanks        Text `json:"thanks,omitempty" doc:"after the last question; empty: nothing is sent"`
-	Reminder      Text `json:"reminder,omitempty" doc:"before the question of who has stopped answering"`
-	Help          Text `json:"help,omitempty" doc:"before the question of who asked for help"`
-	Over          Text `json:"over,omitempty" doc:"to who writes after the end, once"`
-	Refused       Text `json:"refused,omitempty" doc:"to who refused"`
-	Breakoff      Text `json:"breakoff,omitempty" doc:"to who used up the tries of a question"`
-	Ineligible    Text `json:"ineligible,omitempty" doc:"to who is not meant"`
-	Quota         Text `json:"quota,omitempty" doc:"to who is not needed any more"`
+// first three, which exist in English, Spanish, French and Portuguese; those without languages are not
+// sent either.
+type Messages map[Message]Text
+
+// Message names a text that is no question.
+type Message string
+
+// The messages.
+const (
+	NotUnderstood Message = "not_understood" // before a question that is asked again
+	Thanks        Message = "thanks"         // after the last question
+	Reminder      Message = "reminder"       // before the question of who has stopped answering
+	Help          Message = "help"           // before the question of who asked for help
+	Over          Message = "over"           // to who writes after the end, once
+)
+
+// messages returns every message. One that is named as an ending is sent at such an end.
+func messages() []Message {
+	return []Message{NotUnderstood, Thanks, Reminder, Help, Over, Message(Ineligible), Message(EndedRefused), Message(EndedBreakoff), Message(QuotaFull)}
 }
 
 // Kind is the kind of a question.

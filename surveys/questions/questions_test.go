@@ -142,7 +142,7 @@ func TestTurn_ThreeQuestionsAllTheWay(t *testing.T) {
 	}
 }
 
-const several = `{"refused": {"es": ["paso", "*"], "en": ["skip"]}, "messages": {"help": {"es": "Ayuda: 800.", "en": "Help: 800."}, "over": {"es": "Ya terminó.", "en": "It is over."}, "quota": {"es": "Ya hay bastantes.", "en": "Enough."}}, "questions": [
+const several = `{"refused": {"es": ["paso", "*"], "en": ["skip"]}, "messages": {"help": {"es": "Ayuda: 800.", "en": "Help: 800."}, "over": {"es": "Ya terminó.", "en": "It is over."}, "rejected": {"es": "Ya hay bastantes.", "en": "Enough."}}, "questions": [
 	{"name": "consent", "kind": "choice", "consent": true, "text": {"es": "{{name}}, ¿responde?", "en": "{{name}}, will you answer?"}, "choices": [
 		{"name": "yes", "text": {"es": "Sí", "en": "Yes"}}, {"name": "no", "text": {"es": "No", "en": "No"}, "end": "refused"}]},
 	{"name": "intro", "kind": "statement", "text": {"es": "Gracias, {{name}}.", "en": "Thanks, {{name}}."}},

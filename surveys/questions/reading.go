@@ -354,4 +354,4 @@ func (qs *Questionnaire) AnswerWords(s State) (words []string) {
 	return slices.DeleteFunc(words, func(w string) bool { return foldedIn(neverAnswers(), fold(w)) })
 }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -199,25 +199,12 @@ func (d *Definition) Sizes() (sizes []Size) {
 			add(place(i)+"/text/"+validation.Escape(code), code, withChoices(q.Text[code], q.offered(nil), code, code))
 		}
 	}
-	m := &d.Messages
-	for name, text := range map[string]Text{
-		"not_understood": m.NotUnderstood, "thanks": m.Thanks, "reminder": m.Reminder, "help": m.Help, "over": m.Over,
-		"refused": m.Refused, "breakoff": m.Breakoff, "ineligible": m.Ineligible, "quota": m.Quota,
-	} {
-		for code, s := range text {
-			add("/messages/"+name+"/"+validation.Escape(code), code, s)
+	for _, m := range sortedKeys(d.Messages) {
+		for _, code := range sortedKeys(d.Messages[m]) {
+			add("/messages/"+validation.Escape(string(m))+"/"+validation.Escape(code), code, d.Messages[m][code])
 		}
 	}
-	slices.SortStableFunc(sizes, func(a, b Size) int { return cmp.Compare(a.messageOf(), b.messageOf()) })
 	return sizes
-}
-
-// messageOf returns the pointer of a message, by which messages are sorted behind the questions.
-func (s Size) messageOf() string {
-	if strings.HasPrefix(s.Pointer, "/messages/") {
-		return s.Pointer
-	}
-	return ""
 }
 
 // env returns what an expression of a question is evaluated with.

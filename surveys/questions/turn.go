@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"weir/people"
-	"weir/surveys/questions/language"
 )
 
 // repeatedWithin is how long the same message counts as a repetition of one that was not understood,
@@ -83,12 +82,12 @@ func (qs *Questionnaire) Start(s State, p Person, seed uint64) Result {
 
 // Remind asks the present question again, under a new turn, of a person who has stopped answering.
 func (qs *Questionnaire) Remind(s State, p Person) Result {
-	return qs.askAgain(s, p, EffectAsked, qs.message(s.Language, func(m *Messages) Text { return m.Reminder }, func(l language.Language) string { return l.Reminder }))
+	return qs.askAgain(s, p, EffectAsked, qs.message(s.Language, Reminder))
 }
 
 // Help asks the present question again, under a new turn, of a person who asked for help.
 func (qs *Questionnaire) Help(s State, p Person) Result {
-	return qs.askAgain(s, p, EffectAsked, qs.message(s.Language, func(m *Messages) Text { return m.Help }, nil))
+	return qs.askAgain(s, p, EffectAsked, qs.message(s.Language, Help))
 }
 
 func (qs *Questionnaire) askAgain(s State, p Person, e Effect, first string) Result {
@@ -175,7 +174,7 @@ func (qs *Questionnaire) Turn(s State, p Person, in Input) Result {
 
 // late says that it is over, once.
 func (t *talk) late() Result {
-	if over := t.message(t.state.Language, func(m *Messages) Text { return m.Over }, nil); over != "" && !t.state.Told {
+	if over := t.message(t.state.Language, Over); over != "" && !t.state.Told {
 		t.state.Told = true
 		t.turn()
 		t.say(t.fill(over))
@@ -266,7 +265,7 @@ func (t *talk) misfit(q *question, in Input, problem problem) Result {
 	s.Missed++
 	t.turn()
 	if s.Tries < q.Tries {
-		message := t.message(s.Language, func(m *Messages) Text { return m.NotUnderstood }, func(l language.Language) string { return l.NotUnderstood })
+		message := t.message(s.Language, NotUnderstood)
 		if problem == outOfBounds && len(q.Message) > 0 {
 			message = q.Message.in(s.Language, t.def)
 		}
@@ -353,17 +352,9 @@ func (t *talk) close(e Ending, before int) {
 
 // goodbye says the message for how the conversation ended.
 func (t *talk) goodbye() {
-	m, catalog := func(m *Messages) Text { return m.Thanks }, func(l language.Language) string { return l.Thanks }
-	switch t.ended {
-	case Completed:
-	case Ineligible:
-		m, catalog = func(m *Messages) Text { return m.Ineligible }, nil
-	case EndedRefused:
-		m, catalog = func(m *Messages) Text { return m.Refused }, nil
-	case QuotaFull:
-		m, catalog = func(m *Messages) Text { return m.Quota }, nil
-	default:
-		m, catalog = func(m *Messages) Text { return m.Breakoff }, nil
+	m := Message(t.ended)
+	if t.ended == Completed {
+		m = Thanks
 	}
-	t.say(t.fill(t.message(t.state.Language, m, catalog)))
+	t.say(t.fill(t.message(t.state.Language, m)))
 }

@@ -11,7 +11,7 @@ func of(base string) Language {
 			And:      []string{"and"}, Particles: []string{"of", "the", "on"}, Ordinals: []string{"st", "nd", "rd", "th"},
 			DontKnow: []string{"don't know", "I don't know", "do not know", "I do not know", "dunno", "idk"},
 			Decimal:  '.', Groups: ",",
-			NotUnderstood: "Sorry, we did not understand your answer.", Thanks: "Thank you for your answers.", Reminder: "We are still waiting for your answer.",
+			Messages: map[string]string{"not_understood": "Sorry, we did not understand your answer.", "thanks": "Thank you for your answers.", "reminder": "We are still waiting for your answer."},
 		}
 	case "es":
 		return Language{
@@ -19,9 +19,9 @@ func of(base string) Language {
 			Weekdays: list("lunes martes miércoles jueves viernes sábado domingo"),
 			Digits:   list("uno dos tres cuatro cinco seis siete ocho nueve"),
 			And:      []string{"y", "e"}, Particles: []string{"de", "del", "el"}, Ordinals: []string{"º", "o"},
-			DontKnow:      []string{"no sé", "no lo sé", "no sabe", "yo no sé", "no sabría decir"},
-			Dates:         DayFirst,
-			NotUnderstood: "No entendimos su respuesta.", Thanks: "Gracias por sus respuestas.", Reminder: "Seguimos esperando su respuesta.",
+			DontKnow: []string{"no sé", "no lo sé", "no sabe", "yo no sé", "no sabría decir"},
+			Dates:    DayFirst,
+			Messages: map[string]string{"not_understood": "No entendimos su respuesta.", "thanks": "Gracias por sus respuestas.", "reminder": "Seguimos esperando su respuesta."},
 		}
 	case "fr":
 		return Language{
@@ -31,7 +31,7 @@ func of(base string) Language {
 			And:      []string{"et"}, Particles: []string{"le", "de"}, Ordinals: []string{"er"},
 			DontKnow: []string{"je ne sais pas", "sais pas", "je sais pas", "ne sais pas"},
 			Decimal:  ',', Groups: " .", Dates: DayFirst,
-			NotUnderstood: "Nous n'avons pas compris votre réponse.", Thanks: "Merci pour vos réponses.", Reminder: "Nous attendons toujours votre réponse.",
+			Messages: map[string]string{"not_understood": "Nous n'avons pas compris votre réponse.", "thanks": "Merci pour vos réponses.", "reminder": "Nous attendons toujours votre réponse."},
 		}
 	case "pt":
 		return Language{
@@ -41,7 +41,7 @@ func of(base string) Language {
 			And:      []string{"e"}, Particles: []string{"de", "do", "o"}, Ordinals: []string{"º", "o"},
 			DontKnow: []string{"não sei", "não sabe", "eu não sei", "sei lá"},
 			Decimal:  ',', Groups: ". ", Dates: DayFirst,
-			NotUnderstood: "Não entendemos a sua resposta.", Thanks: "Obrigado pelas suas respostas.", Reminder: "Continuamos à espera da sua resposta.",
+			Messages: map[string]string{"not_understood": "Não entendemos a sua resposta.", "thanks": "Obrigado pelas suas respostas.", "reminder": "Continuamos à espera da sua resposta."},
 		}
 	case "sw":
 		return Language{

@@ -33,9 +33,7 @@ type Language struct {
 	Decimal   rune     // decimal sign; 0: differs
 	Groups    string   // signs between thousands; empty: differs
 	Dates     Order
-	NotUnderstood,
-	Thanks,
-	Reminder string // messages of a questionnaire; empty: it has to bring its own
+	Messages  map[string]string // not_understood, thanks and reminder of a questionnaire; nil: it has to bring its own
 }
 
 // Codes returns the languages that are known.
