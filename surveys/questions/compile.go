@@ -1,7 +1,9 @@
 package questions
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strconv"
@@ -53,6 +55,13 @@ func (d Definition) Compile(ctx Context) (_ *Questionnaire, mistakes, warnings [
 	c := compiler{ctx: ctx, in: d, out: &Questionnaire{
 		languages: d.Languages, refused: d.Refused, dontKnow: d.DontKnow, messages: d.Messages, index: map[string]int{},
 	}}
+	var raw bytes.Buffer
+	encoder := json.NewEncoder(&raw)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(d); err != nil || raw.Len() > MaxSize+1 {
+		c.Add("", "length", "a questionnaire has at most %d bytes", MaxSize)
+		return nil, c.Errors, nil
+	}
 	c.checkLanguages()
 	c.checkFrame()
 	if len(d.Questions) > MaxQuestions {

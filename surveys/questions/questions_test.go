@@ -261,6 +261,41 @@ func TestTurn_MessagesBeforeTheQuestionWasSent(t *testing.T) {
 	}
 }
 
+func TestTurn_MessagesBeforeTheQuestionWasRepeated(t *testing.T) {
+	t.Parallel()
+	qs := compile(t, string(vaccination))
+	for name, repeat := range map[string]func(*conversation) questions.Result{
+		"reminder":       func(c *conversation) questions.Result { return c.qs.Remind(c.state, c.person) },
+		"not understood": func(c *conversation) questions.Result { return c.turn("¿qué?") },
+	} {
+		c, _ := begin(t, qs, nil)
+		c.state = repeat(c).State // not sent yet
+		if r := c.turn("Sí"); r.Effect != questions.EffectAnswered || r.State.Question != "months" || r.State.Asked != 0 {
+			t.Errorf("%s: the answer is lost: %+v", name, r)
+		}
+	}
+}
+
+func TestTurn_MessagesAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	qs := compile(t, `{"messages": {"over": {"es": "Ya terminó.", "en": "Over."}}, "questions": [{"name": "free", "kind": "text", "text": {"es": "¿?", "en": "?"}}]}`)
+	c, _ := begin(t, qs, nil)
+	r := c.turn("Una parte")
+	c.state, c.person.Answers["free"] = r.State, r.Answers[0] // thanks wait to be sent
+	if r := c.turn("y otra"); r.Effect != questions.EffectAppended || r.Answers[0].Value != "Una parte y otra" {
+		t.Errorf("the second part: %+v", r)
+	}
+	c.state = c.state.Claimed(c.state.Turn, c.now)
+	r = c.turn("¿Hola?")
+	if r.Effect != questions.EffectLate || strings.Join(r.Say, "") != "Ya terminó." {
+		t.Errorf("after the end: %+v", r)
+	}
+	c.state = r.State
+	if r := c.turn("¿Hay alguien?"); len(r.Answers)+len(r.Say) > 0 || r.State != c.state {
+		t.Errorf("before that it is over was sent: %+v", r)
+	}
+}
+
 func TestTurn_RepeatedMessagesCountOnce(t *testing.T) {
 	t.Parallel()
 	qs := compile(t, string(vaccination))

@@ -11,7 +11,7 @@ type State struct {
 	Tries    int    `json:"tries,omitempty"`
 	Language string `json:"lang,omitempty"`
 	Seed     uint64 `json:"seed,omitempty"`    // of the order of shuffled choices
-	Asked    int64  `json:"asked,omitempty"`   // when the contact of the turn was claimed, in µs; 0: not yet
+	Asked    int64  `json:"asked,omitempty"`   // when the first contact with the question was claimed, in µs; 0: not yet
 	Before   string `json:"before,omitempty"`  // the question answered last, if it is one for a text
 	Missed   int    `json:"missed,omitempty"`  // answers that did not fit, of all questions
 	Last     uint32 `json:"last,omitempty"`    // hash of the last of them
@@ -22,7 +22,8 @@ type State struct {
 }
 
 // Claimed records when the contact that says a turn was claimed for dispatch. A message that was
-// received before cannot be an answer to it.
+// received before the present question was first sent cannot be an answer to it; one that was received
+// before the question was repeated can.
 func (s State) Claimed(turn int, at time.Time) State {
 	if turn == s.Turn && s.Asked == 0 {
 		s.Asked = at.UnixMicro()

@@ -54,7 +54,7 @@ func (t *talk) record(a Answer) {
 func (t *talk) say(text string) { t.texts = append(t.texts, text) }
 
 // turn begins the next turn.
-func (t *talk) turn() { t.state.Turn, t.state.Asked = t.state.Turn+1, 0 }
+func (t *talk) turn() { t.state.Turn++ }
 
 // present returns the present question. If it is not in the questionnaire, it is the first that
 // has no answer.
@@ -175,7 +175,7 @@ func (qs *Questionnaire) Turn(s State, p Person, in Input) Result {
 // late says that it is over, once.
 func (t *talk) late() Result {
 	if over := t.message(t.state.Language, Over); over != "" && !t.state.Told {
-		t.state.Told = true
+		t.state.Told, t.state.Before = true, ""
 		t.turn()
 		t.say(t.fill(over))
 	}
@@ -287,7 +287,7 @@ func (t *talk) misfit(q *question, in Input, problem problem) Result {
 
 // goOn passes what is not asked, and asks the next question that is relevant.
 func (t *talk) goOn(from int) {
-	t.state.Question, t.state.Tries, t.state.Last, t.state.LastAt = "", 0, 0, 0
+	t.state.Question, t.state.Tries, t.state.Asked, t.state.Last, t.state.LastAt = "", 0, 0, 0, 0
 	for i := from; i < len(t.questions); i++ {
 		q := &t.questions[i]
 		if _, known := t.person.Answers[q.Name]; known && t.added[q.Name].Status == "" && q.Kind.Recorded() {
@@ -347,7 +347,7 @@ func (t *talk) close(e Ending, before int) {
 			t.record(Answer{Question: q.Name, Status: NotReached})
 		}
 	}
-	t.state.Question, t.state.Tries, t.state.Ended, t.ended = "", 0, e, e
+	t.state.Question, t.state.Tries, t.state.Asked, t.state.Ended, t.ended = "", 0, 0, e, e
 }
 
 // goodbye says the message for how the conversation ended.
