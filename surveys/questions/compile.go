@@ -25,6 +25,8 @@ type Questionnaire struct {
 	messages  Messages
 	questions []question
 	index     map[string]int
+	switches  map[string]string            // the language that a folded word switches to
+	noAnswers map[string]map[string]Status // by language what a folded word is instead of an answer
 }
 
 // question is a checked question.
@@ -83,7 +85,25 @@ func (d Definition) Compile(ctx Context) (_ *Questionnaire, mistakes, warnings [
 	if len(c.Errors) > 0 {
 		return nil, c.Errors, c.warnings
 	}
+	c.out.foldWords()
 	return c.out, nil, c.warnings
+}
+
+// foldWords folds the words that are no answers once.
+func (qs *Questionnaire) foldWords() {
+	qs.switches, qs.noAnswers = map[string]string{}, map[string]map[string]Status{}
+	for _, l := range qs.languages {
+		for _, w := range append(slices.Clone(l.Words), l.Name) {
+			qs.switches[fold(w)] = l.Code
+		}
+		qs.noAnswers[l.Code] = map[string]Status{}
+		for _, s := range []Status{DontKnow, Refused} {
+			for _, w := range qs.instead(s, l.Code) {
+				qs.noAnswers[l.Code][fold(w)] = s
+			}
+		}
+	}
+	delete(qs.switches, "")
 }
 
 // compiler collects the mistakes of a definition.

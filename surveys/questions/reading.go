@@ -306,30 +306,15 @@ func (qs *Questionnaire) instead(s Status, code string) []string {
 	return language.Of(code).DontKnow
 }
 
-// notAnswered returns which word for not answering a message is, in the language or any other.
-func (qs *Questionnaire) notAnswered(text, code string) Status {
-	form := fold(text)
-	for _, s := range []Status{Refused, DontKnow} {
-		if foldedIn(qs.instead(s, code), form) {
+// notAnswered returns what a folded message is instead of an answer, in a language or any other;
+// empty: nothing.
+func (qs *Questionnaire) notAnswered(form, code string) Status {
+	if s := qs.noAnswers[code][form]; s != "" {
+		return s
+	}
+	for _, l := range qs.languages {
+		if s := qs.noAnswers[l.Code][form]; s != "" {
 			return s
-		}
-	}
-	for _, l := range qs.languages {
-		for _, s := range []Status{Refused, DontKnow} {
-			if foldedIn(qs.instead(s, l.Code), form) {
-				return s
-			}
-		}
-	}
-	return ""
-}
-
-// switches returns the language that a message switches to; empty: none.
-func (qs *Questionnaire) switches(text string) string {
-	form := fold(text)
-	for _, l := range qs.languages {
-		if form != "" && (form == fold(l.Name) || foldedIn(l.Words, form)) {
-			return l.Code
 		}
 	}
 	return ""

@@ -159,17 +159,28 @@ func (qs *Questionnaire) Turn(s State, p Person, in Input) Result {
 		t.turn()
 		t.goOn(0)
 		return t.result(EffectAsked)
-	case fold(in.Text) == fold(t.text(q)) || fold(in.Text) == fold(q.Text.in(s.Language, qs.def)):
+	}
+	form := fold(in.Text)
+	if t.quotes(q, in.Text, form) {
 		return t.result(EffectIgnored)
 	}
 	options := q.offered(t)
-	if code := qs.switches(in.Text); code != "" && code != s.Language {
+	if code := qs.switches[form]; code != "" && code != s.Language {
 		if value, _ := q.read(in.Text, s.Language, options); value == "" || q.Kind == FreeText {
 			s.Language = code
 			return qs.askAgain(s, p, EffectLanguage, "")
 		}
 	}
-	return t.judge(q, in, options)
+	return t.judge(q, in, form, options)
+}
+
+// quotes reports whether a message is the question.
+func (t *talk) quotes(q *question, text, form string) bool {
+	alone := q.Text.in(t.state.Language, t.def)
+	if 2*len(text) < len(alone) {
+		return false // most answers are shorter
+	}
+	return form == fold(alone) || form == fold(t.text(q))
 }
 
 // late says that it is over, once.
@@ -209,13 +220,13 @@ func (t *talk) meets(q *question, value string) bool {
 	return q.constraint.Value(env).Bool()
 }
 
-// judge takes an input as the answer to the present question, or as none.
-func (t *talk) judge(q *question, in Input, options []option) Result {
+// judge takes an input, and what it is folded, as the answer to the present question, or as none.
+func (t *talk) judge(q *question, in Input, form string, options []option) Result {
 	s := &t.state
 	a := Answer{Question: q.Name, Status: Answered, Raw: in.Text}
 	problem := fits
-	chosen, _ := match(options, fold(in.Text), s.Language)
-	if instead := t.notAnswered(in.Text, s.Language); instead != "" && slices.Contains(q.Allow, instead) {
+	chosen, _ := match(options, form, s.Language)
+	if instead := t.notAnswered(form, s.Language); instead != "" && slices.Contains(q.Allow, instead) {
 		a.Status = instead
 	} else if instead == DontKnow && q.Kind != FreeText && chosen == nil {
 		problem = notUnderstood // "no sé" is not "no"
