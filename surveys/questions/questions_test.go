@@ -397,6 +397,57 @@ func TestRemind_AsksThePresentQuestionUnderANewTurn(t *testing.T) {
 	}
 }
 
+func TestTurn_WhatADefinitionCanSay(t *testing.T) {
+	t.Parallel()
+	qs := compile(t, `{"languages": [{"code": "en"}], "messages": {"refused": {"en": "Goodbye."}, "thanks": {}}, "dont_know": {"en": ["pass"]}, "questions": [
+		{"name": "a", "kind": "choice", "allow": ["dont_know"], "default": "y", "text": {"en": "A?"}, "text_in": {"mobileweb": {"en": "Please choose."}}, "choices": [
+			{"name": "x", "text": {"en": "Ex"}}, {"name": "y", "text": {"en": "Why"}}]},
+		{"name": "b", "kind": "choice", "after_tries": "refused", "tries": 1, "text": {"en": "B after {{a}}?"}, "choices": [
+			{"name": "p", "text": {"en": "Pea"}, "relevant": "${a} = 'x'"}, {"name": "q", "text": {"en": "Queue"}}]},
+		{"name": "c", "kind": "choice", "text": {"en": "C?"}, "choices": [{"name": "r", "text": {"en": "Are"}, "relevant": "${a} = 'y'"}]},
+		{"name": "done", "kind": "end"}]}`)
+	for name, tc := range map[string]struct {
+		messages []string
+		said     string
+		recorded string
+		ended    questions.Ending
+	}{
+		"all choices":               {[]string{"x"}, "B after Ex?\n1 Pea\n2 Queue", "a answered x", ""},
+		"a default, and one choice": {[]string{"Pass"}, "B after Why?\n1 Queue", "a dont_know", ""},
+		"no choice is left":         {[]string{"x", "1"}, "", "a answered x, b answered p, c skipped", questions.Completed},
+		"the number that is shown":  {[]string{"y", "1"}, "C?\n1 Are", "a answered y, b answered q", ""},
+		"refused after the tries":   {[]string{"y", "2"}, "Goodbye.", "a answered y, b invalid, c not_reached", questions.EndedRefused},
+	} {
+		c, _ := begin(t, qs, nil)
+		said := ""
+		for _, m := range tc.messages {
+			said = c.says(m)
+		}
+		if said != tc.said || c.recorded() != tc.recorded || c.state.Ended != tc.ended {
+			t.Errorf("%s: %q, %s, %q", name, said, c.recorded(), c.state.Ended)
+		}
+	}
+	c, first := begin(t, qs, nil)
+	c.person.Mode = "mobileweb"
+	if got := strings.Join(qs.Render(c.state, c.person), "|"); got != "Please choose.\n1 Ex\n2 Why" || first != "A?\n1 Ex\n2 Why" {
+		t.Errorf("on a page %q, by text %q", got, first)
+	}
+	c.person.Mode, c.state.Question = "sms", "gone" // of another version
+	if got := c.says("x"); got != "A?\n1 Ex\n2 Why" || c.state.Question != "a" {
+		t.Errorf("a question that is gone: %q", got)
+	}
+}
+
+func TestTurn_LongTextsAreSplit(t *testing.T) {
+	t.Parallel()
+	word := strings.Repeat("palabra ", 190)
+	qs := compile(t, `{"languages": [{"code": "es"}], "questions": [{"name": "s", "kind": "statement", "text": {"es": "`+word+`"}}, {"name": "q", "kind": "text", "text": {"es": "`+word+`{{long}}"}}]}`)
+	r := qs.Start(questions.State{}, questions.Person{Attributes: map[string]string{"long": strings.Repeat("x", 100_000)}}, 0)
+	if len(r.Say) != 10 || !strings.HasSuffix(r.Say[0], " palabra") || !strings.HasPrefix(r.Say[1], "palabra ") || !strings.HasSuffix(r.Say[1], " palabra") {
+		t.Errorf("%d messages, the first two %q", len(r.Say), r.Say[:2])
+	}
+}
+
 func TestQuestionnaire_ShufflesByTheSeed(t *testing.T) {
 	t.Parallel()
 	qs := compile(t, `{"languages": [{"code": "en"}], "questions": [{"name": "q", "kind": "choice", "shuffle": true, "text": {"en": "?"}, "choices": [

@@ -56,8 +56,7 @@ func (t *talk) say(text string) { t.texts = append(t.texts, text) }
 // turn begins the next turn.
 func (t *talk) turn() { t.state.Turn++ }
 
-// present returns the present question. If it is not in the questionnaire, it is the first that
-// has no answer.
+// present returns the present question; nil: there is none, or the questionnaire does not have it.
 func (t *talk) present() *question {
 	if i, ok := t.index[t.state.Question]; ok && t.questions[i].Kind.Asked() {
 		return &t.questions[i]
