@@ -3,6 +3,7 @@ package questions
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -254,6 +255,7 @@ func (q *question) read(text, code string, options []option) (value string, _ pr
 		if value, ok := readDate(text, code); ok {
 			return q.canonical(value)
 		}
+	default:
 	}
 	return "", notUnderstood
 }
@@ -285,9 +287,10 @@ func (q *question) canonical(value string) (string, problem) {
 	case Number:
 		n := expression.Text(value).Number()
 		value = expression.Number(n).Text()
-		ok = n == n && (q.Decimal || n == float64(int64(n))) && (q.Min == nil || n >= *q.Min) && (q.Max == nil || n <= *q.Max)
+		ok = !math.IsNaN(n) && (q.Decimal || n == float64(int64(n))) && (q.Min == nil || n >= *q.Min) && (q.Max == nil || n <= *q.Max)
 	case Date:
 		ok = validDay(value) && (q.Earliest == "" || value >= q.Earliest) && (q.Latest == "" || value <= q.Latest)
+	default:
 	}
 	if !ok {
 		return "", outOfBounds

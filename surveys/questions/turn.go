@@ -68,7 +68,7 @@ func (t *talk) present() *question {
 // is of the order of shuffled choices. It changes nothing in a conversation that has begun.
 func (qs *Questionnaire) Start(s State, p Person, seed uint64) Result {
 	if s.Turn > 0 {
-		return qs.again(s, p, EffectStale)
+		return qs.again(s, p)
 	}
 	t := qs.talk(State{Seed: seed, Language: qs.matchLanguage(p.Attributes[fieldLanguage])}, &p)
 	if t.state.Language == "" {
@@ -103,16 +103,16 @@ func (qs *Questionnaire) askAgain(s State, p Person, e Effect, first string) Res
 
 // Render returns the present question as it is said under the present turn.
 func (qs *Questionnaire) Render(s State, p Person) []string {
-	return qs.again(s, p, EffectStale).Say
+	return qs.again(s, p).Say
 }
 
 // again says the present question again and changes nothing.
-func (qs *Questionnaire) again(s State, p Person, e Effect) Result {
+func (qs *Questionnaire) again(s State, p Person) Result {
 	t := qs.talk(s, &p)
 	if q := t.present(); q != nil {
 		t.say(t.text(q))
 	}
-	return t.result(e)
+	return t.result(EffectStale)
 }
 
 // Stop ends a conversation from outside, as when its quota is full or nobody waits for an answer any
@@ -144,7 +144,7 @@ func (qs *Questionnaire) Turn(s State, p Person, in Input) Result {
 	case s.Turn == 0:
 		return t.result(EffectIgnored)
 	case in.Turn != 0 && in.Turn != s.Turn:
-		return qs.again(s, p, EffectStale)
+		return qs.again(s, p)
 	case visible(in.Text) == "" || people.IsReaction(in.Text):
 		return t.result(EffectIgnored)
 	case in.Turn == 0 && (s.Asked == 0 || in.ReceivedAt.UnixMicro() < s.Asked):

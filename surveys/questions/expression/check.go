@@ -21,7 +21,7 @@ func (p *parser) checkComparison(n *node) {
 		if b.op != literalNode || b.value.kind != textKind {
 			continue
 		}
-		_, isDate := p.dateOf(b)
+		isDate := !math.IsNaN(parseDays(b.value.text))
 		switch {
 		case a.kind == NumberType && b.value.text != "" && math.IsNaN(b.value.Number()):
 			p.fail(b.at, "%q is compared with a number and is none", b.value.text)
@@ -33,12 +33,6 @@ func (p *parser) checkComparison(n *node) {
 			p.warn(n.at, "%s compares numbers, and %q is none", n.op, b.value.text)
 		}
 	}
-}
-
-// dateOf returns the date that a literal names.
-func (p *parser) dateOf(n *node) (days float64, ok bool) {
-	days = parseDays(n.value.text)
-	return days, !math.IsNaN(days)
 }
 
 // checkCall reports arguments that a function does not take.

@@ -10,10 +10,10 @@ import (
 	"weir/surveys/questions/language"
 )
 
-func temporal(name string) (function, bool) {
+func temporal(name string) *function {
 	switch name {
 	case "today", "now":
-		return function{0, 0, func(env *Env, _ []Value) Value {
+		return &function{0, 0, func(env *Env, _ []Value) Value {
 			switch {
 			case env.Now.IsZero():
 				return Unknown()
@@ -22,7 +22,7 @@ func temporal(name string) (function, bool) {
 			default:
 				return instantOf(daysAt(env.Now))
 			}
-		}}, true
+		}}
 	case "date":
 		return dated(dateOf)
 	case "date-time":
@@ -30,26 +30,26 @@ func temporal(name string) (function, bool) {
 	case "decimal-date-time":
 		return number(func(n float64) float64 { return n })
 	case "format-date", "format-date-time":
-		return function{2, 2, func(env *Env, a []Value) Value {
+		return &function{2, 2, func(env *Env, a []Value) Value {
 			days := a[0].Number()
 			if math.IsNaN(days) || math.Abs(days) > maxDays {
 				return Value{}
 			}
 			return Text(formatDate(instantOf(days).time(), a[1].Text(), env.Language))
-		}}, true
+		}}
 	default:
-		return function{}, false
+		return nil
 	}
 }
 
 // dated makes a function of one that makes a date of days; what is no date becomes the empty text.
-func dated(f func(days float64) Value) (function, bool) {
-	return function{1, 1, func(_ *Env, a []Value) Value {
+func dated(f func(days float64) Value) *function {
+	return &function{1, 1, func(_ *Env, a []Value) Value {
 		if days := a[0].Number(); math.Abs(days) <= maxDays { // not NaN
 			return f(days)
 		}
 		return Value{}
-	}}, true
+	}}
 }
 
 const knownEscapes = "%Y %y %m %n %b %d %e %H %h %M %S %3 %a %W"

@@ -34,6 +34,7 @@ func (n *node) eval(env *Env) Value {
 		return n.logic(env, true)
 	case callNode:
 		return n.evalCall(env)
+	default:
 	}
 	args := n.evalArgs(env)
 	for _, a := range args {

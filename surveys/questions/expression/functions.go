@@ -33,27 +33,27 @@ func (f function) takes() string {
 }
 
 // text, truth, number and numbers make functions of plain ones.
-func text(minArgs, maxArgs int, f func([]string) string) (function, bool) {
-	return function{minArgs, maxArgs, func(_ *Env, a []Value) Value { return Text(f(texts(a))) }}, true
+func text(minArgs, maxArgs int, f func([]string) string) *function {
+	return &function{minArgs, maxArgs, func(_ *Env, a []Value) Value { return Text(f(texts(a))) }}
 }
 
-func truth(minArgs, maxArgs int, f func([]string) bool) (function, bool) {
-	return function{minArgs, maxArgs, func(_ *Env, a []Value) Value { return Bool(f(texts(a))) }}, true
+func truth(minArgs, maxArgs int, f func([]string) bool) *function {
+	return &function{minArgs, maxArgs, func(_ *Env, a []Value) Value { return Bool(f(texts(a))) }}
 }
 
-func number(f func(float64) float64) (function, bool) {
-	return function{1, 1, func(_ *Env, a []Value) Value { return Number(f(a[0].Number())) }}, true
+func number(f func(float64) float64) *function {
+	return &function{1, 1, func(_ *Env, a []Value) Value { return Number(f(a[0].Number())) }}
 }
 
 // fold makes a function of any number of numbers of one of two.
-func fold(f func(a, b float64) float64) (function, bool) {
-	return function{1, -1, func(_ *Env, a []Value) Value {
+func fold(f func(a, b float64) float64) *function {
+	return &function{1, -1, func(_ *Env, a []Value) Value {
 		n := a[0].Number()
 		for _, v := range a[1:] {
 			n = f(n, v.Number())
 		}
 		return Number(n)
-	}}, true
+	}}
 }
 
 func texts(values []Value) []string {
@@ -64,14 +64,14 @@ func texts(values []Value) []string {
 	return out
 }
 
-// lookup returns a function by its name.
-func lookup(name string) (function, bool) {
-	for _, group := range []func(string) (function, bool){logical, numerical, textual, choosing, temporal} {
-		if f, ok := group(name); ok {
-			return f, true
+// lookup returns a function by its name; nil: there is none.
+func lookup(name string) *function {
+	for _, group := range []func(string) *function{logical, numerical, textual, choosing, temporal} {
+		if f := group(name); f != nil {
+			return f
 		}
 	}
-	return function{}, false
+	return nil
 }
 
 // refused explains functions of other programs that cannot be had.
@@ -92,33 +92,33 @@ func refused(name string) string {
 	}
 }
 
-func logical(name string) (function, bool) {
+func logical(name string) *function {
 	switch name {
 	case "true", "false":
-		return function{0, 0, func(*Env, []Value) Value { return Bool(name == "true") }}, true
+		return &function{0, 0, func(*Env, []Value) Value { return Bool(name == "true") }}
 	case "not":
-		return function{1, 1, func(_ *Env, a []Value) Value { return Bool(!a[0].Bool()) }}, true
+		return &function{1, 1, func(_ *Env, a []Value) Value { return Bool(!a[0].Bool()) }}
 	case "boolean":
-		return function{1, 1, func(_ *Env, a []Value) Value { return Bool(a[0].Bool()) }}, true
+		return &function{1, 1, func(_ *Env, a []Value) Value { return Bool(a[0].Bool()) }}
 	case "boolean-from-string":
 		return truth(1, 1, func(a []string) bool { return a[0] == "true" || a[0] == "1" })
 	case "if": // evaluated by evalCall
-		return function{min: 3, max: 3}, true
+		return &function{min: 3, max: 3}
 	case "coalesce": // evaluated by evalCall
-		return function{min: 2, max: -1}, true
+		return &function{min: 2, max: -1}
 	case "once":
-		return function{1, 1, func(env *Env, a []Value) Value {
+		return &function{1, 1, func(env *Env, a []Value) Value {
 			if !env.Self.Known() || env.Self.Text() != "" {
 				return env.Self
 			}
 			return a[0]
-		}}, true
+		}}
 	default:
-		return function{}, false
+		return nil
 	}
 }
 
-func numerical(name string) (function, bool) {
+func numerical(name string) *function {
 	switch name {
 	case "number":
 		return number(func(n float64) float64 { return n })
@@ -135,19 +135,19 @@ func numerical(name string) (function, bool) {
 	case "max":
 		return fold(math.Max)
 	case "round":
-		return function{1, 2, func(_ *Env, a []Value) Value {
+		return &function{1, 2, func(_ *Env, a []Value) Value {
 			scale := 1.0
 			if len(a) == 2 {
 				scale = math.Pow(10, math.Trunc(a[1].Number()))
 			}
 			return Number(math.Floor(a[0].Number()*scale+0.5) / scale) // halves go up, as XPath rounds
-		}}, true
+		}}
 	default:
-		return function{}, false
+		return nil
 	}
 }
 
-func textual(name string) (function, bool) {
+func textual(name string) *function {
 	switch name {
 	case "string":
 		return text(1, 1, func(a []string) string { return a[0] })
@@ -166,13 +166,13 @@ func textual(name string) (function, bool) {
 	case "ends-with":
 		return truth(2, 2, func(a []string) bool { return strings.HasSuffix(a[0], a[1]) })
 	case "string-length":
-		return function{1, 1, func(_ *Env, a []Value) Value { return Number(float64(utf8.RuneCountInString(a[0].Text()))) }}, true
+		return &function{1, 1, func(_ *Env, a []Value) Value { return Number(float64(utf8.RuneCountInString(a[0].Text()))) }}
 	case "substr":
-		return function{2, 3, func(_ *Env, a []Value) Value { return Text(substr(a)) }}, true
+		return &function{2, 3, func(_ *Env, a []Value) Value { return Text(substr(a)) }}
 	case "regex": // checkCall compiles the pattern
-		return function{min: 2, max: 2}, true
+		return &function{min: 2, max: 2}
 	default:
-		return function{}, false
+		return nil
 	}
 }
 
@@ -214,24 +214,24 @@ func substr(a []Value) string {
 	return string(s[begin:end])
 }
 
-func choosing(name string) (function, bool) {
+func choosing(name string) *function {
 	switch name {
 	case "selected":
 		return truth(2, 2, func(a []string) bool {
 			return strings.Contains(" "+strings.TrimSpace(a[0])+" ", " "+strings.TrimSpace(a[1])+" ")
 		})
 	case "count-selected":
-		return function{1, 1, func(_ *Env, a []Value) Value { return Number(float64(len(strings.Fields(a[0].Text())))) }}, true
+		return &function{1, 1, func(_ *Env, a []Value) Value { return Number(float64(len(strings.Fields(a[0].Text())))) }}
 	case "selected-at":
-		return function{2, 2, func(_ *Env, a []Value) Value {
+		return &function{2, 2, func(_ *Env, a []Value) Value {
 			names, i := strings.Fields(a[0].Text()), a[1].Number()
 			if !(i >= 0 && i < float64(len(names))) { // also NaN
 				return Value{}
 			}
 			return Text(names[int(i)])
-		}}, true
+		}}
 	case "jr:choice-name":
-		return function{2, 2, func(env *Env, a []Value) Value {
+		return &function{2, 2, func(env *Env, a []Value) Value {
 			if env.Label == nil {
 				return Unknown()
 			}
@@ -240,8 +240,8 @@ func choosing(name string) (function, bool) {
 				labels = append(labels, env.Label(a[1].Text(), choice))
 			}
 			return Text(strings.Join(labels, ", "))
-		}}, true
+		}}
 	default:
-		return function{}, false
+		return nil
 	}
 }

@@ -48,7 +48,7 @@ type node struct {
 	value Value  // of a literal
 	name  string // of a reference or function
 	kind  Type   // of a reference and the full stop
-	fn    function
+	fn    *function
 	args  []*node
 }
 
@@ -195,6 +195,7 @@ func (p *parser) operand() *node {
 	case nameToken:
 		p.advance()
 		return p.call(t)
+	default:
 	}
 	if p.sign("(") && p.enter() {
 		p.advance()
@@ -222,14 +223,14 @@ func (p *parser) closed(n *node, at int) *node {
 
 // call parses the arguments of a function, whose name is passed.
 func (p *parser) call(name token) *node {
-	fn, known := lookup(name.text)
+	fn := lookup(name.text)
 	switch open := p.sign("("); {
-	case open && !known:
+	case open && fn == nil:
 		if hint := refused(name.text); hint != "" {
 			return p.fail(name.at, "%s is not known here: %s", name.text, hint)
 		}
 		return p.fail(name.at, "%q is not a function", name.text)
-	case !open && known:
+	case !open && fn != nil:
 		return p.fail(name.at, "%s is a function: write %s()", name.text, name.text)
 	case !open:
 		return p.fail(name.at, "%q is neither an operator nor a function; write ${%s} for an answer and '%s' for a text", name.text, name.text, name.text)

@@ -43,6 +43,13 @@ func of(base string) Language {
 			Decimal:  ',', Groups: ". ", Dates: DayFirst,
 			Messages: map[string]string{"not_understood": "Não entendemos a sua resposta.", "thanks": "Obrigado pelas suas respostas.", "reminder": "Continuamos à espera da sua resposta."},
 		}
+	default:
+		return moreLanguages(base)
+	}
+}
+
+func moreLanguages(base string) Language {
+	switch base {
 	case "sw":
 		return Language{
 			Months:   list("Januari Februari Machi Aprili Mei Juni Julai Agosti Septemba Oktoba Novemba Desemba"),
