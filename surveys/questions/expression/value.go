@@ -181,7 +181,7 @@ func compare(op string, a, b Value) bool {
 	case ">=":
 		return a.Number() >= b.Number()
 	}
-	equal := false
+	var equal bool
 	switch {
 	case a.kind == boolKind || b.kind == boolKind:
 		equal = a.Bool() == b.Bool()
