@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	readTokensEvery = 2 * time.Second // "weir token" works on the database
+	readTokensEvery = 4 * time.Second        // "weir token" works on the database
+	awaitSchema     = 500 * time.Millisecond // between two looks for it
 	noteUsesEvery   = time.Minute
 	writeAuditEvery = time.Second
 	auditRetention  = 90 * 24 * time.Hour
@@ -36,7 +37,7 @@ func openGate(ctx context.Context, o Options, store *persistence.Store, wait boo
 		if first {
 			o.Logger.Warn("the tokens cannot be read yet; this process does not listen before", "error", err)
 		}
-		if !database.Pause(ctx, readTokensEvery/4) {
+		if !database.Pause(ctx, awaitSchema) {
 			return nil, ctx.Err()
 		}
 	}
