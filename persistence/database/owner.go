@@ -16,7 +16,7 @@ import (
 )
 
 // One process at a time owns the database, and it alone writes. Where the database is
-// one file, its lock decides. Elsewhere one leased row does: the owner renews it five
+// one file, its lock decides. Elsewhere one leased row does: the owner renews it four
 // times a lease, and another process takes it once it is free or has expired.
 
 // The two tables are older than the first step of the schema and never change their form:
@@ -459,7 +459,7 @@ func (m *Member) Missing() error {
 	return nil
 }
 
-// startRenewal renews the lease five times a lease, on a connection of its own, as long as
+// startRenewal renews the lease four times a lease, on a connection of its own, as long as
 // this process can write, and answers.
 func (m *Member) startRenewal() {
 	ctx, stop := context.WithCancel(context.Background())

@@ -132,8 +132,9 @@ func (w *Watch) mayTake(r Row, lease time.Duration, successor bool) bool {
 
 // Intervals of a lease.
 
-// RenewEvery is the pause between two renewals of a lease.
-func RenewEvery(lease time.Duration) time.Duration { return lease / 5 }
+// RenewEvery is the pause between two renewals of a lease: two in a row may fail, and the
+// third comes before the owner has to stop.
+func RenewEvery(lease time.Duration) time.Duration { return lease / 4 }
 
 // LookEvery is the pause between two looks at the row.
 func LookEvery(lease time.Duration) time.Duration { return min(lease/5, time.Second) }

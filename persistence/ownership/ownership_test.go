@@ -47,22 +47,36 @@ func TestWatch_TakesAFreeOrExpiredDatabase(t *testing.T) {
 	}
 }
 
+// An owner whose renewals fail twice in a row acts until the third, which is in time also if the
+// others took a moment each.
+func TestRenewEvery_TwoInARowMayFail(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		lease := time.Duration(rapid.Int64Range(int64(3*time.Second), int64(ownership.MaxLease)).Draw(t, "lease"))
+		renewed := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		third := renewed.Add(3*ownership.RenewEvery(lease) + lease/25)
+		if until := ownership.ValidUntil(renewed, lease); !third.Before(until) {
+			t.Fatalf("the third renewal of a lease of %v is at %v, and the owner may act until %v", lease, third, until)
+		}
+	})
+}
+
 // However far the database's clock goes back, a database whose owner has ended is taken after a
 // whole lease in which the row stayed as it is, and one whose owner lives never is: it corrects
-// the row five times a lease.
+// the row four times a lease.
 func TestWatch_TakesADatabaseWhoseClockWentBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		lease := time.Duration(rapid.Int64Range(int64(3*time.Second), int64(ownership.MaxLease)).Draw(t, "lease"))
 		longest := ownership.Longest(lease)
 		back := time.Duration(rapid.Int64Range(int64(longest+3*lease), int64(100*24*time.Hour)).Draw(t, "back"))
-		renewed := time.Duration(rapid.Int64Range(0, int64(lease/5)).Draw(t, "renewed before the clock went back"))
+		renewed := time.Duration(rapid.Int64Range(0, int64(ownership.RenewEvery(lease))).Draw(t, "renewed before the clock went back"))
 		lives := rapid.Bool().Draw(t, "lives")
 		begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		clock := func(at time.Duration) int64 { return begin.Add(at - back).UnixMicro() } // from instant 0 on
 		row := ownership.Row{Start: 1, Epoch: 1, Expires: begin.Add(lease - renewed).UnixMicro()}
 		acts := -renewed + lease - lease/5 // until when it may act, at least
-		next := lease/5 - renewed          // when it renews
+		next := ownership.RenewEvery(lease) - renewed
 		var w ownership.Watch
 		// It has been watched for long, or from now on.
 		at := time.Duration(0)
@@ -75,7 +89,7 @@ func TestWatch_TakesADatabaseWhoseClockWentBack(t *testing.T) {
 		}
 		for ; at < 3*lease; at += ownership.LookEvery(lease) {
 			for lives && next <= at {
-				row.Expires, acts, next = clock(next)+lease.Microseconds(), next+lease-lease/5, next+lease/5
+				row.Expires, acts, next = clock(next)+lease.Microseconds(), next+lease-lease/5, next+ownership.RenewEvery(lease)
 			}
 			row.Now = clock(at)
 			w.Saw(begin.Add(at), row, lease)
