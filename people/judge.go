@@ -26,6 +26,8 @@ type Claim struct {
 	Zones    []*time.Location // of the person, at least one
 	States   []State
 	Before   []Entry // contacts of the person so far, in any order
+	// Openings remembers what hours and days allow; nil: it is worked out for this claim.
+	Openings *Openings
 
 	Cost     Money  // that is reserved
 	Currency string // empty: the channel has no price
@@ -133,6 +135,9 @@ func (c *Claim) wait(looked Facts, now time.Time) Verdict {
 				}
 			}
 		}
+		if _, known := c.Openings.look(p, c.Zones, at); known {
+			continue
+		}
 		open, by := p.allowed(at, c.Zones)
 		if open.After(at) {
 			if at = open; rule == "" {
@@ -143,7 +148,12 @@ func (c *Claim) wait(looked Facts, now time.Time) Verdict {
 	if rule != "" {
 		return looked.stop(rule, reason, earliest(at, now.Add(maxWait)))
 	}
-	return Verdict{Receipt: looked.receipt(p.closes(now, c.Zones))}
+	closes, known := c.Openings.look(p, c.Zones, now)
+	if !known {
+		closes = p.closes(now, c.Zones)
+		c.Openings.remember(p, c.Zones, now, closes)
+	}
+	return Verdict{Receipt: looked.receipt(closes)}
 }
 
 func earliest(a, b time.Time) time.Time {
