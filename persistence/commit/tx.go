@@ -175,6 +175,11 @@ func (t *Tx) Get(n *int64, text string, args ...any) error {
 	return t.sql.Get(t.Ctx, n, t.with(dialect.Statement{Text: text, Args: args}))
 }
 
+// Select reads rows by a query that is one of few texts.
+func (t *Tx) Select(dest any, text string, args ...any) error {
+	return t.sql.Select(t.Ctx, dest, t.with(dialect.Statement{Text: text, Args: args}))
+}
+
 // SelectContext implements [dialect.Reader].
 func (t *Tx) SelectContext(ctx context.Context, dest any, text string, args ...any) error {
 	return t.sql.Select(ctx, dest, t.with(dialect.Statement{Text: text, Args: args, Once: true}))

@@ -20,9 +20,10 @@ import (
 )
 
 // benchmarkClaims measures batches of claims under a cap over all purposes: of new people; of as many, one of whom has a
-// long history; and of new people without the indexes by purpose and text, which long histories are read by.
+// long history; of new people while it is not known who has a history; and of new people without the indexes by
+// purpose and text, which long histories are read by.
 func benchmarkClaims(b *testing.B, mysqlToo bool) {
-	for _, name := range []string{"none", "long", "unindexed"} {
+	for _, name := range []string{"none", "long", "unread", "unindexed"} {
 		b.Run(name, func(b *testing.B) {
 			url, open := "sqlite://"+filepath.Join(b.TempDir(), "weir.db"), sqlite.Open
 			if mysqlToo {
@@ -101,6 +102,8 @@ func benchmarkClaims(b *testing.B, mysqlToo bool) {
 						b.Fatal(err)
 					}
 				}
+			}
+			for name != "unread" && must(s.ReadPeople(b.Context(), 100))(b) {
 			}
 			var spent, took time.Duration
 			for b.Loop() {

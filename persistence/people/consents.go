@@ -2,6 +2,7 @@ package people
 
 import (
 	"context"
+	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ import (
 type consentStore struct {
 	*commit.DB
 	*keyring
+	said known // who has a state
 	// Used on the writer's goroutine only.
 	refused bool // there may be refusals
 	looked  bool // refused was read
@@ -120,6 +122,7 @@ func (w *record) write(t *commit.Tx, at time.Time) error {
 		w.s.refused = w.s.refused || next.Status == people.Refused
 	}
 	for k, n := range fresh {
+		w.s.said.add(k.hash)
 		changed = append(changed, k.hash[:], k.purpose, string(n.Status), string(n.Source), columns.Micros(n.At), n.Version)
 	}
 	if w.s.refused {
@@ -146,6 +149,7 @@ const (
 	consentColumns = "id, hash, key_id, ckey, addr, purpose, status, source, said_at, words, actor"
 	consentWidth   = 11
 	stateColumns   = "hash, purpose, status, source, said_at, version"
+	statesTable    = "consent_states"
 	stateWidth     = 6
 	chunkRows      = 200
 	maxAddress     = 255
@@ -252,6 +256,25 @@ type selecter interface {
 	SelectContext(ctx context.Context, dest any, text string, args ...any) error
 }
 
+// selectFew reads rows by a text that is one of few, so that the writer prepares it.
+func selectFew(ctx context.Context, from selecter, dest any, text string, args []any) error {
+	if t, ok := from.(*commit.Tx); ok {
+		return t.Select(dest, text, args...)
+	}
+	return from.SelectContext(ctx, dest, text, args...)
+}
+
+// hashList returns hashes as arguments of a list: a power of two of them, or as many as a list
+// may have, so that there are few texts. The last one may come several times.
+func hashList(hashes []people.Hash) []any {
+	n := min(1<<bits.Len(uint(len(hashes)-1)), columns.KeysPerList)
+	args := make([]any, n, n+2)
+	for i := range args {
+		args[i] = hashes[min(i, len(hashes)-1)][:]
+	}
+	return args
+}
+
 // statesSQL reads the states of n hashes.
 func statesSQL(n int) string {
 	return "SELECT " + stateColumns + " FROM consent_states WHERE hash IN " + columns.Marks(n)
@@ -260,12 +283,9 @@ func statesSQL(n int) string {
 func readStates(ctx context.Context, from selecter, hashes []people.Hash) ([]stateRow, error) {
 	var all []stateRow
 	for part := range slices.Chunk(hashes, columns.KeysPerList) {
-		args := make([]any, len(part))
-		for i := range part {
-			args[i] = part[i][:]
-		}
+		args := hashList(part)
 		var rows []stateRow
-		if err := from.SelectContext(ctx, &rows, statesSQL(len(part)), args...); err != nil {
+		if err := selectFew(ctx, from, &rows, statesSQL(len(args)), args); err != nil {
 			return nil, err
 		}
 		all = append(all, rows...)
@@ -275,7 +295,7 @@ func readStates(ctx context.Context, from selecter, hashes []people.Hash) ([]sta
 
 // states reads the states of addresses, inside a batch.
 func (s *consentStore) states(t *commit.Tx, hashes []people.Hash) (statesOf, error) {
-	rows, err := readStates(t.Ctx, t, hashes)
+	rows, err := readStates(t.Ctx, t, s.said.of(hashes))
 	out := make(statesOf, len(rows))
 	for i := range rows {
 		out.put(people.Hash(rows[i].Hash), rows[i].state())

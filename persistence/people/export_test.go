@@ -2,6 +2,7 @@ package people
 
 import (
 	"context"
+	"slices"
 
 	"weir"
 	"weir/people"
@@ -16,6 +17,9 @@ func KnownSQL(n int) string { return knownSQL(n) }
 
 // EarlierSQL reads the entries of hashes.
 func EarlierSQL(n int) string { return earlierSQL(n) }
+
+// HashesSQL reads the hashes of states, and of earlier contacts.
+func HashesSQL() (states, contacts string) { return hashesSQL(statesTable), hashesSQL(contactsTable) }
 
 // NewestSQL reads the newest entries of a hash: of all purposes, for one, and with a text.
 func NewestSQL() (all, purpose, text string) {
@@ -59,3 +63,24 @@ func (r *Reading) Read(ctx context.Context, from selecter, n people.Needs, purpo
 	found, _, err := r.before.read(ctx, from, want, columns.Instant(1), owner)
 	return found, err
 }
+
+// Filter is a filter of hashes.
+type Filter struct{ f filter }
+
+// Add adds a hash.
+func (f *Filter) Add(h people.Hash) { f.f.add(h) }
+
+// May reports whether the filter may have a hash.
+func (f *Filter) May(h people.Hash) bool { return f.f.may(h) }
+
+// Known reports whether a gate knows who has said something, and whether an address may have.
+func Known(g *Gate, address string) (whole, may bool) {
+	said := &g.consents.said
+	said.mu.Lock()
+	whole = said.whole != nil
+	said.mu.Unlock()
+	return whole, slices.ContainsFunc(g.hashes(address), said.may)
+}
+
+// ReadAgain has a gate read again who has said something.
+func ReadAgain(g *Gate) { g.consents.said.least = -anew }

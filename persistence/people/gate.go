@@ -26,6 +26,9 @@ type Gate struct {
 	budgets  *budgetStore
 	zones    people.Zones
 	before   histories
+	// contacted is whom the history may have.
+	contacted *known
+	openings  people.Openings
 	batch
 }
 
@@ -106,7 +109,7 @@ func (g *Gate) Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, er
 	for i, c := range claims {
 		name, purpose := now.of(c)
 		claim := people.Claim{
-			Name: name, Purpose: purpose, Channel: t.Channel(c.Channel).Name, Reply: c.Spec.Priority == weir.Reply, Confirms: c.Owner.Confirms(), Contact: c.Ref, Text: people.TextOf(c.Messages), States: states[addresses[i]],
+			Name: name, Purpose: purpose, Channel: t.Channel(c.Channel).Name, Reply: c.Spec.Priority == weir.Reply, Confirms: c.Owner.Confirms(), Contact: c.Ref, Text: people.TextOf(c.Messages), States: states[addresses[i]], Openings: &g.openings,
 		}
 		if unread[addresses[i]] && purpose.NeedsHistory() && !claim.Reply {
 			verdicts[i] = people.Verdict{Receipt: weir.Receipt{Rule: string(people.RuleCap)}, Reason: tooMany, Due: t.Now.Add(nextBatch), Channel: true}
@@ -147,7 +150,7 @@ func (g *Gate) consentsOf(t *commit.Tx, now *purposes, claims []*weir.Contact) (
 		if _, purpose := now.of(c); !g.consents.refused && purpose.Consent != people.IfRecorded {
 			continue
 		}
-		for _, h := range g.hashes(addresses[i]) {
+		for _, h := range g.consents.said.of(g.hashes(addresses[i])) {
 			owner[h] = addresses[i]
 			hashes = append(hashes, h)
 		}
@@ -167,19 +170,23 @@ func (g *Gate) consentsOf(t *commit.Tx, now *purposes, claims []*weir.Contact) (
 // earlier returns when the people of claims were contacted, as far as it decides, by address;
 // nil if that matters for none. Of those in unread it is not known.
 func (g *Gate) earlier(t *commit.Tx, now *purposes, claims []*weir.Contact, addresses []string) (entries map[string][]people.Entry, unread map[string]bool, err error) {
-	owner, want := map[people.Hash]string{}, wanted{}
+	owner, want, matters := map[people.Hash]string{}, wanted{}, false
 	for i, c := range claims {
 		name, purpose := now.of(c)
 		if !purpose.NeedsHistory() || c.Spec.Priority == weir.Reply {
 			continue
 		}
+		matters = true
 		for _, k := range g.keys {
 			h := k.History(addresses[i])
+			if !g.contacted.may(h) {
+				continue
+			}
 			owner[h] = addresses[i]
 			want.add(h, name, purpose.Needs(), people.TextOf(c.Messages), c.Ref)
 		}
 	}
-	if len(owner) == 0 {
+	if !matters {
 		return nil, nil, nil
 	}
 	return g.before.read(t.Ctx, t, want, t.Now.Add(-now.window), owner)
@@ -274,6 +281,7 @@ func (g *Gate) Flush(t *commit.Tx) error {
 		if e.purpose == "" {
 			replies = append(replies, row...)
 		} else {
+			g.contacted.add(e.hash)
 			contacts = append(append(contacts, row...), e.purpose, e.text)
 		}
 	}

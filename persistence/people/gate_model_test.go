@@ -125,7 +125,7 @@ func events() *rapid.Generator[event] {
 	return rapid.Custom(func(t *rapid.T) event {
 		e := event{
 			What: rapid.SampledFrom([]string{
-				"accept", "dispatch", "dispatch", "dispatch", "conflict", "claim", "claim", "retract", "end", "opt out", "opt out", "opt out", "back", "say", "say", "say", "say", "rules", "rules",
+				"accept", "dispatch", "dispatch", "dispatch", "conflict", "claim", "claim", "retract", "end", "opt out", "opt out", "opt out", "back", "say", "say", "say", "say", "rules", "rules", "read", "read", "read",
 			}).Draw(t, "what"),
 			Channel: rapid.IntRange(0, len(channelNames())-1).Draw(t, "channel"),
 		}
@@ -134,7 +134,7 @@ func events() *rapid.Generator[event] {
 			e.Person, e.Purpose = rapid.SampledFrom([]int{0, 0, 0, 1, 1, 2}).Draw(t, "person"), rapid.IntRange(0, len(purposeNames())-1).Draw(t, "purpose")
 			e.Text, e.Zone = rapid.IntRange(0, 1).Draw(t, "text"), rapid.SampledFrom([]string{"", "", "", "Pacific/Auckland", "America/Los_Angeles"}).Draw(t, "zone")
 			e.Reply = rapid.IntRange(0, 5).Draw(t, "reply") == 0
-		case "claim", "retract", "end", "opt out", "back":
+		case "claim", "retract", "end", "opt out", "back", "read":
 			e.Pick, e.Sent = rapid.IntRange(0, 7).Draw(t, "pick"), rapid.Bool().Draw(t, "sent")
 		case "say":
 			e.Person = rapid.SampledFrom([]int{0, 0, 0, 1, 1, 2}).Draw(t, "person")
@@ -576,6 +576,11 @@ func (p *play) submit(e event, now time.Time) submitted {
 				p.wrong("behind %+v it is %+v, want %+v", c, got[0], want)
 			}
 		}}
+	case "read": // a few of whom the rules know, or all of them
+		for more := true; more && e.Pick > 0; e.Pick-- {
+			more = must(p.store.ReadPeople(ctx, map[bool]int{false: 1, true: 100}[e.Sent]))(p.t)
+		}
+		return submitted{}
 	case "rules":
 		name, to := purposeNames()[e.Purpose], compiledRules(e.Rules)
 		check := p.later(func() error { return p.store.PutPurpose(ctx, name, to) })

@@ -18,7 +18,8 @@ import (
 type historyStore struct {
 	*commit.DB
 	*keyring
-	purposes *purposeStore
+	purposes  *purposeStore
+	contacted known // whom it has
 }
 
 // few is how many entries of a person are read with those of others. Of more, only those are
@@ -133,12 +134,9 @@ func (h *histories) read(ctx context.Context, from selecter, want wanted, since 
 // all. If that is not of each, one of them at least has more than few: the next batch reads
 // that one apart.
 func (h *histories) readFew(ctx context.Context, from selecter, hashes []people.Hash, since time.Time) (rows []entryRow, complete int, err error) {
-	args := make([]any, 0, len(hashes)+2)
-	for i := range hashes {
-		args = append(args, hashes[i][:])
-	}
+	args := hashList(hashes)
 	most := few * (len(hashes) + 1)
-	if err = from.SelectContext(ctx, &rows, earlierSQL(len(hashes)), append(args, columns.Micros(since), most)...); err != nil {
+	if err = selectFew(ctx, from, &rows, earlierSQL(len(args)), append(args, columns.Micros(since), most)); err != nil {
 		return nil, 0, err
 	}
 	count := map[people.Hash]int{}

@@ -18,6 +18,7 @@ func statements() []plantest.Statement {
 	contacted, answered := people.NewPeopleSQL(2)
 	oldest, oldestReplies := people.OldestEntriesSQL()
 	removeContact, removeReply := people.RemoveSQL()
+	states, contacts := people.HashesSQL()
 	long := []any{[]byte("0000000000000007"), int64(1)}
 	return []plantest.Statement{
 		{Name: "newest contacts of a long history", Text: all, Args: append(long[:2:2], 3)},
@@ -26,6 +27,8 @@ func statements() []plantest.Statement {
 		{Name: "the same with a text", Text: text, Args: append(long[:2:2], int64(5), int64(1), int64(7), 1)},
 		{Name: "the same with a text that was never sent", Text: text, Args: append(long[:2:2], int64(6), int64(1), int64(7), 1)},
 		{Name: "states", Text: people.StatesSQL(3), Args: some},
+		{Name: "whose states there are", Text: states, Args: []any{some[0], 10}},
+		{Name: "whose contacts there are", Text: contacts, Args: []any{some[0], 10}},
 		{Name: "keys of consents", Text: people.KnownSQL(2), Args: []any{some[0], "7", some[1], "20000"}},
 		{Name: "earlier contacts", Text: people.EarlierSQL(3), Args: append(some[:3:3], int64(100), 100)},
 		{Name: "new people", Text: contacted, Args: []any{int64(plantest.People - 50), int64(1), int64(2)}},

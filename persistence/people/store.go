@@ -11,6 +11,8 @@
 //     was committed judges by it.
 //   - The answer to a message is queued in the transaction that records what the message
 //     says, together with that the person has had one.
+//   - Of whom nothing is recorded, nothing is read. What a claim is told so is never wrong: see
+//     known.
 //   - An earlier contact counts once for each claim that was committed, in that transaction,
 //     and no longer in the transaction that learns that nothing went out.
 //   - What was spent is the sum of what the receipts of all attempts say: a claim adds what it
@@ -56,17 +58,17 @@ type Store struct {
 func New(db *commit.DB) *Store {
 	keys := &keyring{db: db}
 	budgets := newBudgetStore(db)
-	consents, purposes, limits := &consentStore{DB: db, keyring: keys}, &purposeStore{DB: db}, newLimitStore(db, budgets)
+	consents, purposes, limits := &consentStore{DB: db, keyring: keys, said: known{table: statesTable}}, &purposeStore{DB: db}, newLimitStore(db, budgets)
 	names := &dailyStore{DB: db, limits: limits, budgets: budgets, names: dayNames{}}
 	purposes.current.Store(newPurposes(nil))
 	s := &Store{
 		keyring: keys, consentStore: consents, purposeStore: purposes, limitStore: limits, priceStore: newPriceStore(db, limits, budgets, names), skipStore: &skipStore{DB: db, names: names},
 		budgetStore: budgets, dailyStore: names,
-		historyStore: &historyStore{DB: db, keyring: keys, purposes: purposes},
+		historyStore: &historyStore{DB: db, keyring: keys, purposes: purposes, contacted: known{table: contactsTable}},
 		messageStore: &messageStore{DB: db, keyring: keys, consents: consents, purposes: purposes},
 	}
 	budgets.prices = s.priceStore
-	s.gate = &Gate{keyring: keys, consents: consents, purposes: purposes, limits: limits, prices: s.priceStore, skips: s.skipStore, budgets: budgets, before: histories{most: maxRows}}
+	s.gate = &Gate{keyring: keys, consents: consents, purposes: purposes, limits: limits, prices: s.priceStore, skips: s.skipStore, budgets: budgets, before: histories{most: maxRows}, contacted: &s.contacted}
 	return s
 }
 
@@ -85,6 +87,8 @@ func (s *Store) Connect(inFlight func(weir.ChannelID) int, queue Queue, budgets 
 // the owner of the database, before anything is claimed. An error says that a key is
 // missing, without which those who refused would be contacted again.
 func (s *Store) OpenPeople(ctx context.Context, configured [][]byte) error {
+	s.said.begin()
+	s.contacted.begin()
 	if err := s.keyring.open(ctx, configured); err != nil {
 		return err
 	}
@@ -101,6 +105,18 @@ func (s *Store) OpenPeople(ctx context.Context, configured [][]byte) error {
 		return err
 	}
 	return s.limitStore.read(ctx)
+}
+
+// ReadPeople reads a page of whom the rules know, so that claims look up nobody else; until it has
+// read all, they look up everybody. It returns whether it did something. It is for the owner of the
+// database.
+func (s *Store) ReadPeople(ctx context.Context, page int) (more bool, err error) {
+	for _, k := range []*known{&s.said, &s.contacted} {
+		if more, err = k.read(ctx, s.gate.consents.DB, page); more || err != nil {
+			return more, err
+		}
+	}
+	return false, nil
 }
 
 // change has the writer do a small work, and waits for it.

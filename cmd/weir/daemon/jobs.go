@@ -21,6 +21,8 @@ const (
 	segmentSize = 50_000
 	// minutesRetention is how long the counters per minute are kept, for the charts.
 	minutesRetention = 48 * time.Hour
+	peopleEvery      = time.Minute
+	peoplePage       = 10_000
 	sweepEvery       = 15 * time.Second
 	countEvery       = time.Minute
 	jobStepDelay     = 50 * time.Millisecond // between steps, so that the queue has priority
@@ -36,8 +38,8 @@ type job struct {
 
 // storeJobs returns the background jobs that clean up the store: they remove contacts
 // and events that are older than their retention, old counters per minute, deleted
-// surveys and abandoned imports. Others index contacts by address, and count dead letters
-// for the metrics, because only the store has that number.
+// surveys and abandoned imports. Others index contacts by address, read whom the rules
+// know, and count dead letters for the metrics, because only the store has that number.
 func storeJobs(c config.Config, store *persistence.Store) []job {
 	return []job{
 		{name: "check file of the database", every: time.Second, step: func(context.Context) (bool, error) {
@@ -73,6 +75,9 @@ func storeJobs(c config.Config, store *persistence.Store) []job {
 		{name: "purge when people were contacted", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
 			n, err := store.PurgeHistory(ctx, time.Now(), purgeBatch)
 			return n > 0, err
+		}},
+		{name: "read whom the rules know", every: peopleEvery, step: func(ctx context.Context) (bool, error) {
+			return store.ReadPeople(ctx, peoplePage)
 		}},
 		{name: "purge sums of days", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
 			return store.PurgeDaily(ctx, time.Now(), purgeBatch)
