@@ -188,6 +188,10 @@ type Consents interface {
 	// of each consent's address and purpose behind it. A consent whose key is known is not
 	// recorded again. When RecordConsents returns, every later claim sees the states.
 	RecordConsents(ctx context.Context, list []Consent) ([]State, error)
+	// ImportConsents is RecordConsents for a long list, not all or none: it goes in parts, people by
+	// people in an order of its own. What the list says of one person is recorded in the list's
+	// order. After an error some of it may be recorded.
+	ImportConsents(ctx context.Context, list []Consent) ([]State, error)
 	// Consents returns the states of an address, and its consents, newest first.
 	Consents(ctx context.Context, address string, limit int) ([]State, []Consent, error)
 	// AllConsents returns consents of everybody, in order, behind an id.

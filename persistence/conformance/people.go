@@ -1,7 +1,9 @@
 package conformance
 
 import (
+	"context"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +22,7 @@ func peopleTopics() []topic {
 		{"claims of contacts to people who refused", testRefusedClaims},
 		{"what follows a claim that was refused", testRefusedClaimBehindIt},
 		{"consents", testConsents},
+		{"a long list of consents", testImportedConsents},
 		{"numbers that their country has changed", testRenumbered},
 		{"keys of people", testPeopleKeys},
 		{"erasure of people", testErasure},
@@ -203,6 +206,54 @@ func testConsents(t *testing.T, backend Backend) {
 	}
 	if _, list, err := b.Consents(b.ctx(), "tel:+17770000499", 10); err != nil || len(list) != 2 {
 		t.Errorf("of a thousand: %+v (%v)", list, err)
+	}
+}
+
+// testImportedConsents: a long list says of each person what it says in its order, once, also if it breaks off and is
+// repeated.
+func testImportedConsents(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	const persons, rows = 250, 2600
+	random := rand.New(rand.NewPCG(1, 2))
+	list := make([]people.Consent, rows)
+	last, said := map[string]people.Status{}, map[string]int{}
+	for i := range list {
+		c := people.Consent{Key: fmt.Sprint("row ", i), Address: fmt.Sprintf("tel:+1777%07d", random.IntN(persons)), Purpose: people.AllPurposes, Status: people.Refused, Source: people.FromAPI}
+		if i%40 < 20 { // one person has so many rows that they are more than those of a part
+			c.Address = "tel:+17779999999"
+		}
+		if random.IntN(2) == 0 {
+			c.Status = people.Given
+		}
+		list[i], last[c.Address] = c, c.Status
+		said[c.Address]++
+	}
+	ended, cancel := context.WithCancel(b.ctx())
+	cancel()
+	if _, err := b.ImportConsents(ended, list); err == nil {
+		t.Error("an import that was given up has no error")
+	}
+	var first []people.State
+	for range 2 {
+		states := must[[]people.State](t)(b.ImportConsents(b.ctx(), list))
+		if first == nil {
+			first = states
+		}
+		for i := range list {
+			if first[i].Status != list[i].Status {
+				t.Fatalf("behind row %d it is %+v, want %v", i, first[i], list[i].Status)
+			}
+		}
+		for address, ends := range last {
+			if got, _, err := b.Consents(b.ctx(), address, 1); err != nil || len(got) != 1 || got[0].Status != ends {
+				t.Fatalf("%s: %+v (%v), and the list ends with %v", address, got, err, ends)
+			}
+		}
+	}
+	for address, n := range said {
+		if _, list, err := b.Consents(b.ctx(), address, rows); err != nil || len(list) != n {
+			t.Errorf("%s has %d consents, want %d (%v)", address, len(list), n, err)
+		}
 	}
 }
 

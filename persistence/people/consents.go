@@ -45,8 +45,7 @@ func (s *consentStore) RecordConsents(ctx context.Context, list []people.Consent
 		return nil, err
 	}
 	w := &record{s: s, list: list}
-	r := &commit.Request{Work: w, Rows: len(list) / 2, Bytes: 400 * len(list)}
-	call, err := s.NewCall(ctx, r)
+	call, err := s.NewCall(ctx, w.request())
 	if err != nil {
 		return nil, err
 	}
