@@ -117,7 +117,7 @@ func (o *Options) routes(index *callbacks.Index) ([]*route.Route, error) {
 	if o.People != nil {
 		routes = append(routes, peopleapi.Routes(peopleapi.Options{
 			Store: o.People, Surveys: o.SurveyStore, Channels: o.Store, Broker: o.Broker, Finder: api.NewFinder(o.Options, links), Respondents: o.Respondents,
-			SurveyBroker: o.Surveys, Remover: o.Importer, Now: o.Now,
+			SurveyBroker: o.Surveys, Remover: o.Importer, Downloads: downloads, MaxImport: o.MaxImport, Now: o.Now,
 		})...)
 	}
 	return routes, route.Grant(routes)

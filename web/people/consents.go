@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/internal/validation"
 	"weir/operators"
 	"weir/people"
 	"weir/web/auth"
@@ -45,6 +46,8 @@ type StateList struct {
 	States []StateView `json:"states" nullable:"false" doc:"a state for each consent"`
 	// Unlike what waits, they may reach the person.
 	InFlight int `json:"in_flight,omitempty" doc:"contacts to people who refused that are in flight already: the providers are asked to cancel them, and some may reach the person all the same; absent: none"`
+	// File is what became of a file; then States has nothing.
+	File *ConsentFile `json:"file,omitempty" doc:"of a file: what became of its lines; then states is empty"`
 }
 
 // ConsentSearchBody names an address.
@@ -86,21 +89,26 @@ type PersonConsents struct {
 
 // consentRoutes serves what people said.
 type consentRoutes struct {
-	consents people.Consents
-	purposes people.Purposes
-	broker   Broker
-	now      func() time.Time
+	consents  people.Consents
+	purposes  people.Purposes
+	broker    Broker
+	downloads *route.Downloads
+	maxImport int64 // bytes of one file
+	now       func() time.Time
 }
 
 func (r *consentRoutes) table() []*route.Route {
+	post := &route.Route{
+		Method: "POST", Path: "/v1/consents", ID: "post-consents", Tag: "people", Summary: "Record refusals and consents",
+		Description: "As JSON: 1 to 1000, all or none. As application/x-ndjson: a file of any length, one consent a line, which is recorded in parts; of one person in the order of the lines. Lines with mistakes are left out, and the first 1000 of them reported. A file that breaks off leaves the lines up to last_line of the answer, and may leave some behind it; with keys it can be repeated. They are durable before the response, and a contact whose claim begins after it is not dispatched to an address that has refused: it ends as suppressed, also if it waited already. What is in flight is called off where the provider can. " +
+			"A refusal that a person sent as a message, or that a provider reports, can be taken back only by the person. The state is kept by a keyed hash of the address.",
+		Body: route.TypeOf[ConsentsBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBatchBody, Handle: r.record, Uploads: []string{ndjsonType},
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "what counts of each address now, in the order of the request; or what became of a file", Body: route.TypeOf[StateList]()}},
+		Refusal: route.TypeOf[ConsentProblem](),
+	}
+	post.File = func(c *route.Call, w http.ResponseWriter) error { return r.recordFile(c, w, post) }
 	return []*route.Route{
-		{
-			Method: "POST", Path: "/v1/consents", ID: "post-consents", Tag: "people", Summary: "Record refusals and consents",
-			Description: "1 to 1000, all or none. They are durable before the response, and a contact whose claim begins after it is not dispatched to an address that has refused: it ends as suppressed, also if it waited already. What is in flight is called off where the provider can. " +
-				"A refusal that a person sent as a message, or that a provider reports, can be taken back only by the person. The state is kept by a keyed hash of the address.",
-			Body: route.TypeOf[ConsentsBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBatchBody, Handle: r.record,
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "what counts of each address now, in the order of the request", Body: route.TypeOf[StateList]()}},
-		},
+		post,
 		{
 			Method: "GET", Path: "/v1/consents", ID: "list-consents", Tag: "people", Summary: "List the consents of everybody",
 			Description: "In the order in which they were recorded, as for an export. Without pii:read addresses are masked, and what was said is left out. An erased one has no address.",
@@ -129,37 +137,12 @@ func (r *consentRoutes) record(c *route.Call) (route.Reply, error) {
 	}
 	given, _ := c.Body["consents"].([]any)
 	list := make([]people.Consent, 0, len(given))
-	refused := 0
+	known := r.purposes.Purposes()
 	for i, g := range given {
 		body, _ := g.(map[string]any)
-		one := people.Consent{
-			Key: text(body, "key"), Address: people.Canonical(text(body, "to")), Purpose: people.AllPurposes, Status: people.Status(text(body, "status")),
-			Source: people.FromAPI, Words: text(body, "words"), By: c.Principal.ID(),
-		}
-		if one.Key != "" {
-			one.Key = "client:" + one.Key
-		}
-		if source := text(body, "source"); source != "" {
-			one.Source = people.Source(source)
-		}
-		if at := text(body, "at"); at != "" {
-			one.At, _ = time.Parse(time.RFC3339, at) // the schema has checked it
-		}
-		if purpose := text(body, "purpose"); purpose != "" && purpose != people.AllPurposes {
-			one.Purpose = purpose
-			c.Errors.Append(people.CheckPurpose("/consents/"+strconv.Itoa(i)+"/purpose", purpose, r.purposes.Purposes())...)
-		}
-		if err := people.CheckAddress(text(body, "to")); err != nil {
-			c.Errors.Add("/consents/"+strconv.Itoa(i)+"/to", "format", "%v", err)
-		}
-		if one.At.After(r.now()) {
-			c.Errors.Add("/consents/"+strconv.Itoa(i)+"/at", "range", "must not be in the future")
-		}
-		if one.Status == people.Refused {
-			refused++
-		}
-		list = append(list, one)
+		list = append(list, r.consentOf(body, c.Principal.ID(), known, "/consents/"+strconv.Itoa(i), &c.Errors))
 	}
+	refused := refusals(list)
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
@@ -167,12 +150,56 @@ func (r *consentRoutes) record(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	changes := []operators.FieldChange{{Field: "refused", After: strconv.Itoa(refused)}, {Field: "given", After: strconv.Itoa(len(list) - refused)}}
+	changes := recorded(refused, len(list)-refused)
 	if len(list) == 1 {
 		only, _ := given[0].(map[string]any)
 		changes = append(changes, operators.FieldChange{Field: "to", After: auth.MaskNumber(text(only, "to"))})
 	}
-	return route.Reply{Status: http.StatusOK, Body: StateList{stateViews(states), r.callOff(c, list, states)}, Changes: changes}, nil
+	return route.Reply{Status: http.StatusOK, Body: StateList{States: stateViews(states), InFlight: r.callOff(c, list, states)}, Changes: changes}, nil
+}
+
+// recorded is what the audit log has of consents.
+func recorded(refused, given int) []operators.FieldChange {
+	return []operators.FieldChange{{Field: "refused", After: strconv.Itoa(refused)}, {Field: "given", After: strconv.Itoa(given)}}
+}
+
+// refusals counts the refusals among consents.
+func refusals(list []people.Consent) (n int) {
+	for i := range list {
+		if list[i].Status == people.Refused {
+			n++
+		}
+	}
+	return n
+}
+
+// consentOf returns the consent of a body that the schema has checked, by whom it is recorded, and
+// adds the mistakes that only it can find.
+func (r *consentRoutes) consentOf(body map[string]any, by string, known map[string]*people.Purpose, at string, m *validation.Errors) people.Consent {
+	one := people.Consent{
+		Key: text(body, "key"), Address: people.Canonical(text(body, "to")), Purpose: people.AllPurposes, Status: people.Status(text(body, "status")),
+		Source: people.FromAPI, Words: text(body, "words"), By: by,
+	}
+	if one.Key != "" {
+		one.Key = "client:" + one.Key
+	}
+	if source := text(body, "source"); source != "" {
+		one.Source = people.Source(source)
+	}
+	if said := text(body, "at"); said != "" {
+		one.At, _ = time.Parse(time.RFC3339, said) // the schema has checked it
+	}
+	if purpose := text(body, "purpose"); purpose != "" && purpose != people.AllPurposes {
+		one.Purpose = purpose
+		m.Append(people.CheckPurpose(at+"/purpose", purpose, known)...)
+	}
+	if err := people.CheckAddress(text(body, "to")); err != nil {
+		m.Add(at+"/to", "format", "%v", err)
+	}
+	if one.At.After(r.now()) {
+		m.Add(at+"/at", "range", "must not be in the future")
+	}
+	return one
 }
 
 // search finds what is known of an address.

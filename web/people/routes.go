@@ -21,6 +21,9 @@ type Options struct {
 	Surveys  SurveyLister // which may name a purpose; nil: there are none
 	Channels ChannelReader
 	Broker   Broker
+	// Downloads bounds transfers; MaxImport the bytes of one file.
+	Downloads *route.Downloads
+	MaxImport int64
 	// Finder finds contacts and messages, Respondents respondents; nil: there are none.
 	Finder      *api.Finder
 	Respondents RespondentFinder
@@ -58,7 +61,7 @@ func Routes(o Options) []*route.Route {
 	person := &personRoutes{
 		consents: o.Store, history: o.Store, purposes: o.Store, finder: o.Finder, respondents: o.Respondents, broker: o.SurveyBroker, remover: o.Remover, now: o.Now, zones: &people.Zones{},
 	}
-	consents := &consentRoutes{o.Store, o.Store, o.Broker, o.Now}
+	consents := &consentRoutes{consents: o.Store, purposes: o.Store, broker: o.Broker, downloads: o.Downloads, maxImport: o.MaxImport, now: o.Now}
 	return slices.Concat(purposes.table(), limits.table(), prices.table(), skipped.table(), undecided.table(), person.table(), consents.table())
 }
 

@@ -42,6 +42,8 @@ type Route struct {
 	// and for requestTime. It writes the response itself, unless it returns an
 	// error.
 	Serve func(*Call, http.ResponseWriter) error
+	// File is Serve for bodies of a type in Uploads alone.
+	File func(*Call, http.ResponseWriter) error
 	// Uploads and Download are the content types of such bodies and responses.
 	// Refusal is the type of a problem with additional fields.
 	Uploads  []string

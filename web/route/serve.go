@@ -3,7 +3,9 @@ package route
 import (
 	"context"
 	"encoding/base64"
+	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,8 +25,8 @@ func (rt *Route) Handler(gate *auth.Gate) http.Handler {
 		if recorded {
 			rec.Route = rt
 		}
-		if rt.Serve != nil {
-			if err := rt.transfer(gate, w, r); err != nil {
+		if serve := rt.serve(r); serve != nil {
+			if err := rt.transfer(gate, w, r, serve); err != nil {
 				NewDeadlines(w).ExtendWrite()
 				httpjson.WriteProblem(w, err)
 			}
@@ -83,8 +85,19 @@ func (rt *Route) admit(gate *auth.Gate, w http.ResponseWriter, r *http.Request) 
 	return who, err
 }
 
-// transfer serves a route that writes its response itself.
-func (rt *Route) transfer(gate *auth.Gate, w http.ResponseWriter, r *http.Request) error {
+// serve returns what serves a request and writes the response itself; nil: Handle answers it.
+func (rt *Route) serve(r *http.Request) func(*Call, http.ResponseWriter) error {
+	if rt.File == nil {
+		return rt.Serve
+	}
+	if got, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && slices.Contains(rt.Uploads, got) {
+		return rt.File
+	}
+	return rt.Serve
+}
+
+// transfer serves a request by a function that writes the response itself.
+func (rt *Route) transfer(gate *auth.Gate, w http.ResponseWriter, r *http.Request, serve func(*Call, http.ResponseWriter) error) error {
 	who, err := rt.admit(gate, w, r)
 	if err != nil {
 		return err
@@ -95,7 +108,7 @@ func (rt *Route) transfer(gate *auth.Gate, w http.ResponseWriter, r *http.Reques
 	if err := c.Invalid(); err != nil {
 		return err
 	}
-	return rt.Serve(c, w)
+	return serve(c, w)
 }
 
 // answer runs a route that returns its response.

@@ -1,0 +1,141 @@
+package people_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	consent "weir/people"
+	"weir/surveys/respondents"
+	peopleapi "weir/web/people"
+	"weir/web/webtest"
+)
+
+const ndjson = "application/x-ndjson"
+
+// Scenario 434: a file of consents is recorded in the order of its lines, and lines with mistakes are reported and left out.
+func TestConsentFile_IsRecordedInItsOrder(t *testing.T) {
+	t.Parallel()
+	r := webtest.New(t)
+	later := webtest.Start().Add(time.Hour).Format(time.RFC3339)
+	file := strings.Join([]string{
+		`{"key":"1","to":"+1 555 010 0001","status":"refused","words":"no more"}`,
+		`{"key":"2","to":"+15550100002","status":"given","source":"import"}`,
+		``,
+		`{"key":"3","to":"0100003","status":"refused"}`,
+		`{"key":"4","to":"+15550100004","status":"maybe"}`,
+		`not json`,
+		`{"key":"5","to":"+15550100005","status":"refused","at":"` + later + `"}`,
+		`{"key":"6","to":"+15550100006","status":"refused","purpose":"nobody knows it"}`,
+		`["a list"]`,
+		`{"key":"7","to":"+15550100001","status":"given"}`,
+		`{"key":"8","to":"+15550100007","status":"refused","at":"2026-01-01T00:00:00Z"}`,
+		`{"key":"9","to":"+15550100007","status":"given","at":"2025-01-01T00:00:00Z"}`,
+	}, "\n")
+	got := webtest.Into[peopleapi.StateList](t, r.Do("POST", "/v1/consents", file, "Content-Type", ndjson), 200)
+	if got.File == nil || len(got.States) > 0 {
+		t.Fatalf("%+v", got)
+	}
+	var places []string
+	for _, e := range got.File.Errors {
+		if e.Reason == "" || strings.Contains(e.Reason, "0100") {
+			t.Errorf("%+v", e)
+		}
+		places = append(places, fmt.Sprint(e.Line, " ", e.Column))
+	}
+	if d := cmp.Diff([]string{"4 to", "5 status", "6 ", "7 at", "8 purpose", "9 "}, places); d != "" {
+		t.Errorf("wrong lines (-want +got):\n%s", d)
+	}
+	want := peopleapi.ConsentFile{Refused: 2, Given: 3, Superseded: 1, Rejected: 6, Errors: got.File.Errors}
+	if d := cmp.Diff(want, *got.File); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	for to, refused := range map[string]bool{"+15550100001": false, "+15550100007": true} {
+		if found := webtest.Into[peopleapi.PersonConsents](t, r.Do("POST", "/v1/consents:search", `{"to":"`+to+`"}`), 200); found.Refused != refused || len(found.Consents) != 2 {
+			t.Errorf("%s: %+v", to, found)
+		}
+	}
+	again := webtest.Into[peopleapi.StateList](t, r.Do("POST", "/v1/consents", file, "Content-Type", ndjson), 200)
+	if said := r.Said(); len(said) != 5 || again.File.Rejected != 6 {
+		t.Errorf("repeated: %+v, %d consents", again.File, len(said))
+	}
+	if strings.Contains(r.Logs.String(), "01000") {
+		t.Error("a number is in the log")
+	}
+}
+
+// breaking is a body that ends with an error.
+type breaking struct{ io.Reader }
+
+func (b breaking) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if errors.Is(err, io.EOF) {
+		err = errors.New("the connection is gone")
+	}
+	return n, err
+}
+
+// Scenario 435: of a file that breaks off, what was read is recorded, and the answer says up to which line.
+func TestConsentFile_ThatBreaksOffIsRecordedSoFar(t *testing.T) {
+	t.Parallel()
+	line := func(n int) string {
+		return fmt.Sprintf(`{"key":"%d","to":"+1555010%04d","status":"refused"}`+"\n", n, n)
+	}
+	long := `{"to":"` + strings.Repeat("x", 70_000) + `"}`
+	for name, c := range map[string]struct {
+		body   io.Reader
+		status int
+	}{
+		"the connection breaks": {breaking{strings.NewReader(line(1) + line(2))}, 400},
+		"a line is too long":    {strings.NewReader(line(1) + line(2) + long + "\n" + line(3)), 422},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := webtest.New(t)
+			req := httptest.NewRequestWithContext(t.Context(), "POST", "/v1/consents", c.body)
+			req.Header.Set("Authorization", "Bearer "+webtest.APICanary)
+			req.Header.Set("Content-Type", ndjson)
+			g := r.Serve(req)
+			var p peopleapi.ConsentProblem
+			if err := json.Unmarshal([]byte(g.Body), &p); err != nil || g.Status != c.status {
+				t.Fatalf("%d %s (%v)", g.Status, g.Body, err)
+			}
+			if d := cmp.Diff(&peopleapi.ConsentFile{Refused: 2, LastLine: 2, Errors: []respondents.RowError{}}, p.File); d != "" || len(r.Said()) != 2 {
+				t.Errorf("%d consents (-want +got):\n%s", len(r.Said()), d)
+			}
+		})
+	}
+}
+
+// Scenario 436: a file that is longer than a part is recorded whole, and what it says of one person in its order, also across
+// parts.
+func TestConsentFile_OfSeveralPartsIsRecordedWhole(t *testing.T) {
+	t.Parallel()
+	const lines, persons = 50_500, 50_400
+	r := webtest.New(t)
+	var file strings.Builder
+	for n := range lines {
+		status := "refused"
+		if n >= persons {
+			status = "given"
+		}
+		fmt.Fprintf(&file, `{"key":"%d","to":"+15551%06d","status":"%s"}`+"\n", n, n%persons, status)
+	}
+	got := webtest.Into[peopleapi.StateList](t, r.Do("POST", "/v1/consents", file.String(), "Content-Type", ndjson), 200)
+	if d := cmp.Diff(&peopleapi.ConsentFile{Refused: persons, Given: lines - persons, Errors: []respondents.RowError{}}, got.File); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	for n, refused := range map[int]bool{0: false, lines - persons - 1: false, lines - persons: true, persons - 1: true} {
+		states, _, err := r.Store.Consents(t.Context(), consent.Canonical(fmt.Sprintf("+15551%06d", n)), 1)
+		if is, _ := consent.Decide(states, consent.AllPurposes); err != nil || is != refused {
+			t.Errorf("person %d: refused %v (%v), want %v", n, is, err, refused)
+		}
+	}
+}
