@@ -3,14 +3,13 @@ package people
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"weir"
 	"weir/internal/plainjson"
@@ -113,20 +112,22 @@ func (r *consentRoutes) recordFile(c *route.Call, w http.ResponseWriter, rt *rou
 
 // load reads all lines, and records them: while one part is recorded, the next one is read.
 func (f *consentFile) load(ctx context.Context, lines *bufio.Scanner) error {
-	group, stopped := errgroup.WithContext(ctx)
-	group.Go(func() error {
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	done := make(chan error, 1)
+	go func() {
+		var err error
 		for p := range f.parts {
-			if err := f.record(ctx, p); err != nil {
-				return err
+			if err = f.record(ctx, p); err != nil {
+				stop()
+				break
 			}
 		}
-		return nil
-	})
-	group.Go(func() error {
-		defer close(f.parts)
-		return f.readAll(stopped, lines)
-	})
-	return group.Wait()
+		done <- err
+	}()
+	err := f.readAll(reading, lines)
+	close(f.parts)
+	return cmp.Or(<-done, err)
 }
 
 // readAll reads the lines into parts. What was read before an error is recorded, too.

@@ -1,6 +1,7 @@
 package people_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,8 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"weir"
 	consent "weir/people"
 	"weir/surveys/respondents"
+	"weir/web"
 	peopleapi "weir/web/people"
 	"weir/web/webtest"
 )
@@ -111,6 +114,25 @@ func TestConsentFile_ThatBreaksOffIsRecordedSoFar(t *testing.T) {
 				t.Errorf("%d consents (-want +got):\n%s", len(r.Said()), d)
 			}
 		})
+	}
+}
+
+// fullStore is a store that takes no more lists.
+type fullStore struct{ consent.Store }
+
+func (fullStore) ImportConsents(context.Context, []consent.Consent) ([]consent.State, error) {
+	return nil, weir.Errorf(weir.CodeUnavailable, "the store is down")
+}
+
+// A file that cannot be recorded is answered with why, however much of it is still to come.
+func TestConsentFile_AnswersThatTheStoreIsDown(t *testing.T) {
+	t.Parallel()
+	r := webtest.New(t, func(o *web.Options) { o.People = fullStore{o.People} })
+	file := strings.Repeat(`{"to":"+15550100001","status":"refused"}`+"\n", 120_000)
+	g := r.Do("POST", "/v1/consents", file, "Content-Type", ndjson)
+	var p peopleapi.ConsentProblem
+	if err := json.Unmarshal([]byte(g.Body), &p); err != nil || g.Status != 503 || p.File == nil || p.File.LastLine != 0 || p.File.Refused != 0 {
+		t.Errorf("%d %s (%v)", g.Status, g.Body, err)
 	}
 }
 
