@@ -26,7 +26,7 @@ func (l *lineReader) record(comma string) (fields []string, number int, err erro
 		return nil, 0, err
 	}
 	if first.tooLong {
-		return []string{""}, first.number, errTooLong
+		return []string{""}, first.number, l.errTooLong()
 	}
 	quotes := strings.Count(first.text, `"`)
 	if quotes == 0 {
@@ -59,6 +59,20 @@ func (l *lineReader) record(comma string) (fields []string, number int, err erro
 		return []string{first.text}, first.number, err
 	}
 	return fields, first.number, nil
+}
+
+// SplitList splits a list whose items are separated by commas, and quoted as in CSV if they have one.
+func SplitList(text string) ([]string, error) { return splitQuoted(text, ',') }
+
+// JoinList is the reverse of [SplitList].
+func JoinList(items []string) string {
+	quoted := make([]string, len(items))
+	for i, item := range items {
+		if quoted[i] = item; strings.ContainsAny(item, `,"`) {
+			quoted[i] = `"` + strings.ReplaceAll(item, `"`, `""`) + `"`
+		}
+	}
+	return strings.Join(quoted, ",")
 }
 
 // splitQuoted splits a record that contains quotes.

@@ -3,6 +3,7 @@ package respondents
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +32,7 @@ type line struct {
 // lineReader reads a file line by line in bounded memory, however long its lines are.
 type lineReader struct {
 	in     *bufio.Reader
+	most   int // bytes of a line; 0: maxLine
 	number int
 	again  []line // lines to return again, in order
 	failed error  // io.EOF, or the error that ended the reading
@@ -73,14 +75,20 @@ func (l *lineReader) read() (text string, tooLong bool, err error) {
 		part, err = l.in.ReadSlice('\n')
 		// The rest is read and dropped, so that memory stays bounded and the next row begins
 		// where it should.
-		if len(l.long) <= maxLine {
+		if len(l.long) <= l.longest() {
 			l.long = append(l.long, part...)
 		}
 	}
-	if len(l.long) > maxLine {
+	if len(l.long) > l.longest() {
 		return "", true, err
 	}
 	return ended(l.long), false, err
+}
+
+func (l *lineReader) longest() int { return cmp.Or(l.most, maxLine) }
+
+func (l *lineReader) errTooLong() error {
+	return fmt.Errorf("the line is longer than %d bytes", l.longest())
 }
 
 // ended returns a line without its end, which [lineEnds] has made a LF.
@@ -90,7 +98,6 @@ func errEmpty() error { return weir.Errorf(weir.CodeInvalid, "the file is empty"
 
 // Errors of rows.
 var (
-	errTooLong  = fmt.Errorf("the line is longer than %d bytes", maxLine)
 	errEncoding = errors.New("has bytes that are not valid in the file's encoding; save it as UTF-8 or state its encoding")
 	errNUL      = errors.New("has a NUL character; the file may be UTF-16")
 )

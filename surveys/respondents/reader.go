@@ -335,18 +335,52 @@ func normalizeName(s string) string {
 	return strings.NewReplacer(" ", "_", "-", "_").Replace(s)
 }
 
-// nextObject reads a row of NDJSON.
-func (r *Reader) nextObject() ([]cell, int, error) {
+// NewLines starts to read a file of NDJSON whose objects mean what the caller decides: by
+// [Reader.Line] only. longest is the max length of a line, in bytes.
+func NewLines(r io.Reader, encoding string, longest int) (*Reader, error) {
+	out, err := newReader(r, NDJSON, encoding)
+	if err == nil {
+		out.lines.most = longest
+	}
+	return out, err
+}
+
+// Line returns the next line that is not empty, and its number. The error is a *[RowError] if
+// reading can continue, and io.EOF after the last line.
+func (r *Reader) Line() (text string, number int, err error) {
+	for {
+		l, err := r.nextLine()
+		if errors.Is(err, errSkip) {
+			continue
+		}
+		if err != nil {
+			err = rowError(l.number, err)
+		}
+		return l.text, l.number, err
+	}
+}
+
+// nextLine returns the next line of NDJSON; the number is 0 if reading failed.
+func (r *Reader) nextLine() (line, error) {
 	l, err := r.lines.next()
 	switch {
 	case err != nil:
-		return nil, 0, err
+		return line{}, err
 	case l.tooLong:
-		return nil, l.number, errTooLong
+		return l, r.lines.errTooLong()
 	case strings.TrimSpace(l.text) == "":
-		return nil, l.number, errSkip
+		return l, errSkip
 	case !r.valid(l.text):
-		return nil, l.number, errEncoding
+		return l, errEncoding
+	}
+	return l, nil
+}
+
+// nextObject reads a row of NDJSON.
+func (r *Reader) nextObject() ([]cell, int, error) {
+	l, err := r.nextLine()
+	if err != nil {
+		return nil, l.number, err
 	}
 	cells, err := parseFlatObject(l)
 	return cells, l.number, err

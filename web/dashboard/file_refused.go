@@ -3,11 +3,9 @@ package dashboard
 import (
 	"encoding/base64"
 	"html/template"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
-	"weir/internal/csvfile"
+	"weir/surveys/respondents"
 )
 
 // Bounds of the refused rows of a file.
@@ -23,14 +21,14 @@ type refusedRows struct {
 	Kept  int // rows of the file
 	First []fileRow
 
-	headers []string
-	text    strings.Builder
-	out     *csvfile.Writer
+	text strings.Builder
+	out  *respondents.RejectedWriter
 }
 
 func newRefusedRows(headers []string, separator string) *refusedRows {
-	r := &refusedRows{headers: headers}
-	r.out = csvfile.NewWriter(&r.text, rune(separator[0]))
+	r := &refusedRows{}
+	r.out = respondents.NewRejectedWriter(&r.text, respondents.CSV)
+	r.out.SetHeader(headers, rune(separator[0]), false)
 	return r
 }
 
@@ -41,21 +39,8 @@ func (r *refusedRows) add(row *fileRow) {
 	if _ = r.out.Flush(); r.text.Len() > maxRefusedBytes {
 		return
 	}
-	if r.Kept++; r.Kept == 1 {
-		_ = r.out.Write(append([]string{"weir_line", "weir_column", "weir_reason"}, r.own(r.headers)...)) // to memory
-	}
-	_ = r.out.Write(append([]string{strconv.Itoa(row.Line), row.Column, row.Reason}, r.own(row.cells)...))
-}
-
-// own returns the cells that are no remarks. A row that cannot be divided is a single cell.
-func (r *refusedRows) own(cells []string) []string {
-	out := make([]string, 0, len(cells))
-	for i, cell := range cells {
-		if i >= len(r.headers) || len(cells) == 1 || !isRemark(r.headers[i]) {
-			out = append(out, strings.ToValidUTF8(cell, string(utf8.RuneError)))
-		}
-	}
-	return out
+	r.Kept++
+	_ = r.out.Write(respondents.RowError{Line: row.Line, Column: row.Column, Reason: row.Reason}, row.cells) // to memory
 }
 
 // File returns a link to the file itself, which needs no place on the server, and no session.
