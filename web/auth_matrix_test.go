@@ -54,13 +54,13 @@ func rights() map[string]string {
 		"GET /v1/webhooks/{id}/deliveries": "webhooks:admin",
 		"POST /v1/webhooks/{id}/replay":    "webhooks:admin",
 
-		"POST /v1/channels/{channel}/contacts": "contacts:write",
-		"DELETE /v1/contacts/{id}":             "contacts:write",
-		"GET /v1/contacts":                     "contacts:read",
-		"GET /v1/contacts/{id}":                "contacts:read",
-		"GET /v1/contacts.csv":                 "contacts:read",
-		"POST /v1/contacts:cancel":             "contacts:write",
-		"POST /v1/contacts:search":             "contacts:read+pii:read",
+		"POST /v1/channels/{channel}/contacts": "contacts:write", "POST /v1/channels/{channel}/contacts:import": "contacts:write",
+		"DELETE /v1/contacts/{id}": "contacts:write",
+		"GET /v1/contacts":         "contacts:read",
+		"GET /v1/contacts/{id}":    "contacts:read",
+		"GET /v1/contacts.csv":     "contacts:read",
+		"POST /v1/contacts:cancel": "contacts:write",
+		"POST /v1/contacts:search": "contacts:read+pii:read",
 
 		"GET /v1/purposes":            "people:admin contacts:read contacts:write surveys:admin",
 		"GET /v1/purposes/{name}":     "people:admin contacts:read contacts:write surveys:admin",
@@ -147,7 +147,7 @@ func reaches() map[string]string {
 		},
 		"channel": {
 			"GET /v1/channels/{channel}", "PUT /v1/channels/{channel}", "PATCH /v1/channels/{channel}", "DELETE /v1/channels/{channel}", "GET /v1/channels/{channel}/incoming",
-			"GET /v1/channels/{channel}/callback", "GET /v1/channels/{channel}/minutes", "GET /v1/channels/{channel}/hours", "POST /v1/channels/{channel}/contacts",
+			"GET /v1/channels/{channel}/callback", "GET /v1/channels/{channel}/minutes", "GET /v1/channels/{channel}/hours", "POST /v1/channels/{channel}/contacts", "POST /v1/channels/{channel}/contacts:import",
 			"GET /v1/prices/{channel}", "PUT /v1/prices/{channel}", "DELETE /v1/prices/{channel}",
 		},
 		"survey": {

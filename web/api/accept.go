@@ -89,10 +89,11 @@ type acceptRoutes struct {
 	// finder finds the messages that replies answer, which must not be older than replyWithin; 0: of any age.
 	finder      *Finder
 	replyWithin time.Duration
+	downloads   *route.Downloads // limits imports, too
 }
 
 func (r *acceptRoutes) table() []*route.Route {
-	return []*route.Route{{
+	post := &route.Route{
 		Method: "POST", Path: "/v1/channels/{channel}/contacts", ID: "post-contacts", Tag: "contacts",
 		Summary: "Queue contacts on a channel",
 		Description: "1 to 1000 contacts, all or none. They are durable before the response. " +
@@ -102,7 +103,8 @@ func (r *acceptRoutes) table() []*route.Route {
 		Body: route.TypeOf[ContactsBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBatchBody, Handle: r.post,
 		Answers: []route.Answer{{Status: http.StatusAccepted, Description: "queued durably, in the order of the request", Body: route.TypeOf[AcceptedList]()}},
 		Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict, weir.CodeKeyReused},
-	}}
+	}
+	return []*route.Route{post, r.importRoute(post)}
 }
 
 // channel returns the channel that contacts are for, from memory if it
@@ -116,16 +118,40 @@ func (r *acceptRoutes) channel(ctx context.Context, name string) (weir.Channel, 
 	return ch, nil
 }
 
-func (r *acceptRoutes) post(c *route.Call) (out route.Reply, err error) {
-	traced := r.tracer.Request(c.Request.Header)
-	defer func() { traced.End(out.Status, err) }()
-	name := c.Request.PathValue("channel")
-	ch, err := r.channel(c, name)
+func (r *acceptRoutes) post(c *route.Call) (route.Reply, error) {
+	q, err := r.queue(c, false)
 	if err != nil {
 		return route.Reply{}, err
 	}
+	return route.Reply{Status: http.StatusAccepted, Body: q.list, Changes: exemptChanges(q.reached)}, nil
+}
+
+// queued is what came of the contacts of a request.
+type queued struct {
+	list    AcceptedList
+	reached map[string]reached // by purpose
+}
+
+// reached says how many contacts reach people who refused, and why they may.
+type reached struct {
+	contacts int
+	reason   string
+}
+
+// queue queues the contacts of a request, all or none. A dry run only checks them, and lists none.
+func (r *acceptRoutes) queue(c *route.Call, dry bool) (out queued, err error) {
+	var traced *tracing.Request
+	if !dry {
+		traced = r.tracer.Request(c.Request.Header)
+	}
+	defer func() { traced.End(http.StatusAccepted, err) }()
+	name := c.Request.PathValue("channel")
+	ch, err := r.channel(c, name)
+	if err != nil {
+		return out, err
+	}
 	wrong := slices.Clone(c.Errors)
-	out, err = r.accept(c, ch, traced)
+	out, err = r.accept(c, ch, traced, dry)
 	switch weir.CodeOf(err) {
 	case weir.CodeNotFound, weir.CodeConflict, weir.CodeInvalid:
 	default:
@@ -136,18 +162,18 @@ func (r *acceptRoutes) post(c *route.Call) (out route.Reply, err error) {
 	now, lost := r.lookup.named(c, name)
 	switch {
 	case lost != nil:
-		return route.Reply{}, lost
+		return out, lost
 	case now.ID == ch.ID && now.Version == ch.Version:
 		return out, err
 	}
 	c.Errors = wrong
-	return r.accept(c, now, traced)
+	return r.accept(c, now, traced, dry)
 }
 
-func (r *acceptRoutes) accept(c *route.Call, ch weir.Channel, traced *tracing.Request) (route.Reply, error) {
+func (r *acceptRoutes) accept(c *route.Call, ch weir.Channel, traced *tracing.Request, dry bool) (out queued, err error) {
 	t, err := channelType(r.directory, ch)
 	if err != nil {
-		return route.Reply{}, err
+		return out, err
 	}
 	batch := batchReader{
 		request: c, now: r.now(), content: t.Content, typeName: t.Name, address: t.CanonicalAddress, region: channels.Region(ch.Settings),
@@ -161,18 +187,21 @@ func (r *acceptRoutes) accept(c *route.Call, ch weir.Channel, traced *tracing.Re
 	}
 	specs := batch.read(c.Body)
 	if batch.failed != nil {
-		return route.Reply{}, batch.failed
+		return out, batch.failed
 	}
 	if err := c.Invalid(); err != nil {
-		return route.Reply{}, err
+		return out, err
 	}
 	if ch.Deleting {
-		return route.Reply{}, weir.Errorf(weir.CodeConflict, "channel %s is being deleted and takes no contacts", ch.Name)
+		return out, weir.Errorf(weir.CodeConflict, "channel %s is being deleted and takes no contacts", ch.Name)
+	}
+	if dry {
+		return out, nil
 	}
 	traced.Join(specs)
 	accepted, err := r.broker.Accept(c, ch, specs)
 	if err != nil {
-		return route.Reply{}, err
+		return out, err
 	}
 	traced.Accepted(&ch, accepted)
 	list := AcceptedList{Contacts: make([]AcceptedView, 0, len(accepted))}
@@ -182,7 +211,7 @@ func (r *acceptRoutes) accept(c *route.Call, ch weir.Channel, traced *tracing.Re
 			ID: a.Contact.Ref.String(), Key: a.Contact.Key, State: a.Contact.State.String(), Duplicate: a.Duplicate,
 		})
 	}
-	return route.Reply{Status: http.StatusAccepted, Body: list, Changes: batch.changes()}, nil
+	return queued{list, batch.reached}, nil
 }
 
 // Limits that schema keywords cannot express.
@@ -208,8 +237,8 @@ type batchReader struct {
 	purposes map[string]*people.Purpose
 	zones    *people.Zones
 	errors   *validation.Errors
-	keys     map[string]int // first contact of each key
-	reached  map[string]int // contacts for each purpose that reaches people who refused
+	keys     map[string]int     // first contact of each key
+	reached  map[string]reached // for each purpose that reaches people who refused
 	// wrote returns when a person has sent the latest message, for replies; nil: they need none.
 	wrote       func(ctx context.Context, address string) (time.Time, error)
 	replyWithin time.Duration
@@ -361,15 +390,15 @@ func (b *batchReader) exempt(purpose, at string) {
 		return
 	}
 	if b.reached == nil {
-		b.reached = map[string]int{}
+		b.reached = map[string]reached{}
 	}
-	b.reached[purpose]++
+	b.reached[purpose] = reached{b.reached[purpose].contacts + 1, p.ExemptReason}
 }
 
-// changes lists the purposes that reach people who refused, for the audit log.
-func (b *batchReader) changes() (list []operators.FieldChange) {
-	for _, purpose := range slices.Sorted(maps.Keys(b.reached)) {
-		list = append(list, operators.FieldChange{Field: "contacts for " + purpose, After: fmt.Sprintf("%d; exempt: %s", b.reached[purpose], b.purposes[purpose].ExemptReason)})
+// exemptChanges lists the purposes that reach people who refused, for the audit log.
+func exemptChanges(by map[string]reached) (list []operators.FieldChange) {
+	for _, purpose := range slices.Sorted(maps.Keys(by)) {
+		list = append(list, operators.FieldChange{Field: "contacts for " + purpose, After: fmt.Sprintf("%d; exempt: %s", by[purpose].contacts, by[purpose].reason)})
 	}
 	return list
 }

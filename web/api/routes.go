@@ -98,7 +98,7 @@ func Routes(o Options, l Links) []*route.Route {
 		editor:    channelEditor{l.Store, lookup, l.Broker, o.Directory},
 		hooks:     channelHooks{l.Index, l.Broker, l.Changed, l.Deleted},
 	}
-	accept := &acceptRoutes{lookup: lookup, index: l.Index, directory: o.Directory, broker: l.Broker, tracer: o.Tracing, now: o.Now, people: l.People, zones: &people.Zones{}, finder: NewFinder(o, l), replyWithin: o.ReplyWithin}
+	accept := &acceptRoutes{lookup: lookup, index: l.Index, directory: o.Directory, broker: l.Broker, tracer: o.Tracing, now: o.Now, people: l.People, zones: &people.Zones{}, finder: NewFinder(o, l), replyWithin: o.ReplyWithin, downloads: l.Downloads}
 	contact := &contactRoutes{lookup, l.Store, l.Broker, pages}
 	search := &searchRoutes{lookup, o.Directory, pages}
 	incoming := &incomingRoutes{lookup, l.Store}

@@ -71,7 +71,7 @@ func RouteAccess() map[string]Access {
 		"list-prices": {readChannels, Filtered}, "get-price": {readChannels, PathChannel}, "put-price": {changeChannels, PathChannel}, "delete-price": {changeChannels, PathChannel},
 		"list-spending": {readChannels, Filtered}, "list-skipped": {readChannels, Filtered},
 
-		"post-contacts":  {writeContacts, PathChannel},
+		"post-contacts": {writeContacts, PathChannel}, "import-contacts": {writeContacts, PathChannel},
 		"cancel-contact": {writeContacts, Filtered}, "cancel-contacts": {writeContacts, Filtered},
 		"list-contacts": {readContacts, Filtered}, "export-contacts": {readContacts, Filtered},
 		"get-contact": {readContacts, Filtered},

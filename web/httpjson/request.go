@@ -7,6 +7,7 @@
 package httpjson
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"io"
@@ -108,7 +109,7 @@ func (q Query) List(name string) []string {
 	return strings.Split(q.Text(name), ",")
 }
 
-// MaxParameter is the max length of a query parameter in bytes.
+// MaxParameter is the max length of a query parameter in bytes, unless it has another.
 const MaxParameter = 512
 
 // NameCursor returns the cursor after the row with this name, in a list sorted
@@ -126,7 +127,11 @@ type Parameter struct {
 	Format            string // of a string; the route validates it
 	Minimum, Maximum  int64  // of an integer
 	Default           any    // the default
+	Longest           int    // bytes of a string; 0: MaxParameter
 }
+
+// MaxLength returns the max length of a string, in bytes.
+func (p *Parameter) MaxLength() int { return cmp.Or(p.Longest, MaxParameter) }
 
 // ReadQuery parses a query string. Errors point at /name, as if the parameters
 // were the members of an object.
@@ -171,8 +176,8 @@ func (p *Parameter) read(s string, errs *validation.Errors) any {
 		}
 		return s == "true"
 	default:
-		if len(s) > MaxParameter || !utf8.ValidString(s) {
-			errs.Add(at, "length", "must have up to %d bytes of UTF-8", MaxParameter)
+		if len(s) > p.MaxLength() || !utf8.ValidString(s) {
+			errs.Add(at, "length", "must have up to %d bytes of UTF-8", p.MaxLength())
 		}
 		p.readWords(s, errs)
 		return s

@@ -48,18 +48,22 @@ func (d *describer) operation(rt *route.Route) *huma.Operation {
 		op.Parameters = append(op.Parameters, ifMatch())
 	}
 	codes := append([]weir.Code{weir.CodeUnauthorised, weir.CodeForbidden, weir.CodeLimited, weir.CodeInvalid, weir.CodeUnavailable, weir.CodeDraining, weir.CodeInternal}, rt.Codes...)
-	if rt.Body != nil {
+	read := rt.Body != nil || rt.Uploads != nil
+	if read {
 		op.RequestBody = d.body(rt)
 		codes = append(codes, weir.CodeTooLarge, weir.CodeContentType)
 	}
 	for _, a := range rt.Answers {
 		out := d.good(a, rt.Download)
+		for _, t := range rt.OnDemand {
+			out.Content[t] = &huma.MediaType{Schema: &huma.Schema{Type: "string"}, Example: d.Files[rt.ID+" "+t]}
+		}
 		if rt.Tagged && a.Body != nil {
 			out.Headers["ETag"] = headerRef("ETag")
 		}
 		op.Responses[strconv.Itoa(a.Status)] = out
 	}
-	d.problems(op, rt.Refusal, rt.Body != nil, codes)
+	d.problems(op, rt.Refusal, read, codes)
 	return op
 }
 
@@ -73,6 +77,9 @@ func (d *describer) body(rt *route.Route) *huma.RequestBody {
 	}
 	for _, t := range rt.Uploads {
 		content[t] = &huma.MediaType{Schema: &huma.Schema{Type: "string", Description: "a file of any length"}, Example: d.Files[rt.ID+" "+t]}
+	}
+	if rt.Body == nil {
+		return &huma.RequestBody{Required: true, Content: content, Description: fmt.Sprintf("At most %d bytes.", rt.BodyLimit)}
 	}
 	return &huma.RequestBody{Required: true, Content: content, Description: fmt.Sprintf("At most %d bytes, %d objects and arrays, %d values.", rt.BodyLimit, plainjson.MaxContainers, plainjson.MaxValues)}
 }

@@ -43,7 +43,7 @@ func parameterSchema(p *httpjson.Parameter) *huma.Schema {
 			s.Format = "int64"
 		}
 	case "string":
-		s.MaxLength, s.Format = new(httpjson.MaxParameter), p.Format
+		s.MaxLength, s.Format = new(p.MaxLength()), p.Format
 		switch {
 		case p.Enum != nil && p.Single:
 			for _, word := range p.Enum {

@@ -49,6 +49,8 @@ type Route struct {
 	Uploads  []string
 	Download string
 	Refusal  reflect.Type
+	// OnDemand are content types that the answer has, instead of JSON, if the request accepts them.
+	OnDemand []string
 
 	// Data are types that bodies hold without declaring them, and that are described.
 	Data  []reflect.Type

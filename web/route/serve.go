@@ -317,3 +317,11 @@ func (w *Recorder) Audited() bool {
 	return w.Route != nil && w.Route.Method != http.MethodGet && (!traffic(w.Route.ID) || len(w.Changes) > 0) && !w.DryRun &&
 		w.Status != http.StatusUnauthorized && w.Status != http.StatusTooManyRequests
 }
+
+// Note records what a route that writes its response itself is to have in the audit log, and
+// whether it was a dry run, which is not in it.
+func Note(w http.ResponseWriter, dryRun bool, changes []operators.FieldChange) {
+	if rec, ok := w.(*Recorder); ok {
+		rec.DryRun, rec.Changes = dryRun, changes
+	}
+}

@@ -1,0 +1,164 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"net/url"
+)
+
+// ContactsImport is a file of contacts to queue on a channel.
+type ContactsImport struct {
+	Channel     string
+	Defaults    ContactBody // of what rows leave out; without To and Key
+	ContentType string      // text/csv or application/x-ndjson
+	Body        io.Reader
+	Size        int64 // of the body, in bytes; 0: unknown
+	// Progress is called with each part of the body that was read for sending; may be
+	// nil.
+	Progress func(part []byte)
+
+	DryRun   bool   // queue nothing, and show what the rows become
+	Columns  string // what columns of CSV are, as COLUMN=FIELD, separated by commas
+	Encoding string // empty: as the file says
+	Run      string // under another name the same rows are queued again
+	FromLine int    // rows of earlier lines are left out
+	// Refused receives the rejected rows, in the format of the file; nil: only the first reasons are returned.
+	// It receives none if the import ends early.
+	Refused io.Writer
+}
+
+// ContactsImportResult is the result of an import of contacts.
+type ContactsImportResult struct {
+	Rows       int64 `json:"rows"`
+	Queued     int64 `json:"queued"`
+	Duplicates int64 `json:"duplicates"`
+	Rejected   int64 `json:"rejected"`
+	Kept       int64 `json:"kept,omitempty"` // rows that Refused received, if not all
+	// LastLine is the line up to which all rows were handled.
+	LastLine int64                   `json:"last_line,omitempty"`
+	Errors   []RowError              `json:"errors"` // the first rejected rows
+	Columns  []ContactsImportColumn  `json:"columns,omitempty"`
+	First    []ContactsImportPreview `json:"first,omitempty"` // of a dry run
+}
+
+// ContactsImportColumn is what a column of a file is: of a dry run, and if columns are refused.
+type ContactsImportColumn struct {
+	Header string   `json:"header"`
+	Field  string   `json:"field,omitempty"` // empty: it is left out
+	Wrong  string   `json:"wrong,omitempty"` // why it is refused
+	Values []string `json:"values,omitempty"`
+}
+
+// ContactsImportPreview is a row as a contact.
+type ContactsImportPreview struct {
+	Line    int            `json:"line"`
+	Contact map[string]any `json:"contact"`
+}
+
+// ImportContacts queues the contacts of a file. It makes a single try, because the body cannot be
+// read again; sending the same file again queues nobody twice. If the error is an *[Error], the
+// result shows how far the import got.
+func (c *Client) ImportContacts(ctx context.Context, i ContactsImport) (result ContactsImportResult, err error) {
+	query := url.Values{}
+	setQuery(query, "dry_run", i.DryRun)
+	setQuery(query, "columns", i.Columns)
+	setQuery(query, "encoding", i.Encoding)
+	setQuery(query, "run", i.Run)
+	setQuery(query, "from_line", i.FromLine)
+	head, tail, kind, err := contactsForm(i)
+	if err != nil {
+		return result, err
+	}
+	body := &progressReader{from: i.Body, report: i.Progress}
+	r, err := c.newRequest(ctx, http.MethodPost, "/v1/channels/"+url.PathEscape(i.Channel)+"/contacts:import", query, io.MultiReader(bytes.NewReader(head), body, bytes.NewReader(tail)))
+	if err != nil {
+		return result, err
+	}
+	if i.Size > 0 {
+		r.ContentLength = int64(len(head)+len(tail)) + i.Size
+	}
+	r.Header.Set("Content-Type", kind)
+	r.Header.Set("Expect", "100-continue") // the server can reject the request before the body is sent
+	if i.Refused != nil {
+		r.Header.Set("Accept", "multipart/mixed, application/json")
+	}
+	response, err := c.send(r, func(name string, d *json.Decoder) error {
+		if name == "import" {
+			return d.Decode(&result)
+		}
+		return d.Decode(&json.RawMessage{})
+	})
+	failed := body.stop()
+	switch {
+	case err != nil && failed != nil:
+		return result, fmt.Errorf("read the file to import: %w", failed)
+	case err != nil:
+		return result, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	return result, c.readContactsImport(response, &result, i.Refused)
+}
+
+// contactsForm returns what is before and behind the file in the form that sends it.
+func contactsForm(i ContactsImport) (head, tail []byte, kind string, err error) {
+	var b bytes.Buffer
+	form := multipart.NewWriter(&b)
+	defaults, err := json.Marshal(i.Defaults)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(defaults, &fields); err != nil {
+		return nil, nil, "", err
+	}
+	delete(fields, "to") // it has no omitempty, because a contact needs it
+	if defaults, err = json.Marshal(fields); err != nil {
+		return nil, nil, "", err
+	}
+	if err := form.WriteField("contact", string(defaults)); err != nil {
+		return nil, nil, "", err
+	}
+	if _, err := form.CreatePart(textproto.MIMEHeader{"Content-Disposition": {`form-data; name="file"; filename="contacts"`}, "Content-Type": {i.ContentType}}); err != nil {
+		return nil, nil, "", err
+	}
+	before := b.Len()
+	if err := form.Close(); err != nil {
+		return nil, nil, "", err
+	}
+	return b.Bytes()[:before], b.Bytes()[before:], form.FormDataContentType(), nil
+}
+
+// readContactsImport reads the result, and the rejected rows if there are any.
+func (c *Client) readContactsImport(response *http.Response, result *ContactsImportResult, refused io.Writer) error {
+	kind, params, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	if kind != "multipart/mixed" {
+		if err := json.NewDecoder(response.Body).Decode(result); err != nil {
+			return &noResponseError{c.base, fmt.Errorf("incomplete or unexpected response: %w", err)}
+		}
+		return nil
+	}
+	parts := multipart.NewReader(response.Body, params["boundary"])
+	part, err := parts.NextPart()
+	if err == nil {
+		err = json.NewDecoder(part).Decode(result)
+	}
+	if err == nil {
+		part, err = parts.NextPart()
+	}
+	if err == nil {
+		if _, err = io.Copy(refused, part); err == nil {
+			_, err = parts.NextPart()
+		}
+	}
+	if err != io.EOF { //nolint:errorlint // the mark of a whole response, which a broken one wraps
+		return &noResponseError{c.base, fmt.Errorf("incomplete or unexpected response: %w", err)}
+	}
+	return nil
+}

@@ -1,0 +1,423 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir"
+	"weir/operators"
+	"weir/surveys/respondents"
+	"weir/web/auth"
+	"weir/web/httpjson"
+	"weir/web/imports"
+	"weir/web/route"
+)
+
+// Media types of an import.
+const (
+	ndjsonType = "application/x-ndjson"
+	formType   = "multipart/form-data"
+	mixedType  = "multipart/mixed"
+)
+
+// ImportCounts is the header of an answer that is a file of refused rows: the figures of [ContactImport], as JSON.
+const ImportCounts = "Weir-Import"
+
+// maxDefaults bounds the part contact of an import, in bytes.
+const maxDefaults = 256 << 10
+
+// ContactImport is what came of a file of contacts.
+type ContactImport struct {
+	ImportFigures
+	Errors  []respondents.RowError `json:"errors" nullable:"false" doc:"the first 1000 rejected rows, in their order"`
+	Columns []ImportColumn         `json:"columns,omitempty" doc:"of a dry run, and if the columns are refused: what they are"`
+	First   []ImportRow            `json:"first,omitempty" doc:"of a dry run: the first 10 rows that are not rejected"`
+}
+
+// ImportFigures are how many rows became what.
+type ImportFigures struct {
+	Rows       int `json:"rows" doc:"that were read"`
+	Queued     int `json:"queued" doc:"that were queued; in a dry run those that would be, unless the channel knows their keys"`
+	Duplicates int `json:"duplicates" doc:"whose key the channel knew with the same content, or that the file has twice: nothing was queued"`
+	Rejected   int `json:"rejected" doc:"that were not queued; errors says why"`
+	Kept       int `json:"kept,omitempty" doc:"rejected rows that the file in the answer has, if not all"`
+	LastLine   int `json:"last_line,omitempty" doc:"line up to which all rows were handled"`
+}
+
+// ImportColumn is a column of a file. Without pii:read numbers are masked.
+type ImportColumn struct {
+	Header string   `json:"header" doc:"as in the file"`
+	Field  string   `json:"field,omitempty" doc:"the field of a contact that it is; absent: it is left out"`
+	Wrong  string   `json:"wrong,omitempty" doc:"why it is refused"`
+	Values []string `json:"values,omitempty" doc:"the first ones"`
+}
+
+// ImportRow is a row of a file as a contact. Without pii:read numbers are masked.
+type ImportRow struct {
+	Line    int            `json:"line" doc:"of the file, from 1"`
+	Contact map[string]any `json:"contact" doc:"the contact, in the form of POST …/contacts"`
+}
+
+// ContactImportProblem is a problem that includes how far an import came.
+type ContactImportProblem struct {
+	httpjson.Problem
+	Import *ContactImport `json:"import,omitempty" doc:"absent if no row was read"`
+}
+
+func (r *acceptRoutes) importRoute(post *route.Route) *route.Route {
+	rt := &route.Route{
+		Method: "POST", Path: "/v1/channels/{channel}/contacts:import", ID: "import-contacts", Tag: "contacts",
+		Summary: "Queue the contacts of a file on a channel",
+		Description: "A file of any length, read row by row: text/csv (the first line names the columns; commas, semicolons or tabs separate them) or application/x-ndjson (one contact a line, as in POST …/contacts). " +
+			"Or as multipart/form-data: first a part contact, JSON with the fields that rows leave out, then a part file. " +
+			"Rows are queued up to 1000 at a time. Those that cannot be are rejected, and the others queued. A row without a key gets one of its content, its channel and the run, so that the same file can be sent again, after an interruption or mended, and nobody is contacted twice. " +
+			"The import ends when the connection does; what was queued stays. If it stops early, import in the problem says how far it came. " +
+			"Accept: text/csv, or application/x-ndjson for such a file, answers with the rejected rows, each with its reason, in the format of the file, at most 64 MiB; the header Weir-Import has the figures as JSON. Accept: multipart/mixed answers with both. Whoever mends the rows can send them as they are: the columns weir_line, weir_column and weir_reason are ignored. " +
+			"The connection is closed when no row has come for 30 seconds. Bounds: 100 columns, 64 kB a row of CSV, 1 MB a line of NDJSON.",
+		Query: []httpjson.Parameter{
+			{Name: "dry_run", Kind: "boolean", Description: "queue nothing: check the rows, and show what the columns are and what the first rows become"},
+			{Name: "columns", Kind: "string", Longest: 16 << 10, Description: "what columns of CSV are, as COLUMN=FIELD, separated by commas; quoted as in CSV if it has one. COLUMN is the name in the file, or #3 for the third column; FIELD is to, message, key, priority, not_before, not_after, survey, purpose, time_zone, callback_url, call_flow_id, twiml or label.NAME, or empty: the column is left out. *= leaves out all whose names are not understood, which are refused otherwise. The other columns are what their names say"},
+			{Name: "encoding", Kind: "string", Enum: respondents.Encodings(), Single: true, Description: "of the file; absent: the charset of the content type, else as the file says, UTF-8, or windows-1252 of CSV"},
+			{Name: "run", Kind: "string", Description: "name of the run: under another one the same rows are queued again"},
+			{Name: "from_line", Kind: "integer", Minimum: 0, Maximum: 1 << 40, Description: "leave out the rows of earlier lines"},
+		},
+		BodyLimit: route.MaxImport, Uploads: []string{route.CSVType, ndjsonType, formType},
+		Answers:  []route.Answer{{Status: http.StatusOK, Description: "what came of the rows", Body: route.TypeOf[ContactImport]()}},
+		OnDemand: []string{route.CSVType, ndjsonType, mixedType},
+		Refusal:  route.TypeOf[ContactImportProblem](),
+		Codes:    []weir.Code{weir.CodeNotFound, weir.CodeConflict},
+	}
+	rt.Serve = func(c *route.Call, w http.ResponseWriter) error {
+		i := &contactImport{r: r, post: post, call: c, dry: c.Query.Bool("dry_run"), reached: map[string]reached{}}
+		err := i.serve(w, rt)
+		route.Note(w, i.dry, i.changes())
+		return err
+	}
+	return rt
+}
+
+// ContactFields are what columns of a file of contacts can be.
+func ContactFields() []imports.Field {
+	headers := respondents.ContactHeaders()
+	list := []imports.Field{{Name: "label.", Many: true}}
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		list = append(list, imports.Field{Name: name, Headers: headers[name], Required: name == "to", Many: name == "message"})
+	}
+	return list
+}
+
+// contactImport is an import of contacts on its way.
+type contactImport struct {
+	r       *acceptRoutes
+	post    *route.Route // whose schema and handler take the rows
+	call    *route.Call
+	dry     bool
+	rows    contactKind
+	reached map[string]reached // by purpose
+	report  *imports.Report[importedContact]
+	told    ContactImport
+}
+
+// serve imports the file of the request, and answers.
+func (i *contactImport) serve(w http.ResponseWriter, rt *route.Route) error {
+	c := i.call
+	var release func()
+	err := i.check()
+	if err == nil {
+		release, err = route.AcquireTransfer(c, i.r.downloads.Transfers)
+	}
+	if err != nil {
+		httpjson.Discard(c.Request.Body)
+		return err
+	}
+	defer release()
+	p := route.NewDeadlines(w)
+	p.ExtendRead()
+	c.Request.Body = http.MaxBytesReader(w, c.Request.Body, rt.BodyLimit)
+	refused, err := i.run(p, rt)
+	if refused != nil {
+		defer func() { _ = refused.Close() }()
+	}
+	if err != nil {
+		p.LastRead = p.LastRead.Add(-route.IdleTime) // so that the rest gets time, however recent the last row was
+		p.ExtendRead()
+		httpjson.Discard(c.Request.Body)
+		p.ExtendWrite()
+		if i.report == nil && i.told.Columns == nil {
+			return err
+		}
+		_ = json.NewEncoder(w).Encode(ContactImportProblem{httpjson.WriteProblemHead(w, err), &i.told}) // a disconnected client is not an error
+		return nil
+	}
+	p.ClearRead()
+	p.ExtendWrite()
+	return i.answer(w, p, refused)
+}
+
+// check refuses a channel that takes no contacts before its file is read.
+func (i *contactImport) check() error {
+	ctx, cancel := route.StepTimeout(i.call)
+	defer cancel()
+	ch, err := i.r.lookup.named(ctx, i.call.Request.PathValue("channel"))
+	if err == nil && ch.Deleting {
+		err = weir.Errorf(weir.CodeConflict, "channel %s is being deleted and takes no contacts", ch.Name)
+	}
+	return err
+}
+
+// run reads the file to its end. An answer may have the refused rows, which the caller closes.
+func (i *contactImport) run(p *route.Deadlines, rt *route.Route) (refused *imports.Refused, err error) {
+	c := i.call
+	u, err := openUpload(c.Request, p, rt)
+	if err != nil {
+		return nil, err
+	}
+	if given := c.Query.Text("encoding"); given != "" {
+		u.charset = given
+	}
+	table, err := imports.Open(u.body, u.format, u.charset)
+	if err != nil {
+		return nil, route.ReadError(err)
+	}
+	if u.format == respondents.NDJSON && c.Query.Text("columns") != "" {
+		return nil, weir.Errorf(weir.CodeInvalid, "columns are those of a file in CSV")
+	}
+	i.rows = contactKind{channel: c.Request.PathValue("channel"), run: c.Query.Text("run"), defaults: u.defaults, take: i.take}
+	columns, wrong := imports.Map(ContactFields(), table.Columns, c.Query.Text("columns"))
+	if table.Columns == nil {
+		columns, wrong = nil, nil
+	}
+	if len(wrong) > 0 {
+		i.told = ContactImport{Errors: []respondents.RowError{}, Columns: i.columns(columns, wrong, firstValues(table, len(columns)))}
+		return nil, httpjson.Invalid(wrong)
+	}
+	if !i.dry && wantsFile(c.Request) {
+		if refused, err = imports.NewRefused(table); err != nil {
+			return nil, &weir.Error{Code: weir.CodeUnavailable, Message: "there is no room for a temporary file of rejected rows", Cause: err}
+		}
+	}
+	i.report, err = imports.Run(c, &i.rows, table, columns, imports.Options{
+		From: c.Query.Int("from_line"), Refused: refused, Ready: i.ready,
+		Stored: func() { p.ExtendRead(); p.ExtendWrite() },
+	})
+	i.tell(columns)
+	if err != nil {
+		if refused != nil {
+			_ = refused.Close()
+		}
+		return nil, i.endOf(err)
+	}
+	return refused, nil
+}
+
+// firstValues reads the first values of columns that are not understood.
+func firstValues(table *imports.Table, columns int) [][]string {
+	values := make([][]string, columns)
+	for range imports.FirstValues {
+		cells, err := table.Cells()
+		if err != nil {
+			break
+		}
+		for i := range min(columns, len(cells)) {
+			values[i] = append(values[i], cells[i])
+		}
+	}
+	return values
+}
+
+// ready returns why the import must end now; nil: it goes on.
+func (i *contactImport) ready() error {
+	if ending := i.r.downloads.Ending; ending != nil && ending() {
+		return route.ErrDraining()
+	}
+	if !i.call.Principal.StillAdmitted() {
+		return auth.ErrWrongToken()
+	}
+	return nil
+}
+
+// endOf returns the error of an import that ended early, for the client.
+func (i *contactImport) endOf(err error) error {
+	if known := weir.CodeOf(err); known != weir.CodeInternal {
+		return err
+	}
+	if cause := i.call.Err(); cause != nil {
+		return &weir.Error{Code: weir.CodeUnavailable, Message: "the import was ended; send the file again to continue", Cause: cause}
+	}
+	return route.ReadError(err)
+}
+
+// accepts reports whether the answer may have a media type that the request names.
+func accepts(r *http.Request, kind string) bool {
+	for item := range strings.SplitSeq(strings.Join(r.Header.Values("Accept"), ","), ",") {
+		if got, _, err := mime.ParseMediaType(item); err == nil && got == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// wantsFile reports whether the answer is to have the rejected rows.
+func wantsFile(r *http.Request) bool {
+	return accepts(r, mixedType) || accepts(r, route.CSVType) || accepts(r, ndjsonType)
+}
+
+// tell makes the answer of the report.
+func (i *contactImport) tell(columns []imports.Column) {
+	r := i.report
+	i.told = ContactImport{ImportFigures: ImportFigures{Rows: r.Rows, Queued: r.States[stateQueued], Duplicates: r.States[stateDuplicate], Rejected: r.Rejected, LastLine: r.LastLine}, Errors: r.Reasons}
+	if i.told.Errors == nil {
+		i.told.Errors = []respondents.RowError{}
+	}
+	if !i.call.PII() {
+		for n := range i.told.Errors { // a column is named by its header, which may be a row in a file without one
+			i.told.Errors[n].Column = auth.MaskText(i.told.Errors[n].Column)
+		}
+	}
+	if !i.dry {
+		return
+	}
+	i.told.Columns = i.columns(columns, nil, r.Values)
+	for n := range r.First {
+		i.told.First = append(i.told.First, ImportRow{r.First[n].Line, i.shown(r.First[n].Value.body)})
+	}
+}
+
+// columns returns what the columns are, with their first values.
+func (i *contactImport) columns(columns []imports.Column, wrong []weir.FieldError, values [][]string) []ImportColumn {
+	mask := auth.MaskText
+	if i.call.PII() {
+		mask = func(text string) string { return text }
+	}
+	list := make([]ImportColumn, len(columns))
+	for n, c := range columns {
+		list[n] = ImportColumn{Header: mask(c.Header), Field: mask(c.Field)}
+		for _, value := range values[n] {
+			if c.Field == "to" && !i.call.PII() {
+				value = auth.MaskNumber(value)
+			}
+			list[n].Values = append(list[n].Values, mask(value))
+		}
+		for _, e := range wrong {
+			if e.Pointer == "/columns/"+strconv.Itoa(n) {
+				list[n].Wrong = e.Detail
+			}
+		}
+	}
+	return list
+}
+
+// shown returns a contact for the preview.
+func (i *contactImport) shown(body map[string]any) map[string]any {
+	if i.call.PII() {
+		return body
+	}
+	to, _ := body["to"].(string)
+	shown, _ := maskedField(body, to).(map[string]any)
+	shown["to"] = auth.MaskNumber(to)
+	return shown
+}
+
+// maskedField returns a value without phone numbers.
+func maskedField(v any, own string) any {
+	switch x := v.(type) {
+	case string:
+		return auth.MaskText(auth.MaskOwn(x, own))
+	case []any:
+		out := make([]any, len(x))
+		for i := range x {
+			out[i] = maskedField(x[i], own)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(x))
+		for name, value := range x {
+			out[auth.MaskText(auth.MaskOwn(name, own))] = maskedField(value, own)
+		}
+		return out
+	}
+	return v
+}
+
+// changes are those of the audit log.
+func (i *contactImport) changes() []operators.FieldChange {
+	if i.report == nil {
+		return nil
+	}
+	t := i.told
+	return append([]operators.FieldChange{{Field: "contacts", After: fmt.Sprintf("%d queued, %d duplicates, %d rejected", t.Queued, t.Duplicates, t.Rejected)}}, exemptChanges(i.reached)...)
+}
+
+// answer writes the result of an import that came to its end.
+func (i *contactImport) answer(w http.ResponseWriter, p *route.Deadlines, refused *imports.Refused) error {
+	kind := route.CSVType + "; charset=utf-8"
+	if refused != nil && refused.Format == respondents.NDJSON {
+		kind = ndjsonType
+	}
+	if refused == nil {
+		httpjson.WriteJSON(w, http.StatusOK, i.told)
+		return nil
+	}
+	if refused.Kept < i.told.Rejected {
+		i.told.Kept = refused.Kept
+	}
+	if !accepts(i.call.Request, mixedType) {
+		figures, _ := json.Marshal(i.told.ImportFigures) // numbers cannot fail
+		w.Header().Set(ImportCounts, string(figures))
+		w.Header().Set("Content-Type", kind)
+		w.WriteHeader(http.StatusOK)
+		_, err := refused.WriteTo(p)
+		return abortOn(err)
+	}
+	parts := multipart.NewWriter(p)
+	w.Header().Set("Content-Type", mixedType+"; boundary="+parts.Boundary())
+	w.WriteHeader(http.StatusOK)
+	part, err := parts.CreatePart(textproto.MIMEHeader{"Content-Type": {httpjson.JSONType}})
+	if err == nil {
+		err = json.NewEncoder(part).Encode(i.told)
+	}
+	if err == nil && refused.Kept > 0 {
+		part, err = parts.CreatePart(textproto.MIMEHeader{"Content-Type": {kind}})
+		if err == nil {
+			_, err = refused.WriteTo(part)
+		}
+	}
+	if err == nil {
+		err = parts.Close()
+	}
+	return abortOn(err)
+}
+
+// abortOn aborts the connection after an error: an answer that began must not look whole.
+func abortOn(err error) error {
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
+// take queues contacts by the route of POST …/contacts.
+func (i *contactImport) take(ctx context.Context, bodies []any) (AcceptedList, error) {
+	ctx, cancel := route.StepTimeout(context.WithoutCancel(ctx)) // a batch that began is not left in doubt
+	defer cancel()
+	c := *i.call
+	c.Context, c.Body, c.Errors = ctx, map[string]any{"contacts": bodies}, nil
+	i.post.Check.Check(c.Body, "", &c.Errors)
+	q, err := i.r.queue(&c, i.dry)
+	if err != nil {
+		return AcceptedList{}, err
+	}
+	for purpose, r := range q.reached {
+		i.reached[purpose] = reached{i.reached[purpose].contacts + r.contacts, r.reason}
+	}
+	return q.list, nil
+}
