@@ -1,8 +1,10 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -95,6 +97,21 @@ func (r *RejectedRows) Write(why client.RowError, fields []string) error {
 		return nil
 	}
 	return r.out.Write(respondents.RowError{Line: why.Line, Column: why.Column, Reason: why.Reason}, fields)
+}
+
+// File returns the file, for a server that writes it whole; nil: there is none.
+func (r *RejectedRows) File() io.Writer {
+	if r.file == nil {
+		return nil
+	}
+	return r.file
+}
+
+// Received notes what a server has said of the rejected rows: the first ones, how many there are,
+// and how many the file has; 0: all.
+func (r *RejectedRows) Received(first []client.RowError, count, kept int64) {
+	r.First = append(r.First, first[:min(len(first), r.max)]...)
+	r.Count, r.added = count, cmp.Or(kept, count)
 }
 
 // Close closes the file.

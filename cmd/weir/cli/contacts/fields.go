@@ -2,10 +2,7 @@ package contacts
 
 import (
 	"errors"
-	"maps"
 	"os"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -25,17 +22,11 @@ type sendFlags struct {
 	twiml               string
 	file                string
 	format, encoding    command.Choice
+	columns             string
 	run, errors         string
-	batch, show, from   int
+	show, from          int
 	tries               int
-}
-
-// row is one contact of a file.
-type row struct {
-	line    int
-	contact client.ContactBody
-	fields  []string         // as in the file; of NDJSON the line
-	wrong   *client.RowError // why the row cannot be sent; nil: it can
+	dryRun              bool
 }
 
 // contactFlags adds the flags for the fields of a contact.
@@ -98,54 +89,6 @@ func parseFuture(clock *app.Clock, text string) (time.Time, error) {
 		return time.Time{}, errors.New(wrong)
 	}
 	return at, nil
-}
-
-// newRow returns a row with the default values, and shares no memory with them.
-func newRow(line int, defaults *client.ContactBody) row {
-	out := row{line: line, contact: *defaults}
-	out.contact.Labels, out.contact.Messages = maps.Clone(defaults.Labels), slices.Clone(defaults.Messages)
-	return out
-}
-
-// contactColumns returns the columns that a CSV file of contacts may have, besides
-// label.NAME.
-func contactColumns() []string {
-	return []string{"to", "key", "priority", "not_before", "not_after", "survey", "purpose", "time_zone", "message", "callback_url", "call_flow_id", "twiml"}
-}
-
-// set sets the field of a column.
-func (r *row) set(column, value string) (why string) {
-	c := &r.contact
-	var err error
-	switch column {
-	case "to":
-		c.To = value
-	case "key":
-		c.Key = value
-	case "priority":
-		c.Priority = value
-	case "survey":
-		c.Survey = value
-	case "purpose":
-		c.Purpose = value
-	case "time_zone":
-		c.TimeZone = value
-	case "not_before":
-		c.NotBefore, _, why = weir.ParseInstant(value)
-	case "not_after":
-		c.NotAfter, _, why = weir.ParseInstant(value)
-	case "callback_url":
-		c.Call.CallbackURL = value
-	case "twiml":
-		c.Call.TwiML = value
-	case "call_flow_id":
-		if c.Call.CallFlowID, err = strconv.Atoi(value); err != nil {
-			return "is not a whole number"
-		}
-	default:
-		setLabel(c, strings.TrimPrefix(column, "label."), value)
-	}
-	return why
 }
 
 func setLabel(c *client.ContactBody, name, value string) {

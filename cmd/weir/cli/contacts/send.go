@@ -1,12 +1,14 @@
 package contacts
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,18 +20,17 @@ import (
 	"weir/surveys/respondents"
 )
 
-const (
-	maxBatch     = 1000
-	defaultTries = 8 // of a batch; together half a minute
-)
+const defaultTries = 8 // together half a minute
 
 const sendAbout = `Queue contacts on a channel: one contact given by flags, or the contacts of a file ("-"
 for standard input). For a file, the flags are the defaults of each contact.
 
 CSV: the first line names the columns: to (or phone) is required; optional are key,
 priority, not_before, not_after, survey, purpose, time_zone, message (repeatable), callback_url,
-call_flow_id, twiml and label.NAME. Commas, semicolons and tabs separate. NDJSON: one contact per line, in the format of the
-API.
+call_flow_id, twiml and label.NAME. Commas, semicolons and tabs separate. For a file with other
+names, --columns says what they are, as COLUMN=FIELD; "*=" leaves out all other columns.
+NDJSON: one contact per line, in the format of the API. --dry-run shows what the first rows
+become, and sends nothing.
 
 The command can be repeated safely. A contact without an idempotency key gets one that
 is derived from its content, so a row that is sent again, after an interruption or in
@@ -43,6 +44,7 @@ that file, under the same --run.`
 
 const sendExample = `  weir contact send sms --to +15550001 --message "Please call us." --key reminder-17
   weir contact send sms --file people.csv --message "The clinic is open." --run may --errors rejected.csv
+  weir contact send sms --file crm.csv --columns "Mobile no.=to,District=label.district,*=" --dry-run
   weir contact send calls --to +15550001 --callback-url https://app.example/ivr
   zcat people.ndjson.gz | weir contact send sms --file - --format ndjson`
 
@@ -76,9 +78,10 @@ func (s *sendFlags) flags(c *cobra.Command) {
 	f.Var(&s.format, "format", "format of the file (default: by its extension)")
 	f.Var(&s.encoding, "encoding", "encoding of a CSV file (default: as the file says, UTF-8 or windows-1252)")
 	f.StringVar(&s.run, "run", "", "name of the run; with another name the same contacts are queued again")
-	f.IntVar(&s.batch, "batch", maxBatch, "contacts per request, 1 to 1000")
+	f.StringVar(&s.columns, "columns", "", "what columns of CSV are, as COLUMN=FIELD, separated by commas (default: as their names say)")
 	f.IntVar(&s.from, "from-line", 0, "skip the lines of the file before this one")
-	f.IntVar(&s.tries, "tries", defaultTries, "maximum number of tries of a request")
+	f.IntVar(&s.tries, "tries", defaultTries, "maximum number of tries for one contact; a file is uploaded once")
+	f.BoolVar(&s.dryRun, "dry-run", false, "only show what the rows of the file become")
 	f.StringVar(&s.errors, "errors", "", "write all rejected rows to this file, with the reasons")
 	f.IntVar(&s.show, "show", 10, "number of rejected rows to print")
 }
@@ -92,8 +95,10 @@ func checkFlags(clock *app.Clock, c *cobra.Command, s *sendFlags) error {
 		return command.UsageError(c, "--to cannot be combined with --file")
 	case s.file != "" && s.defaults.Key != "":
 		return command.UsageError(c, "--key cannot be combined with --file, which may have a column key")
-	case s.batch < 1 || s.batch > maxBatch:
-		return command.UsageError(c, fmt.Sprintf("--batch must be 1 to %d", maxBatch))
+	case s.file == "" && (s.dryRun || s.columns != ""):
+		return command.UsageError(c, "--dry-run and --columns need --file")
+	case s.dryRun && s.errors != "":
+		return command.UsageError(c, "--errors cannot be combined with --dry-run")
 	case s.show < 0 || s.from < 0 || s.tries < 1:
 		return command.UsageError(c, "--show and --from-line must be 0 or more, --tries 1 or more")
 	}
@@ -121,7 +126,7 @@ func sendOne(ctx context.Context, console *app.Console, r *app.Connection, to *c
 	return console.PrintValue(&r.Output, x, "%s: %s", x.ID, x.State)
 }
 
-// sendFile queues the contacts of a file.
+// sendFile uploads a file of contacts, and prints the answer.
 func sendFile(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connection, to *client.Client, s *sendFlags, channel string) error {
 	kind, err := app.ContentType(s.file, s.format.Value)
 	if err != nil {
@@ -137,15 +142,80 @@ func sendFile(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connecti
 		return err
 	}
 	p := a.Console.NewProgress(a.Clock, filepath.Base(s.file), bytes, kind == "text/csv")
-	f := &feed{to: to, channel: channel, s: s, rejected: rejected, keys: map[string]bool{}}
-	err = f.run(ctx, kind, io.TeeReader(from, p))
-	p.Clear()
-	if err = errors.Join(err, rejected.Close()); err != nil {
-		return f.failed(err)
-	}
-	text := fmt.Sprintf("%s: %s, %s already known, %s\n", channel, terminal.Plural(f.queued, "contact queued", "contacts queued"),
-		terminal.Number(f.known), terminal.Plural(rejected.Count, "row rejected", "rows rejected"))
-	return a.Console.PrintFileResult(&r.Output, rejected, "", text, map[string]any{
-		"channel": channel, "queued": f.queued, "duplicates": f.known, "rejected": rejected.Count, "last_line": f.last, "errors": rejected.First,
+	sum, err := to.ImportContacts(ctx, client.ContactsImport{
+		Channel: channel, Defaults: s.defaults, ContentType: kind, Body: from, Size: bytes, Progress: p.Add,
+		DryRun: s.dryRun, Columns: s.columns, Encoding: s.encoding.Value, Run: s.run, FromLine: s.from, Refused: rejected.File(),
 	})
+	p.Clear()
+	rejected.Received(sum.Errors, sum.Rejected, sum.Kept)
+	if closed := rejected.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return failed(err, &sum)
+	}
+	if s.dryRun {
+		return a.Console.PrintFileResult(&r.Output, rejected, "; nothing was queued", preview(channel, &sum), sum)
+	}
+	text := fmt.Sprintf("%s: %s, %s already known, %s\n", channel, terminal.Plural(sum.Queued, "contact queued", "contacts queued"),
+		terminal.Number(sum.Duplicates), terminal.Plural(sum.Rejected, "row rejected", "rows rejected"))
+	return a.Console.PrintFileResult(&r.Output, rejected, "", text, map[string]any{
+		"channel": channel, "queued": sum.Queued, "duplicates": sum.Duplicates, "rejected": sum.Rejected, "last_line": sum.LastLine, "errors": rejected.First,
+	})
+}
+
+// preview says what a file becomes.
+func preview(channel string, sum *client.ContactsImportResult) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s, %s\n", channel, terminal.Plural(sum.Queued, "row can be queued", "rows can be queued"), terminal.Plural(sum.Rejected, "row would be rejected", "rows would be rejected"))
+	for _, column := range sum.Columns {
+		fmt.Fprintf(&b, "  column %s: %s\n", terminal.Visible(column.Header), cmp.Or(column.Field, "left out"))
+	}
+	for _, row := range sum.First {
+		text, _ := json.Marshal(row.Contact) // it was JSON
+		fmt.Fprintf(&b, "  line %d: %s\n", row.Line, text)
+	}
+	return b.String()
+}
+
+// failed adds to an error what was sent and how to resume.
+func failed(err error, sum *client.ContactsImportResult) error {
+	if why := columnsRefused(err, sum.Columns); why != "" {
+		return command.Exit(app.Rejected, why)
+	}
+	if sum.LastLine == 0 && !client.NoResponse(err) {
+		return err
+	}
+	again := "run the same command again to continue; no contact is sent twice."
+	if sum.LastLine > 0 {
+		text := fmt.Sprintf("stopped after line %d: %s, %s already known, %s", sum.LastLine, terminal.Plural(sum.Queued, "contact queued", "contacts queued"), terminal.Number(sum.Duplicates), terminal.Plural(sum.Rejected, "row rejected", "rows rejected"))
+		again = fmt.Sprintf("%s\n%s --from-line %d skips what was sent", text, again, sum.LastLine+1)
+	}
+	return fmt.Errorf("%w\n%s", err, again)
+}
+
+// columnsRefused says in the words of the file what is wrong with its columns; empty: something else is wrong.
+func columnsRefused(err error, columns []client.ContactsImportColumn) string {
+	refused, ok := errors.AsType[*client.Error](err)
+	if !ok {
+		return ""
+	}
+	for _, f := range refused.Fields {
+		n, err := strconv.Atoi(strings.TrimPrefix(f.Pointer, "/columns/"))
+		named := err == nil && n >= 0 && n < len(columns)
+		switch {
+		case f.Pointer == "/columns" && f.Code == "required":
+			return "the column to is missing; --columns COLUMN=to says which one it is"
+		case named && f.Code == "unknown":
+			return fmt.Sprintf("unknown column %q; allowed: %s and label.NAME. --columns says what other columns are", columns[n].Header, strings.Join(contactColumns(), ", "))
+		case named && f.Code == "duplicate":
+			return fmt.Sprintf("duplicate column %q", columns[n].Header)
+		}
+	}
+	return ""
+}
+
+// contactColumns returns the columns that a CSV file of contacts may have, besides label.NAME.
+func contactColumns() []string {
+	return []string{"to", "key", "priority", "not_before", "not_after", "survey", "purpose", "time_zone", "message", "callback_url", "call_flow_id", "twiml"}
 }
