@@ -26,6 +26,7 @@ type ContactsImport struct {
 
 	DryRun   bool   // queue nothing, and show what the rows become
 	Columns  string // what columns of CSV are, as COLUMN=FIELD, separated by commas
+	Header   string // refuse a file with other columns than those of this header of a dry run
 	Encoding string // empty: as the file says
 	Run      string // under another name the same rows are queued again
 	FromLine int    // rows of earlier lines are left out
@@ -69,6 +70,7 @@ func (c *Client) ImportContacts(ctx context.Context, i ContactsImport) (result C
 	query := url.Values{}
 	setQuery(query, "dry_run", i.DryRun)
 	setQuery(query, "columns", i.Columns)
+	setQuery(query, "header", i.Header)
 	setQuery(query, "encoding", i.Encoding)
 	setQuery(query, "run", i.Run)
 	setQuery(query, "from_line", i.FromLine)

@@ -39,6 +39,7 @@ const maxDefaults = 256 << 10
 type ContactImport struct {
 	ImportFigures
 	Errors  []respondents.RowError `json:"errors" nullable:"false" doc:"the first 1000 rejected rows, in their order"`
+	Header  string                 `json:"header,omitempty" doc:"of a dry run of CSV, and if the columns are refused: identifies the names of the columns in their order, for the parameter header"`
 	Columns []ImportColumn         `json:"columns,omitempty" doc:"of a dry run, and if the columns are refused: what they are"`
 	First   []ImportRow            `json:"first,omitempty" doc:"of a dry run: the first 10 rows that are not rejected"`
 }
@@ -86,6 +87,7 @@ func (r *acceptRoutes) importRoute(post *route.Route) *route.Route {
 		Query: []httpjson.Parameter{
 			{Name: "dry_run", Kind: "boolean", Description: "queue nothing: check the rows, and show what the columns are and what the first rows become"},
 			{Name: "columns", Kind: "string", Longest: 16 << 10, Description: "what columns of CSV are, as COLUMN=FIELD, separated by commas; quoted as in CSV if it has one. COLUMN is the name in the file, or #3 for the third column; FIELD is to, message, key, priority, not_before, not_after, survey, purpose, time_zone, callback_url, call_flow_id, twiml or label.NAME, or empty: the column is left out. *= leaves out all whose names are not understood, which are refused otherwise. The other columns are what their names say"},
+			{Name: "header", Kind: "string", Description: "refuse a file of CSV with other columns than those of the dry run that has answered this header: columns by number would be others"},
 			{Name: "encoding", Kind: "string", Enum: respondents.Encodings(), Single: true, Description: "of the file; absent: the charset of the content type, else as the file says, UTF-8, or windows-1252 of CSV"},
 			{Name: "run", Kind: "string", Description: "name of the run: under another one the same rows are queued again"},
 			{Name: "from_line", Kind: "integer", Minimum: 0, Maximum: 1 << 40, Description: "leave out the rows of earlier lines"},
@@ -192,13 +194,13 @@ func (i *contactImport) run(p *route.Deadlines, rt *route.Route) (refused *impor
 		return nil, weir.Errorf(weir.CodeInvalid, "columns are those of a file in CSV")
 	}
 	i.rows = contactKind{channel: c.Request.PathValue("channel"), run: c.Query.Text("run"), defaults: u.defaults, take: i.take}
-	columns, wrong := imports.Map(ContactFields(), table.Columns, c.Query.Text("columns"))
-	if table.Columns == nil {
-		columns, wrong = nil, nil
-	}
-	if len(wrong) > 0 {
-		i.told = ContactImport{Errors: []respondents.RowError{}, Columns: i.columns(columns, wrong, firstValues(table, len(columns)))}
-		return nil, httpjson.Invalid(wrong)
+	var columns []imports.Column
+	if table.Columns != nil {
+		var wrong []weir.FieldError
+		if columns, wrong = mapColumns(c, table.Columns); len(wrong) > 0 {
+			i.told = ContactImport{Errors: []respondents.RowError{}, Header: imports.Sum(table.Columns), Columns: i.columns(columns, wrong, firstValues(table, len(columns)))}
+			return nil, httpjson.Invalid(wrong)
+		}
 	}
 	if !i.dry && wantsFile(c.Request) {
 		if refused, err = imports.NewRefused(table); err != nil {
@@ -210,6 +212,9 @@ func (i *contactImport) run(p *route.Deadlines, rt *route.Route) (refused *impor
 		Stored: func() { p.ExtendRead(); p.ExtendWrite() },
 	})
 	i.tell(columns)
+	if i.dry && table.Columns != nil {
+		i.told.Header = imports.Sum(table.Columns)
+	}
 	if err != nil {
 		if refused != nil {
 			_ = refused.Close()
@@ -217,6 +222,15 @@ func (i *contactImport) run(p *route.Deadlines, rt *route.Route) (refused *impor
 		return nil, i.endOf(err)
 	}
 	return refused, nil
+}
+
+// mapColumns says what the columns of a file are, and what is wrong with them.
+func mapColumns(c *route.Call, headers []string) ([]imports.Column, []weir.FieldError) {
+	if want := c.Query.Text("header"); want != "" && want != imports.Sum(headers) {
+		columns, _ := imports.Map(ContactFields(), headers, imports.Rest+"=")
+		return columns, []weir.FieldError{{Pointer: "/header", Code: "changed", Detail: "the file has other columns than the one of the dry run"}}
+	}
+	return imports.Map(ContactFields(), headers, c.Query.Text("columns"))
 }
 
 // firstValues reads the first values of columns that are not understood.
@@ -288,7 +302,7 @@ func (i *contactImport) tell(columns []imports.Column) {
 	}
 	i.told.Columns = i.columns(columns, nil, r.Values)
 	for n := range r.First {
-		i.told.First = append(i.told.First, ImportRow{r.First[n].Line, i.shown(r.First[n].Value.body)})
+		i.told.First = append(i.told.First, ImportRow{r.First[n].Line, i.shown(r.First[n].Value)})
 	}
 }
 
@@ -317,7 +331,12 @@ func (i *contactImport) columns(columns []imports.Column, wrong []weir.FieldErro
 }
 
 // shown returns a contact for the preview.
-func (i *contactImport) shown(body map[string]any) map[string]any {
+func (i *contactImport) shown(row importedContact) map[string]any {
+	body := row.body
+	if body["key"] == row.sum { // the row has none
+		body = maps.Clone(body)
+		delete(body, "key")
+	}
 	if i.call.PII() {
 		return body
 	}

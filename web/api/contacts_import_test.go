@@ -97,11 +97,14 @@ func TestImportContacts_WaysToSayTheSame(t *testing.T) {
 			t.Errorf("%d: %+v", i, got)
 		}
 	}
+	dry := webtest.Into[api.ContactImport](t, r.Do("POST", importPath+"?dry_run=true&columns=*%3D", "to,message,x\n+15550001,hello,\n", "Content-Type", "text/csv"), 200)
 	for _, c := range []struct {
 		query, kind, body string
 		status            int
 		says              string
 	}{
+		{"?columns=*%3D&header=" + dry.Header, "text/csv", "to,message,x\n+15550001,other,\n", 200, `"queued":1`},
+		{"?columns=*%3D&header=" + dry.Header, "text/csv", "message,to,x\n+15550001,other,\n", 422, `"pointer":"/header","code":"changed"`},
 		{"", "application/json", "{}", 415, "text/csv"},
 		{"", "text/csv", "", 422, "empty"},
 		{"", "text/csv", "to,age\n+15550001,3\n", 422, `"pointer":"/columns/1"`},

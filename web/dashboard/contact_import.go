@@ -2,17 +2,14 @@ package dashboard
 
 import (
 	"bytes"
-	"encoding/json"
-	"net/http"
+	"encoding/base64"
+	"io"
 	"net/url"
-	"slices"
-	"strconv"
 	"strings"
 
 	"weir/operators"
-	"weir/surveys/respondents"
-	"weir/web/api"
 	"weir/web/dashboard/locale"
+	"weir/web/imports"
 )
 
 // importPath is the path of no contact: ids begin with a digit.
@@ -24,21 +21,22 @@ const fieldLabel = "label"
 // contactFile sends the rows of a file as contacts of a channel.
 type contactFile struct {
 	*locale.Locale
-	link    string // to the contacts of the channel
-	channel string
-	run     string // with another name, the same rows are sent again
+	link     string // to the contacts of the channel
+	channel  string
+	run      string // with another name, the same rows are sent again
+	encoding string
 	// Defaults of rows that leave them out.
 	text, priority, purpose string
 
 	accepted, duplicates int
 }
 
-func newContactFile(v *visit, form url.Values) (rowTarget, error) {
+func newContactFile(v *visit, form url.Values) (fileUse, error) {
 	field := func(name string) string { return strings.TrimSpace(form.Get(name)) }
 	return &contactFile{
 		Locale:  v.Locale,
 		link:    v.Link("/contacts") + "?" + url.Values{"channel": {field("channel")}}.Encode(),
-		channel: field("channel"), run: field("run"), text: strings.ReplaceAll(field("text"), "\r\n", "\n"), priority: field("priority"), purpose: field("purpose"),
+		channel: field("channel"), run: field("run"), encoding: field("encoding"), text: strings.ReplaceAll(field("text"), "\r\n", "\n"), priority: field("priority"), purpose: field("purpose"),
 	}, nil
 }
 
@@ -67,7 +65,7 @@ func (f *contactFile) columns() *columnRules {
 			{option: option{"survey", f.T("survey")}},
 			{option: option{"purpose", f.T("purpose")}},
 			{option: option{"time_zone", f.T("time zone")}},
-			{option: option{fieldLabel, f.T("label")}, prefix: "label.", many: true, named: true},
+			{option: option{fieldLabel, f.T("label")}, many: true, named: true},
 			{option: option{"callback_url", f.T("call: document URL")}},
 			{option: option{"call_flow_id", f.T("call: flow")}},
 			{option: option{"twiml", f.T("call: document")}},
@@ -85,10 +83,6 @@ func (f *contactFile) columns() *columnRules {
 			}
 			return ""
 		},
-	}
-	headers := respondents.ContactHeaders()
-	for i := range rules.fields {
-		rules.fields[i].headers = headers[rules.fields[i].Value]
 	}
 	return rules
 }
@@ -114,10 +108,6 @@ func (f *contactFile) fields(c *caller) (first, more []fileField, err error) {
 	}, err
 }
 
-func (*contactFile) check(*fileRow, map[string]any) {}
-
-func (*contactFile) notes([]column, bool) []string { return nil }
-
 func (f *contactFile) mistakes() []string {
 	var list []string
 	if f.channel == "" {
@@ -129,127 +119,97 @@ func (f *contactFile) mistakes() []string {
 	return list
 }
 
-func (f *contactFile) row(columns []column, r *fileRow) map[string]any {
-	body := filled("priority", f.priority, "purpose", f.purpose)
-	if field := f.fill(body, columns, r.cells); field != "" {
-		r.refuse(headerOf(columns, field), f.T("is not a whole number"))
-		return body
+// previewFile implements [fileTarget].
+func (f *contactFile) previewFile(form *fileForm, v *visit, u *upload, file []byte, whole bool) error {
+	if f.channel == "" {
+		return nil // said already
 	}
-	if body["to"] == nil {
-		r.refuse(headerOf(columns, "to"), f.T("is missing"))
-		return body
+	chosen := f.chosen(form, u.form)
+	told, err := f.upload(v, u, bytes.NewReader(file), chosen, true)
+	if chosen.Get("header") != "" && changed(err) { // another file is chosen now
+		form.Header, chosen = "", url.Values{}
+		told, err = f.upload(v, u, bytes.NewReader(file), f.chosen(form, chosen), true)
 	}
-	raw, _ := json.Marshal(body) // texts and numbers cannot fail
-	if r.key, _ = body["key"].(string); r.key == "" {
-		r.key, _ = respondents.ContactKey(f.channel, f.run, body) // nor can its key
-		raw = append(raw[:len(raw)-1], `,"key":"`+r.key+`"}`...)
+	form.showColumns(told, u.form)
+	if whole && len(told.Columns) > 0 {
+		form.Carried, form.Total = base64.StdEncoding.EncodeToString(file), told.Rows
 	}
-	r.raw = raw
-	return body
-}
-
-// fill sets the fields of a contact from the cells of its row. It returns the field that is no
-// whole number; empty: there is none.
-func (f *contactFile) fill(body map[string]any, columns []column, cells []string) (wrong string) {
-	var texts []string
-	call, labels := map[string]any{}, map[string]string{}
-	for i, value := range cells {
-		if value = strings.TrimSpace(value); value == "" {
-			continue
-		}
-		switch field := columns[i].Field; field {
-		case "":
-		case "message":
-			texts = append(texts, value)
-		case fieldLabel:
-			labels[columns[i].Name] = value
-		case "call_flow_id":
-			n, err := strconv.ParseInt(value, 10, 54)
-			if err != nil {
-				return field
-			}
-			call[field] = n
-		case "callback_url", "twiml":
-			call[field] = value
-		default:
-			body[field] = value
-		}
+	if err != nil {
+		return form.refuseFile(err, len(told.Columns))
 	}
-	if len(texts) == 0 && f.text != "" {
-		texts = []string{f.text}
-	}
-	if len(texts) > 0 {
-		body["messages"] = texts
-	}
-	if len(call) > 0 {
-		body["call"] = call
-	}
-	if len(labels) > 0 {
-		body["labels"] = labels
-	}
-	return ""
-}
-
-// headerOf returns the header of the column that is a field of a contact, or else the field.
-func headerOf(columns []column, field string) string {
-	if i := slices.IndexFunc(columns, func(c column) bool {
-		return field != "" && (c.Field == field || field == "messages" && c.Field == "message")
-	}); i >= 0 {
-		return columns[i].Header
-	}
-	return field
-}
-
-// send sends rows. Those that the API refuses are noted, and the others sent without them.
-func (f *contactFile) send(post fileRequest, columns []column, rows []*fileRow) error {
-	keys := map[string]bool{}
-	rows = slices.DeleteFunc(rows, func(r *fileRow) bool { // the API refuses a request that has a key twice
-		twice := keys[r.key]
-		if keys[r.key] = true; twice {
-			f.duplicates++
-		}
-		return twice
-	})
-	for len(rows) > 0 {
-		bodies := make([][]byte, len(rows))
-		for i, r := range rows {
-			bodies[i] = r.raw
-		}
-		var list api.AcceptedList
-		request := slices.Concat([]byte(`{"contacts":[`), bytes.Join(bodies, []byte(",")), []byte("]}"))
-		err := post(apiPath("v1", "channels", f.channel, "contacts"), "application/json", request, &list)
-		if err == nil {
-			for i := range list.Contacts {
-				if list.Contacts[i].Duplicate {
-					f.duplicates++
-				} else {
-					f.accepted++
-				}
-			}
-			return nil
-		}
-		refuseContacts(err, columns, rows)
-		kept := slices.DeleteFunc(slices.Clone(rows), func(r *fileRow) bool { return r.Reason != "" })
-		if len(kept) == len(rows) {
-			return err
-		}
-		rows = kept
-	}
+	form.showRows(told)
 	return nil
 }
 
-// refuseContacts marks the rows that an error of the API names.
-func refuseContacts(err error, columns []column, rows []*fileRow) {
-	status, p := statusOf(err)
-	if status != http.StatusUnprocessableEntity && status != http.StatusConflict {
-		return
+// sendFile implements [fileTarget].
+func (f *contactFile) sendFile(form *fileForm, v *visit, u *upload, carried []byte) error {
+	if u.form["column"] == nil {
+		form.refuse(f.T("this file has other columns than the one of the preview; choose it and show the preview first"))
 	}
-	for _, e := range p.Errors {
-		number, _, _ := strings.Cut(strings.TrimPrefix(e.Pointer, "/contacts/"), "/")
-		if i, err := strconv.Atoi(number); err == nil && i >= 0 && i < len(rows) && rows[i].Reason == "" {
-			rows[i].refuse(headerOf(columns, contactFieldOf(e.Pointer)), e.Detail)
+	if len(form.Wrong) > 0 {
+		if carried == nil {
+			var err error
+			if carried, err = io.ReadAll(io.LimitReader(u.file, maxCarried)); err != nil {
+				return uploadError(err)
+			}
+			carried = carried[:bytes.LastIndexByte(carried, '\n')+1]
+		}
+		return f.previewFile(form, v, u, carried, u.carried)
+	}
+	told, err := f.upload(v, u, u.file, f.chosen(form, u.form), false)
+	if told.Rows == 0 && refusedWhole(err) {
+		if changed(err) {
+			u.form.Del("column")
+		}
+		form.showColumns(told, u.form)
+		if carried != nil {
+			form.Carried = base64.StdEncoding.EncodeToString(carried)
+		}
+		return form.refuseFile(err, len(told.Columns))
+	}
+	f.accepted, f.duplicates = told.Queued, told.Duplicates
+	form.end(&fileResult{Rows: told.Rows, Last: told.LastLine, Refused: told.refused(f.Locale)}, err)
+	return nil
+}
+
+// chosen returns the parameters that say what the columns are: as the form says, or as they are guessed.
+func (f *contactFile) chosen(form *fileForm, fields url.Values) url.Values {
+	names := fields["column_name"]
+	columns := make([]imports.Column, len(fields["column"]))
+	for i, field := range fields["column"] {
+		if columns[i].Field = field; field == fieldLabel {
+			columns[i].Field = fieldLabel + "."
+			if len(names) == len(columns) {
+				columns[i].Field += strings.TrimSpace(names[i])
+			}
 		}
 	}
+	if len(columns) == 0 {
+		return url.Values{"columns": {imports.Rest + "="}}
+	}
+	q := url.Values{"columns": {imports.Choices(columns)}}
+	if form.Header != "" {
+		q.Set("header", form.Header)
+	}
+	return q
+}
+
+// upload sends the file to the API. The answer is also that of an error, as far as there is one.
+func (f *contactFile) upload(v *visit, u *upload, file io.Reader, query url.Values, dry bool) (*toldImport, error) {
+	if f.encoding != "" {
+		query.Set("encoding", f.encoding)
+	}
+	if f.run != "" {
+		query.Set("run", f.run)
+	}
+	if dry {
+		query.Set("dry_run", "true")
+	}
+	defaults := filled("priority", f.priority, "purpose", f.purpose)
+	if f.text != "" {
+		defaults["messages"] = []string{f.text}
+	}
+	return v.importFile(u, apiPath("v1", "channels", f.channel, "contacts:import")+"?"+query.Encode(), defaults, file)
 }
 
 func (f *contactFile) outcome(l *locale.Locale) (figures []fileFigure, text string) {

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/csv"
 	"fmt"
+	"html"
 	"io"
 	"mime/multipart"
 	"net/http/httptest"
@@ -62,6 +63,9 @@ func again(page answer, pairs ...string) []string {
 		}
 		fields = append(fields, "column", value)
 	}
+	for _, s := range regexp.MustCompile(`<input name="column_name" value="([^"]*)"`).FindAllStringSubmatch(page.body, -1) {
+		fields = append(fields, "column_name", html.UnescapeString(s[1]))
+	}
 	return append(fields, pairs...)
 }
 
@@ -97,9 +101,11 @@ const listOfPeople = "Phone;Name;Text;Ward\n+15550001;Ann;\"Come, please\nsoon\"
 // Scenario 315: a file is sent in two steps, nobody twice, and the refused rows can be mended and sent.
 func TestContactImport_FileIsPreviewedAndSentOnce(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, "contacts:read contacts:write")
+	r := newRig(t, "contacts:read contacts:write", "contacts:read contacts:write pii:read")
 	r.channel("texts")
-	b := r.login("contacts:read contacts:write")
+	r.login("contacts:read contacts:write").upload("/contacts/_import", []string{"channel", "texts"}, strings.NewReader(listOfPeople)).want(200).
+		has("Preview: 5 of 5 rows", "***01", "Come, please").hasNot("15550001")
+	b := r.login("contacts:read contacts:write pii:read")
 	b.get("/contacts/_import?channel=texts").want(200).has(`enctype="multipart/form-data"`, "<option selected>texts</option>")
 	page := b.upload("/contacts/_import", []string{"channel", "texts"}, strings.NewReader(listOfPeople)).want(200).
 		has("Preview: 5 of 5 rows", "+15550001", "Come, please", `<option value="to" selected>`, `<option value="message" selected>`, `name="carried"`).hasNot(`name="file"`)
@@ -278,6 +284,33 @@ func TestContactImport_LargeFilesAreStreamed(t *testing.T) {
 	if got := counts(result); got != "19,980 0 20" {
 		t.Errorf("accepted, duplicates, refused: %s", got)
 	}
+}
+
+// The file of refused rows that a page links to is bounded, and each of its rows is whole.
+func TestContactImport_RefusedRowsOfAPageAreWhole(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "contacts:write")
+	r.channel("texts")
+	b := r.login("contacts:write")
+	const rows = 25_000
+	var file strings.Builder
+	file.WriteString("phone,text\n")
+	for i := range rows {
+		fmt.Fprintf(&file, "%d,\"a \"\"text\"\"\n%s\n1,\"\n", i%10, strings.Repeat("of several lines ", 10))
+	}
+	page := b.upload("/contacts/_import", []string{"channel", "texts"}, strings.NewReader(file.String())).want(200)
+	result := b.upload("/contacts/_import/send", again(page), strings.NewReader(file.String())).want(200).has("Mend the rows in it", "Or mend and send the whole file")
+	if got := counts(result); got != "0 0 25,000" {
+		t.Errorf("accepted, duplicates, refused: %s", got)
+	}
+	list, err := csv.NewReader(strings.NewReader(refusedRows(t, result))).ReadAll()
+	if err != nil || len(list) < rows/2 || len(list) >= rows {
+		t.Fatalf("%d rows: %v", len(list), err)
+	}
+	if last := list[len(list)-1]; !strings.HasSuffix(last[4], "\n1,") {
+		t.Errorf("the last row is %q", last)
+	}
+	result.has("the first " + fmt.Sprintf("%d,%03d", (len(list)-1)/1000, (len(list)-1)%1000) + " refused rows")
 }
 
 // generated is a file of many rows, of which one in a thousand is wrong.

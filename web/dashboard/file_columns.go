@@ -1,8 +1,6 @@
 package dashboard
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"net/url"
 	"slices"
 	"strings"
@@ -23,7 +21,6 @@ type column struct {
 type columnField struct {
 	option
 	headers  []string // of columns that usually are it, as [respondents.PlainHeader] returns them
-	prefix   string   // of such a header, instead
 	required bool     // a column must be it
 	many     bool     // several columns can be it
 	named    bool     // each column that is it has a name
@@ -59,10 +56,8 @@ func (r *columnRules) field(value string) (columnField, bool) {
 // suggested returns the field that a header suggests.
 func (r *columnRules) suggested(header string) (columnField, bool) {
 	plain := respondents.PlainHeader(header)
-	start := strings.ToLower(strings.TrimSpace(header))
 	for _, f := range r.fields {
-		rest, ok := strings.CutPrefix(start, f.prefix)
-		if f.prefix != "" && ok && rest != "" || slices.Contains(f.headers, plain) {
+		if slices.Contains(f.headers, plain) {
 			return f, true
 		}
 	}
@@ -132,12 +127,6 @@ func (r *columnRules) mistakes(l *locale.Locale, columns []column) (list []strin
 		}
 	}
 	return list
-}
-
-// headerSum identifies the columns of a file, in their order.
-func headerSum(headers []string) string {
-	sum := sha256.Sum256([]byte(strings.Join(headers, "\x00")))
-	return hex.EncodeToString(sum[:8])
 }
 
 // isRemark reports whether a column has remarks of an earlier file of refused rows.

@@ -21,15 +21,16 @@ import (
 	"weir/surveys/respondents"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
+	"weir/web/imports"
 	"weir/web/route"
 )
 
 // A file is sent in two steps: the first one shows what its rows become, the second one sends them.
 // Nothing of it is stored in between: a small file travels in the form of the second step, a larger
-// one is chosen again. The second step reads the file while it arrives and sends it to the API in
-// requests of bounded size, so that its memory does not depend on the length of the file. Rows that
-// were sent are recognized when they are sent again, and so the whole file can be repeated after an
-// interruption of any kind.
+// one is chosen again. The second step passes the file on to the API while it arrives, whole
+// ([fileTarget]) or in requests of bounded size ([rowTarget]), so that its memory does not depend on
+// the length of the file. Rows that were sent are recognized when they are sent again, and so the
+// whole file can be repeated after an interruption of any kind.
 
 // Limits of a file.
 const (
@@ -42,8 +43,8 @@ const (
 	maxPause    = 10 * time.Second
 )
 
-// rowTarget is the kind of record that an uploaded file creates.
-type rowTarget interface {
+// fileUse is what an uploaded file is for.
+type fileUse interface {
 	// about returns the words of the page.
 	about() *fileWords
 	// columns returns what columns can be.
@@ -52,6 +53,22 @@ type rowTarget interface {
 	fields(c *caller) (first, more []fileField, err error)
 	// mistakes returns what is wrong with the fields.
 	mistakes() []string
+	// outcome returns what came of the rows that were sent, as figures and in words.
+	outcome(l *locale.Locale) (figures []fileFigure, text string)
+}
+
+// fileTarget passes a file on as it is.
+type fileTarget interface {
+	fileUse
+	// previewFile shows what the rows of the beginning of a file become, or of a whole one.
+	previewFile(f *fileForm, v *visit, u *upload, file []byte, whole bool) error
+	// sendFile sends the file, and notes what came of it. carried is the whole file, if the form has it.
+	sendFile(f *fileForm, v *visit, u *upload, carried []byte) error
+}
+
+// rowTarget is the kind of record that the rows of an uploaded file create.
+type rowTarget interface {
+	fileUse
 	// row sets what is sent for a row, or why it is refused. body is for people.
 	row(columns []column, r *fileRow) (body map[string]any)
 	// check refuses a row in the preview that the API would refuse, and gives body the values that
@@ -62,8 +79,6 @@ type rowTarget interface {
 	notes(columns []column, whole bool) []string
 	// send sends rows, and refuses those that the API refuses. An error concerns all of them.
 	send(post fileRequest, columns []column, rows []*fileRow) error
-	// outcome returns what came of the rows that were sent, as figures and in words.
-	outcome(l *locale.Locale) (figures []fileFigure, text string)
 }
 
 // fileRequest sends a request with rows to the API.
@@ -124,7 +139,7 @@ func (r *fileRow) size() int { return max(len(r.raw), len(strings.Join(r.cells, 
 // fileForm is the form that sends a file, as it was filled in.
 type fileForm struct {
 	*locale.Locale
-	use         rowTarget
+	use         fileUse
 	About       *fileWords
 	Rules       *columnRules
 	First, More []fileField
@@ -149,11 +164,11 @@ type fileResult struct {
 	Refused *refusedRows
 }
 
-// newRowTarget makes the use of a file from the fields of its form.
-type newRowTarget func(v *visit, form url.Values) (rowTarget, error)
+// newFileUse makes the use of a file from the fields of its form.
+type newFileUse func(v *visit, form url.Values) (fileUse, error)
 
 // filePages returns the pages that preview and send a file.
-func filePages(at string, scopes []operators.Scope, start newRowTarget) []*page {
+func filePages(at string, scopes []operators.Scope, start newFileUse) []*page {
 	load := func(v *visit) (*content, error) {
 		f, err := newFileForm(v, v.r.URL.Query(), start)
 		if err != nil {
@@ -167,7 +182,7 @@ func filePages(at string, scopes []operators.Scope, start newRowTarget) []*page 
 	}
 }
 
-func newFileForm(v *visit, form url.Values, start newRowTarget) (*fileForm, error) {
+func newFileForm(v *visit, form url.Values, start newFileUse) (*fileForm, error) {
 	use, err := start(v, form)
 	if err != nil {
 		return nil, err
@@ -177,7 +192,7 @@ func newFileForm(v *visit, form url.Values, start newRowTarget) (*fileForm, erro
 }
 
 // upload returns what shows the page for a posted file. A mistake shows its form again.
-func (start newRowTarget) upload(step func(*fileForm, *visit, *upload) error) func(*visit, http.ResponseWriter) (*content, error) {
+func (start newFileUse) upload(step func(*fileForm, *visit, *upload) error) func(*visit, http.ResponseWriter) (*content, error) {
 	return func(v *visit, w http.ResponseWriter) (*content, error) {
 		u, err := readUpload(v, w)
 		if err != nil {
@@ -267,7 +282,7 @@ func (f *fileForm) open(from io.Reader, form url.Values) (table *respondents.Rea
 		return nil, false
 	}
 	f.Columns = f.Rules.guess(headers)
-	sum := headerSum(headers)
+	sum := imports.Sum(headers)
 	asChosen = (f.Header == "" || f.Header == sum) && f.Rules.choose(f.Columns, form)
 	f.Header = sum
 	return table, asChosen
@@ -275,7 +290,7 @@ func (f *fileForm) open(from io.Reader, form url.Values) (table *respondents.Rea
 
 // nextRow reads the next row of a file. The error is io.EOF after the last one, and otherwise one
 // after which nothing more can be read.
-func (f *fileForm) nextRow(from *respondents.Reader) (r fileRow, body map[string]any, err error) {
+func (f *fileForm) nextRow(use rowTarget, from *respondents.Reader) (r fileRow, body map[string]any, err error) {
 	cells, line, err := from.Fields()
 	r = fileRow{Line: line, cells: slices.Clone(cells)}
 	if bad, ok := errors.AsType[*respondents.RowError](err); ok {
@@ -283,13 +298,13 @@ func (f *fileForm) nextRow(from *respondents.Reader) (r fileRow, body map[string
 		return r, nil, nil
 	}
 	if err == nil {
-		body = f.use.row(f.Columns, &r)
+		body = use.row(f.Columns, &r)
 	}
 	return r, body, err
 }
 
 // preview shows what the rows become. It sends nothing.
-func (f *fileForm) preview(_ *visit, u *upload) error {
+func (f *fileForm) preview(v *visit, u *upload) error {
 	head, err := io.ReadAll(io.LimitReader(u.file, maxCarried+1))
 	if err != nil {
 		return uploadError(err)
@@ -299,19 +314,24 @@ func (f *fileForm) preview(_ *visit, u *upload) error {
 		// The last line may be cut off. The preview needs none that long.
 		head = head[:bytes.LastIndexByte(head, '\n')+1]
 	}
-	if table, _ := f.open(bytes.NewReader(head), u.form); table != nil {
-		f.Wrong = append(f.Wrong, f.Rules.mistakes(f.Locale, f.Columns)...)
-		f.show(table, head, whole)
+	switch use := f.use.(type) {
+	case fileTarget:
+		return use.previewFile(f, v, u, head, whole)
+	case rowTarget:
+		if table, _ := f.open(bytes.NewReader(head), u.form); table != nil {
+			f.Wrong = append(f.Wrong, f.Rules.mistakes(f.Locale, f.Columns)...)
+			f.show(use, table, head, whole)
+		}
 	}
 	return nil
 }
 
 // show adds the first rows, and carries the file if it is whole.
-func (f *fileForm) show(table *respondents.Reader, file []byte, whole bool) {
+func (f *fileForm) show(use rowTarget, table *respondents.Reader, file []byte, whole bool) {
 	mapped := len(f.Rules.mistakes(f.Locale, f.Columns)) == 0
 	rows, refused := 0, 0
 	for ; whole || rows < shownRows; rows++ {
-		r, body, err := f.nextRow(table)
+		r, body, err := f.nextRow(use, table)
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
 				f.refuse(err.Error())
@@ -319,7 +339,7 @@ func (f *fileForm) show(table *respondents.Reader, file []byte, whole bool) {
 			break
 		}
 		if mapped && r.Reason == "" {
-			f.use.check(&r, body)
+			use.check(&r, body)
 		}
 		if mapped && r.Reason != "" {
 			if refused++; refused <= shownRows && rows >= shownRows {
@@ -343,7 +363,7 @@ func (f *fileForm) show(table *respondents.Reader, file []byte, whole bool) {
 		f.Notes = append(f.Notes, f.T("%d rows will be refused; the reasons are in the preview.", refused))
 	}
 	if mapped {
-		f.Notes = append(f.Notes, f.use.notes(f.Columns, whole)...)
+		f.Notes = append(f.Notes, use.notes(f.Columns, whole)...)
 	}
 	if whole {
 		f.Carried, f.Total = base64.StdEncoding.EncodeToString(file), rows
@@ -356,8 +376,13 @@ func shownCells(body map[string]any, fields []string) (cells [][]string) {
 		switch value := body[name].(type) {
 		case string:
 			cells = append(cells, []string{value})
-		case []string:
-			cells = append(cells, value)
+		case []any:
+			var texts []string
+			for _, v := range value {
+				text, _ := v.(string)
+				texts = append(texts, text)
+			}
+			cells = append(cells, texts)
 		default:
 			cells = append(cells, nil)
 		}
@@ -387,27 +412,50 @@ func (f *fileForm) send(v *visit, u *upload) error {
 		}
 		u.file = bytes.NewReader(carried)
 	}
+	switch use := f.use.(type) {
+	case fileTarget:
+		return use.sendFile(f, v, u, carried)
+	case rowTarget:
+		f.sendRows(use, v, u, carried)
+	}
+	return nil
+}
+
+// sendRows sends the rows, and notes what came of them.
+func (f *fileForm) sendRows(use rowTarget, v *visit, u *upload, carried []byte) {
 	table, asChosen := f.open(u.file, u.form)
 	if table == nil {
-		return nil
+		return
 	}
 	if !asChosen {
 		f.refuse(f.T("this file has other columns than the one of the preview; choose it and show the preview first"))
 	}
 	if f.Wrong = append(f.Wrong, f.Rules.mistakes(f.Locale, f.Columns)...); len(f.Wrong) > 0 {
-		f.show(table, carried, u.carried)
-		return nil
+		f.show(use, table, carried, u.carried)
+		return
 	}
-	s := &fileSender{v: v, fileForm: f, deadlines: u.deadlines, out: &fileResult{Refused: newRefusedRows(table.Header())}}
-	s.stop(s.run(table))
-	f.Result = s.out
+	s := &fileSender{use: use, v: v, fileForm: f, deadlines: u.deadlines, out: &fileResult{Refused: newRefusedRows(table.Header())}}
+	f.end(s.out, s.run(table))
+}
+
+// end shows the result; err ended the upload, if it is not nil.
+func (f *fileForm) end(r *fileResult, err error) {
+	f.Result = r
 	f.Result.Figures, _ = f.use.outcome(f.Locale)
-	return nil
+	if err == nil {
+		return
+	}
+	_, p := statusOf(err)
+	r.Stopped = p.in(f.Locale)
+	if p.Status == http.StatusUnauthorized {
+		r.Stopped.Detail = f.T("the session has ended")
+	}
 }
 
 // fileSender sends the rows of one file.
 type fileSender struct {
 	*fileForm
+	use       rowTarget
 	v         *visit
 	deadlines *route.Deadlines
 	batch     []fileRow
@@ -418,7 +466,7 @@ type fileSender struct {
 // run sends all rows. What was sent before an error is sent.
 func (s *fileSender) run(table *respondents.Reader) error {
 	for {
-		r, _, err := s.nextRow(table)
+		r, _, err := s.nextRow(s.use, table)
 		if err != nil { // the rows before it are sent all the same
 			if flushed := s.flush(); flushed != nil || errors.Is(err, io.EOF) {
 				return flushed
@@ -432,18 +480,6 @@ func (s *fileSender) run(table *respondents.Reader) error {
 		}
 		s.batch, s.bytes = append(s.batch, r), s.bytes+r.size()
 		s.out.Rows++
-	}
-}
-
-// stop records the error that ended the upload; nil: there is none.
-func (s *fileSender) stop(err error) {
-	if err == nil {
-		return
-	}
-	_, p := statusOf(err)
-	s.out.Stopped = p.in(s.Locale)
-	if p.Status == http.StatusUnauthorized {
-		s.out.Stopped.Detail = s.T("the session has ended")
 	}
 }
 

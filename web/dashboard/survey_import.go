@@ -34,7 +34,7 @@ type respondentFile struct {
 	added, updated, unchanged int
 }
 
-func newRespondentFile(v *visit, form url.Values) (rowTarget, error) {
+func newRespondentFile(v *visit, form url.Values) (fileUse, error) {
 	s, err := readSurvey(v.caller, v.r.PathValue("name"))
 	if err != nil {
 		return nil, err

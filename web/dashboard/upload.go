@@ -29,13 +29,14 @@ type upload struct {
 	file      io.Reader // nil: there is none
 	name      string    // of the file
 	carried   bool      // it was in the form
+	answer    http.ResponseWriter
 	deadlines *route.Deadlines
 	body      io.Reader
 }
 
 // readUpload reads the fields of the form up to the file, which is its last one.
 func readUpload(v *visit, w http.ResponseWriter) (_ *upload, err error) {
-	u := &upload{form: url.Values{}, deadlines: route.NewDeadlines(w)}
+	u := &upload{form: url.Values{}, answer: w, deadlines: route.NewDeadlines(w)}
 	defer func() {
 		if err != nil {
 			u.drain()

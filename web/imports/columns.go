@@ -1,6 +1,8 @@
 package imports
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
@@ -49,7 +51,11 @@ type choice struct {
 // are /columns, and /columns/N for one about a column, counted from 0.
 func Map(fields []Field, headers []string, chosen string) (columns []Column, wrong []weir.FieldError) {
 	if len(headers) > MaxColumns {
-		return nil, []weir.FieldError{{Pointer: "/columns", Code: "length", Detail: fmt.Sprintf("the file has %d columns; at most %d are allowed", len(headers), MaxColumns)}}
+		columns = make([]Column, len(headers))
+		for i, header := range headers {
+			columns[i].Header = header
+		}
+		return columns, []weir.FieldError{{Pointer: "/columns", Code: "length", Detail: fmt.Sprintf("the file has %d columns; at most %d are allowed", len(headers), MaxColumns)}}
 	}
 	m := mapping{fields: fields, columns: make([]Column, len(headers)), settled: make([]bool, len(headers)), taken: map[string]int{}}
 	for i, header := range headers {
@@ -201,6 +207,12 @@ func (m *mapping) suggested(header string) (f *Field, name string) {
 		}
 	}
 	return nil, ""
+}
+
+// Sum identifies the columns of a file, in their order.
+func Sum(headers []string) string {
+	sum := sha256.Sum256([]byte(strings.Join(headers, "\x00")))
+	return hex.EncodeToString(sum[:8])
 }
 
 func at(column int) string { return "/columns/" + strconv.Itoa(column) }

@@ -1,0 +1,229 @@
+package dashboard
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strings"
+
+	"weir/web/api"
+	"weir/web/dashboard/locale"
+	"weir/web/route"
+)
+
+// toldImport is the answer of the API to a file.
+type toldImport struct {
+	api.ContactImport
+	file []byte // the refused rows, or the first ones
+}
+
+// importFile uploads a file to the API while it arrives, with what its rows leave out.
+func (c *caller) importFile(u *upload, path string, defaults map[string]any, file io.Reader) (*toldImport, error) {
+	var form bytes.Buffer
+	parts := multipart.NewWriter(&form)
+	raw, _ := json.Marshal(defaults)             // texts cannot fail
+	_ = parts.WriteField("contact", string(raw)) // to memory
+	_, _ = parts.CreatePart(textproto.MIMEHeader{"Content-Disposition": {`form-data; name="file"; filename="contacts.csv"`}, "Content-Type": {route.CSVType}})
+	head := form.Len()
+	_ = parts.Close()
+	req, err := c.request(http.MethodPost, path, nil)
+	if err != nil {
+		return &toldImport{}, err
+	}
+	from := &watched{Reader: file}
+	req.Body, req.ContentLength = io.NopCloser(io.MultiReader(bytes.NewReader(form.Bytes()[:head]), from, bytes.NewReader(form.Bytes()[head:]))), -1
+	req.Header.Set("Content-Type", parts.FormDataContentType())
+	req.Header.Set("Accept", "multipart/mixed, application/json")
+	res := &importAnswer{responseBuffer: responseBuffer{header: http.Header{}}, browser: u.answer}
+	c.api.ServeHTTP(res, req)
+	told, err := res.read()
+	if err != nil && from.failed != nil {
+		err = uploadError(from.failed)
+	}
+	return told, err
+}
+
+// watched remembers why a file could not be read to its end.
+type watched struct {
+	io.Reader
+	failed error
+}
+
+// Read implements io.Reader.
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		w.failed = err
+	}
+	return n, err
+}
+
+// importAnswer keeps the answer to a file, of bounded size: its figures come first, and of the
+// refused rows a page has room for the first ones. The deadlines of the browser's connection are
+// those of the import.
+type importAnswer struct {
+	responseBuffer
+	browser http.ResponseWriter
+}
+
+// maxImportAnswer is the room for the figures with their reasons, and for the refused rows.
+const maxImportAnswer = 1<<20 + maxRefusedBytes
+
+// Write implements http.ResponseWriter.
+func (a *importAnswer) Write(b []byte) (int, error) {
+	a.WriteHeader(http.StatusOK)
+	_, err := a.body.Write(b[:min(len(b), max(0, maxImportAnswer-a.body.Len()))])
+	return len(b), err
+}
+
+// Unwrap leads http.ResponseController to the connection.
+func (a *importAnswer) Unwrap() http.ResponseWriter { return a.browser }
+
+// read reads the answer.
+func (a *importAnswer) read() (*toldImport, error) {
+	a.WriteHeader(http.StatusOK) // for a handler that has not
+	told := &toldImport{}
+	if a.status >= http.StatusBadRequest {
+		var said struct {
+			Import *api.ContactImport `json:"import"`
+		}
+		if err := json.Unmarshal(a.body.Bytes(), &said); err == nil && said.Import != nil {
+			told.ContactImport = *said.Import
+		}
+		return told, problemOf(&a.responseBuffer)
+	}
+	kind, params, _ := mime.ParseMediaType(a.header.Get("Content-Type"))
+	if kind != "multipart/mixed" {
+		return told, json.Unmarshal(a.body.Bytes(), &told.ContactImport)
+	}
+	parts := multipart.NewReader(&a.body, params["boundary"])
+	part, err := parts.NextPart()
+	if err == nil {
+		err = json.NewDecoder(part).Decode(&told.ContactImport)
+	}
+	if err == nil {
+		if part, err = parts.NextPart(); err == nil {
+			told.file, _ = io.ReadAll(part) // it may be cut off
+		} else if errors.Is(err, io.EOF) {
+			err = nil
+		}
+	}
+	return told, err
+}
+
+// refused returns the refused rows, whole ones only.
+func (t *toldImport) refused(l *locale.Locale) *refusedRows {
+	r := &refusedRows{Count: t.Rejected}
+	for _, why := range t.Errors[:min(len(t.Errors), shownRefused)] {
+		r.First = append(r.First, fileRow{Line: why.Line, Column: why.Column, Reason: reasonText(l, why.Reason)})
+	}
+	end, quoted := 0, false
+	for i, b := range t.file[:min(len(t.file), maxRefusedBytes)] {
+		switch {
+		case b == '"':
+			quoted = !quoted
+		case b == '\n' && !quoted:
+			end = i + 1
+			r.Kept++
+		}
+	}
+	r.Kept = max(0, r.Kept-1) // the names of the columns
+	r.text.WriteString(strings.TrimPrefix(string(t.file[:end]), "\ufeff"))
+	return r
+}
+
+// reasonText returns a reason of the API in a language, if it is one of those that do not depend on the row.
+func reasonText(l *locale.Locale, reason string) string {
+	switch reason {
+	case "is missing":
+		return l.T("is missing")
+	case "is not a whole number":
+		return l.T("is not a whole number")
+	}
+	return reason
+}
+
+// showColumns shows what the columns are: as the form says of the same file, or as the API has understood them.
+func (f *fileForm) showColumns(told *toldImport, form url.Values) {
+	if len(told.Columns) == 0 || len(told.Columns) > f.Rules.max {
+		return
+	}
+	same := f.Header == "" || f.Header == told.Header
+	f.Header, f.Columns = told.Header, make([]column, len(told.Columns))
+	for i, c := range told.Columns {
+		f.Columns[i] = column{Header: c.Header, Field: c.Field, Name: f.Rules.nameOf(c.Header), Values: c.Values}
+		if field, name, named := strings.Cut(c.Field, "."); named {
+			f.Columns[i].Field, f.Columns[i].Name = field, name
+		}
+	}
+	if same {
+		f.Rules.choose(f.Columns, form)
+	}
+}
+
+// showRows shows the first rows, and the first ones that are refused.
+func (f *fileForm) showRows(told *toldImport) {
+	for _, row := range told.First {
+		f.Rows = append(f.Rows, fileRow{Line: row.Line, Shown: shownCells(row.Contact, f.About.Shown)})
+	}
+	for _, why := range told.Errors[:min(len(told.Errors), shownRows)] {
+		f.Rows = append(f.Rows, fileRow{Line: why.Line, Column: why.Column, Reason: reasonText(f.Locale, why.Reason)})
+	}
+	slices.SortFunc(f.Rows, func(a, b fileRow) int { return a.Line - b.Line })
+	if told.Rejected > 0 {
+		f.Notes = append(f.Notes, f.T("%d rows will be refused; the reasons are in the preview.", told.Rejected))
+	}
+}
+
+// refuseFile adds the mistakes that the API found in a file as a whole, in the words of the page as
+// far as it has them. columns is how many the file has. Another error is returned.
+func (f *fileForm) refuseFile(err error, columns int) error {
+	if !refusedWhole(err) {
+		return err
+	}
+	var wrong []string
+	if columns > 0 {
+		wrong = f.Rules.mistakes(f.Locale, f.Columns)
+	}
+	_, p := statusOf(err)
+	for _, e := range p.Errors {
+		switch {
+		case e.Code == "changed":
+			wrong = []string{asSentence(f.T("this file has other columns than the one of the preview; choose it and show the preview first"))}
+		case e.Code == "length" && e.Pointer == "/columns":
+			wrong = []string{asSentence(f.T("the file has %d columns; at most %d are allowed", columns, f.Rules.max))}
+		}
+	}
+	if len(wrong) == 0 {
+		f.refuse(p.Detail)
+	}
+	f.Wrong = append(f.Wrong, wrong...)
+	return nil
+}
+
+// refusedWhole reports whether the API refused a file as a whole.
+func refusedWhole(err error) bool {
+	status, p := statusOf(err)
+	return err != nil && status == http.StatusUnprocessableEntity && p.words == ""
+}
+
+// changed reports whether the API found other columns than those of the preview.
+func changed(err error) bool {
+	if err == nil {
+		return false
+	}
+	_, p := statusOf(err)
+	for _, e := range p.Errors {
+		if e.Code == "changed" {
+			return true
+		}
+	}
+	return false
+}
