@@ -125,7 +125,6 @@ type fileRow struct {
 	Line   int
 	cells  []string // as in the file
 	raw    []byte   // what is sent
-	key    string   // idempotency key, if rows have one
 	Column string   // that Reason is about; empty: the whole row
 	Reason string   // why the row is not sent; empty: it can be sent
 	Shown  [][]string
