@@ -8,10 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"weir/people"
+	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 	peopleapi "weir/web/people"
 )
@@ -410,13 +409,7 @@ func (f *purposeForm) fieldOf(l *locale.Locale, pointer []string) (field, where 
 }
 
 // asSentence returns a detail of the API as a sentence.
-func asSentence(detail string) string {
-	first, size := utf8.DecodeRuneInString(detail)
-	if size == 0 {
-		return detail
-	}
-	return string(unicode.ToUpper(first)) + strings.TrimSuffix(detail[size:], ".") + "."
-}
+func asSentence(detail string) string { return display.Sentence(detail) }
 
 func (f *purposeForm) content(l *locale.Locale) *content {
 	if f.New {

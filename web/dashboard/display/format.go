@@ -7,6 +7,8 @@ import (
 	"html/template"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"weir/web/dashboard/locale"
 )
@@ -105,4 +107,13 @@ func CamelWords(name string) string {
 		b.WriteRune(c)
 	}
 	return b.String()
+}
+
+// Sentence returns a detail of the API as a sentence.
+func Sentence(detail string) string {
+	first, size := utf8.DecodeRuneInString(detail)
+	if size == 0 {
+		return detail
+	}
+	return string(unicode.ToUpper(first)) + strings.TrimSuffix(detail[size:], ".") + "."
 }

@@ -1,0 +1,172 @@
+package form
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"weir"
+	"weir/web/dashboard/display"
+)
+
+// Form is a form as it was filled in.
+type Form struct {
+	New      bool
+	Inputs   []*Input
+	Mistakes map[string]string // by field
+	Rest     []weir.FieldError // what is about no field
+
+	keep  map[string]json.RawMessage
+	keeps []string
+}
+
+// Input returns the input of a field; nil: there is none.
+func (f *Form) Input(name string) *Input {
+	if i := slices.IndexFunc(f.Inputs, func(in *Input) bool { return in.Name == name }); i >= 0 {
+		return f.Inputs[i]
+	}
+	return nil
+}
+
+// Shown returns the inputs that are always shown.
+func (f *Form) Shown() []*Input { return f.folded(false) }
+
+// Hidden returns the inputs that are folded.
+func (f *Form) Hidden() []*Input { return f.folded(true) }
+
+func (f *Form) folded(folded bool) (list []*Input) {
+	for _, in := range f.Inputs {
+		if in.Folded == folded {
+			list = append(list, in)
+		}
+	}
+	return list
+}
+
+// Unfolded reports whether a folded field is filled in or wrong.
+func (f *Form) Unfolded() bool {
+	return slices.ContainsFunc(f.Inputs, func(in *Input) bool { return in.Folded && (in.Value != "" || f.Mistakes[in.Name] != "") })
+}
+
+// Show fills in a document, and keeps the members of it that the form does not show.
+func (f *Form) Show(document any) error {
+	raw, err := json.Marshal(document)
+	if err != nil {
+		return fmt.Errorf("form: %w", err)
+	}
+	members, kept := map[string]any{}, map[string]json.RawMessage{}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&members); err != nil {
+		return fmt.Errorf("form: %w", err)
+	}
+	if err := json.Unmarshal(raw, &kept); err != nil {
+		return fmt.Errorf("form: %w", err)
+	}
+	for _, in := range f.Inputs {
+		in.show(at(members, in.place()))
+	}
+	for _, name := range f.keeps {
+		if v, ok := kept[name]; ok {
+			f.keep[name] = v
+		}
+	}
+	return nil
+}
+
+// at returns the value at a place of an object; nil: there is none.
+func at(members map[string]any, place []string) any {
+	for ; len(place) > 1; place = place[1:] {
+		members, _ = members[place[0]].(map[string]any)
+	}
+	return members[place[0]]
+}
+
+// Kept decodes a member that the form keeps. It leaves into as it is if there is none.
+func (f *Form) Kept(name string, into any) error {
+	if f.keep[name] == nil {
+		return nil
+	}
+	if err := json.Unmarshal(f.keep[name], into); err != nil {
+		return fmt.Errorf("form: %s: %w", name, err)
+	}
+	return nil
+}
+
+// Fill fills in what a browser sent.
+func (f *Form) Fill(sent url.Values) {
+	for _, in := range f.Inputs {
+		in.fill(sent)
+	}
+}
+
+// Body returns the document for the API, which reports what is missing or wrong.
+func (f *Form) Body() map[string]any {
+	body := map[string]any{}
+	for name, v := range f.keep {
+		body[name] = v
+	}
+	for _, in := range f.Inputs {
+		if v := in.json(); v != nil && !in.Create {
+			put(body, in.place(), v)
+		}
+	}
+	return body
+}
+
+// put sets a value at a place of an object.
+func put(body map[string]any, place []string, v any) {
+	for ; len(place) > 1; place = place[1:] {
+		inner, _ := body[place[0]].(map[string]any)
+		if inner == nil {
+			inner = map[string]any{}
+			body[place[0]] = inner
+		}
+		body = inner
+	}
+	body[place[0]] = v
+}
+
+// Wrong adds a mistake that the page has found itself. It stands before those of the API.
+func (f *Form) Wrong(field, sentence string) { f.Mistakes[field] = sentence }
+
+// Place shows mistakes beside the fields that they are about. own may say first which field one is
+// about, and in which words; its answer is the name of a field, or empty if it is about none. It may
+// be nil.
+func (f *Form) Place(mistakes []weir.FieldError, own func(field string, e *weir.FieldError) string) {
+	for _, e := range mistakes {
+		field, inner := f.find(e.Pointer)
+		if own != nil {
+			field = own(field, &e)
+		}
+		in := f.Input(field)
+		if in != nil && in.Kind == JSON && inner != "" {
+			e.Detail = inner + ": " + e.Detail
+		}
+		switch {
+		case in == nil:
+			f.Rest = append(f.Rest, e)
+		case f.Mistakes[field] == "":
+			f.Mistakes[field] = display.Sentence(e.Detail)
+		case in.All, in.Kind == JSON && inner != "":
+			f.Mistakes[field] += " " + display.Sentence(e.Detail)
+		}
+	}
+}
+
+// Placed reports whether every mistake that was found is beside a field.
+func (f *Form) Placed() bool { return len(f.Mistakes) > 0 && len(f.Rest) == 0 }
+
+// find returns the field that a JSON pointer is about, and where in its value; empty: none.
+func (f *Form) find(pointer string) (field, inner string) {
+	parts := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	for _, in := range f.Inputs {
+		if place := in.place(); len(place) <= len(parts) && slices.Equal(place, parts[:len(place)]) {
+			return in.Name, strings.Join(parts[len(place):], "/")
+		}
+	}
+	return "", ""
+}

@@ -1,0 +1,193 @@
+// Package form holds forms as data. A [Field] says in which words a member of a body of the API is
+// asked for; how it is entered, and within which bounds, follows from the member's type and tags. A
+// [Form] is one as it was filled in: it shows a document, makes the body, and places each mistake
+// that the API finds beside the field that it is about.
+//
+// The API alone decides what is right. A form sends what was typed, a number that is none too, so
+// that all mistakes come from one place and at once.
+package form
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/web/dashboard/locale"
+)
+
+// Kind is how a value is entered.
+type Kind string
+
+// Kinds of fields. That of a member follows from its type unless its field says another.
+const (
+	Text   Kind = "text"
+	Amount Kind = "amount" // a decimal number
+	Number Kind = "number" // a whole one
+	Code   Kind = "code"   // a text that no browser should correct
+	Phone  Kind = "phone"
+	URL    Kind = "url"
+	Area   Kind = "area"   // lines of text
+	Script Kind = "script" // lines that no browser should correct
+	JSON   Kind = "json"   // an object, as its text
+	Words  Kind = "words"  // texts, separated by blanks or lines
+	Checks Kind = "checks" // some of some choices
+	Select Kind = "select" // one of some choices
+	Switch Kind = "switch" // yes or no
+	Secret Kind = "secret" // a text that is never shown again
+)
+
+// Field asks for a member of a body.
+type Field struct {
+	Name       string // of the input, and of the member unless At says where that is
+	Label      locale.Message
+	Help       locale.Message // may have tags
+	Head, Note locale.Message // of a part of the form that begins here
+	Kind       Kind
+	Rows       int    // of lines
+	Upper      bool   // it is written in capital letters
+	Create     bool   // it is asked for in the form of a new document alone, and is no member: its name
+	Required   bool   // the browser demands it
+	Folded     bool   // it is shown on demand, with those beside it
+	All        bool   // all mistakes are shown, not the first alone: it has several values
+	Item       string // begins the ids of its choices; empty: Name
+	Min, Max   int    // of a number
+	MaxLength  int
+	Values     []string // choices of the schema
+
+	At           []string // where the body has it; nil: the member of its name
+	Words, Hints string   // label and help of a field that the API describes, in its words
+	Default      string
+	Needed       bool // it says that it is required
+}
+
+// place returns where the body has the field.
+func (f *Field) place() []string {
+	if f.At != nil {
+		return f.At
+	}
+	return []string{f.Name}
+}
+
+// Declaration is a kind of form.
+type Declaration struct {
+	Fields []Field
+	keep   []string // members that the form does not show, and leaves as they are
+	body   reflect.Type
+}
+
+// Of returns the declaration of a form for bodies of the type of one. The members in keep are not
+// asked for.
+//
+// It is no generic function: where the type of its argument is not known, as in the search for the
+// messages of the source, the fields still are.
+func Of(body any, keep []string, fields ...Field) *Declaration {
+	d := &Declaration{Fields: fields, keep: keep, body: reflect.TypeOf(body)}
+	for i := range fields {
+		f := &fields[i]
+		if member, ok := d.member(f.place()[0]); ok && len(f.place()) == 1 && !f.Create {
+			f.derive(&member)
+		}
+		f.All = f.All || f.Kind == Checks
+	}
+	return d
+}
+
+// members returns the members of the body, also those of structs in it that have no name.
+func (d *Declaration) members() (list []reflect.StructField) {
+	for _, member := range reflect.VisibleFields(d.body) {
+		if name := memberName(&member); name != "" && name != "-" {
+			list = append(list, member)
+		}
+	}
+	return list
+}
+
+func memberName(f *reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
+}
+
+func (d *Declaration) member(name string) (reflect.StructField, bool) {
+	for _, member := range d.members() {
+		if memberName(&member) == name {
+			return member, true
+		}
+	}
+	return reflect.StructField{}, false
+}
+
+// derive sets what the field does not say itself, from a member's type and tags.
+func (f *Field) derive(member *reflect.StructField) {
+	bound := func(own int, tag string) int {
+		if n, err := strconv.Atoi(member.Tag.Get(tag)); err == nil && own == 0 {
+			return n
+		}
+		return own
+	}
+	f.Min, f.Max, f.MaxLength = bound(f.Min, "minimum"), bound(f.Max, "maximum"), bound(f.MaxLength, "maxLength")
+	if enum := member.Tag.Get("enum"); enum != "" && f.Values == nil {
+		f.Values = strings.Split(enum, ",")
+	}
+	if f.Kind == "" {
+		f.Kind = f.kindOf(member)
+	}
+}
+
+func (f *Field) kindOf(member *reflect.StructField) Kind {
+	of := member.Type
+	if of.Kind() == reflect.Pointer { // a member of a patch
+		of = of.Elem()
+	}
+	pattern := member.Tag.Get("pattern")
+	switch {
+	case f.Values != nil:
+		return Select
+	case of.Kind() == reflect.Int || of.Kind() == reflect.Int64:
+		return Number
+	case of.Kind() == reflect.Bool:
+		return Switch
+	case of.Kind() == reflect.Slice:
+		return Words
+	case strings.HasPrefix(pattern, "^[0-9]{"):
+		return Amount
+	case pattern != "":
+		return Code
+	}
+	return Text
+}
+
+// Mistakes returns the members that are neither asked for nor kept, and the fields that are none: for a
+// test, which then names what was forgotten when a body got a member.
+func (d *Declaration) Mistakes() (list []string) {
+	for _, member := range d.members() {
+		name := memberName(&member)
+		if !slices.Contains(d.keep, name) && !slices.ContainsFunc(d.Fields, func(f Field) bool { return !f.Create && f.place()[0] == name }) {
+			list = append(list, name+" is neither asked for nor kept")
+		}
+	}
+	for i := range d.Fields {
+		f := &d.Fields[i]
+		if _, ok := d.member(f.place()[0]); !ok && !f.Create {
+			list = append(list, f.Name+" is no member")
+		}
+	}
+	for _, name := range d.keep {
+		if _, ok := d.member(name); !ok {
+			list = append(list, name+" is kept, and no member")
+		}
+	}
+	return list
+}
+
+// New returns an empty form. fresh is whether it is about a new document.
+func (d *Declaration) New(fresh bool) *Form {
+	f := &Form{New: fresh, Mistakes: map[string]string{}, keep: map[string]json.RawMessage{}, keeps: d.keep}
+	for _, field := range d.Fields {
+		if fresh || !field.Create {
+			f.Inputs = append(f.Inputs, &Input{Field: field, Form: f})
+		}
+	}
+	return f
+}

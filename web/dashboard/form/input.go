@@ -1,0 +1,196 @@
+package form
+
+import (
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/web/dashboard/locale"
+)
+
+// Choice is one of the choices of a field.
+type Choice struct {
+	Value, Text string
+	Chosen      bool
+	Gone        bool // it was deleted
+}
+
+// Offer says that there is nothing to choose from, and where the first is made.
+type Offer struct{ Text, Link, Label string }
+
+// Input is a field as it was filled in.
+type Input struct {
+	Field
+	Form    *Form
+	Value   string
+	Chosen  []string // of several choices
+	Choices []Choice
+	More    template.HTML // follows the help
+	None    Offer         // instead of choices
+	Args    []any         // of the note
+	Advice  []any         // arguments of the help
+	Set     bool          // a secret that has a value
+	Remove  bool          // a secret that is to be removed
+	Lost    bool          // a secret that was typed, and is not sent back
+}
+
+// Describes reports whether the field has a help text.
+func (in *Input) Describes() bool { return in.Help != "" || in.Hints != "" }
+
+// Tells returns the default, unless the input itself shows it.
+func (in *Input) Tells() string {
+	if in.Kind == Switch || len(in.Values) > 0 {
+		return ""
+	}
+	return in.Default
+}
+
+// Title returns the label.
+func (in *Input) Title(l *locale.Locale) string {
+	if in.Words != "" {
+		return in.Words
+	}
+	return l.T(in.Label)
+}
+
+// Prose returns the note of the part that begins with the field.
+func (in *Input) Prose(l *locale.Locale) template.HTML { return l.HTML(in.Note, in.Args...) }
+
+// Helps returns the help in the words of the declaration.
+func (in *Input) Helps(l *locale.Locale) template.HTML { return l.HTML(in.Help, in.Advice...) }
+
+// Lines reports whether the value has lines.
+func (in *Input) Lines() bool {
+	return in.Kind == Area || in.Kind == Script || in.Kind == JSON || in.Kind == Words
+}
+
+// Plain reports whether no browser should correct the value.
+func (in *Input) Plain() bool {
+	return in.Kind == Code || in.Kind == URL || in.Kind == Script || in.Kind == JSON || in.Kind == Words
+}
+
+// Height returns how many lines are shown.
+func (in *Input) Height() int {
+	switch {
+	case in.Rows > 0:
+		return in.Rows
+	case in.Kind == JSON:
+		return 10
+	}
+	return 2
+}
+
+// ID returns the id of a choice.
+func (in *Input) ID(choice int) string {
+	if in.Item != "" {
+		return in.Item + "-" + strconv.Itoa(choice)
+	}
+	return in.Name + "-" + strconv.Itoa(choice)
+}
+
+// Choose sets the choices of a field. Those that were chosen are always among them; if complete, the
+// choices are all that there are.
+func (in *Input) Choose(choices []Choice, complete bool) {
+	rest := slices.Clone(in.Chosen)
+	for _, c := range choices {
+		c.Chosen = slices.Contains(in.Chosen, c.Value)
+		in.Choices = append(in.Choices, c)
+		rest = slices.DeleteFunc(rest, func(s string) bool { return s == c.Value })
+	}
+	for _, value := range slices.Compact(rest) {
+		in.Choices = append(in.Choices, Choice{Value: value, Chosen: true, Gone: complete})
+	}
+}
+
+// show fills in a value of a document; nil: there is none.
+func (in *Input) show(v any) {
+	switch v := v.(type) {
+	case nil:
+		in.Value, in.Chosen = "", nil
+		return
+	case string:
+		in.Value = strings.TrimSpace(v)
+		return
+	case bool:
+		if in.Value = ""; v {
+			in.Value = "true"
+		}
+		return
+	case json.Number:
+		if in.Value = v.String(); in.Value == "0" && in.Min > 0 {
+			in.Value = "" // it stands for nothing
+		}
+		return
+	case []any:
+		if in.Kind == Words || in.Kind == Checks {
+			in.Chosen = nil
+			for _, x := range v {
+				in.Chosen = append(in.Chosen, fmt.Sprint(x))
+			}
+			in.Value = strings.Join(in.Chosen, "\n")
+			return
+		}
+	}
+	if raw, err := json.MarshalIndent(v, "", "  "); err == nil { // it was read from JSON
+		in.Value = string(raw)
+	}
+}
+
+// fill fills in what a browser sent.
+func (in *Input) fill(sent map[string][]string) {
+	text := ""
+	if list := sent[in.Name]; len(list) > 0 {
+		text = list[0]
+	}
+	in.Remove = len(sent[in.Name+"-remove"]) > 0
+	switch {
+	case in.Kind == Secret:
+		in.Value = text // blanks can be a part of it
+		return
+	case in.Kind == Checks:
+		in.Chosen = sent[in.Name]
+		return
+	case in.Kind != Words: // in which lines are blanks like others
+		text = strings.ReplaceAll(text, "\r\n", "\n")
+	}
+	if in.Value = strings.TrimSpace(text); in.Upper {
+		in.Value = strings.ToUpper(in.Value)
+	}
+}
+
+// json returns the value for the body; nil: there is none.
+func (in *Input) json() any {
+	switch in.Kind {
+	case Checks:
+		if len(in.Chosen) > 0 {
+			return in.Chosen
+		}
+		return nil
+	case Words:
+		if words := strings.Fields(in.Value); len(words) > 0 {
+			return words
+		}
+		return nil
+	case Switch:
+		return in.Value == "true"
+	case Number:
+		if n, err := strconv.Atoi(in.Value); err == nil {
+			return n
+		}
+	}
+	if in.Value == "" {
+		return nil
+	}
+	return in.Value
+}
+
+// none returns what stands for no value in a patch: of a text of the document itself, an empty one.
+func (in *Input) none() any {
+	if in.Kind == Text && len(in.place()) == 1 {
+		return ""
+	}
+	return nil
+}
