@@ -5,10 +5,11 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
+	"weir"
 	"weir/people"
+	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
 	peopleapi "weir/web/people"
 )
@@ -125,143 +126,70 @@ func loadLimit(v *visit) (*content, error) {
 	return &content{title: v.T("Limit %s", l.Name), crumbs: limitCrumbs(v.Locale, l.Name), data: l}, nil
 }
 
-// limitForm is the form that sets a limit, as it was filled in. The names of its fields are those
-// of the API.
-type limitForm struct {
-	New                                  bool // with a name to fill in
-	Name, Title                          string
-	InFlight, PerSecond, NewPeoplePerDay string
-	Currency                             string
-	Money, MoneyPerDay, MoneyPerMonth    string
-	Surveys                              string   // a line each
-	Channels                             []string // that are checked
-	Choices                              []limitChannel
-	More                                 bool              // there are more channels than choices
-	Mistakes                             map[string]string // by field
-	Problem                              *problem          // an error of the API that is about no field
+// limitFields declares the form that sets a limit.
+func limitFields() *form.Declaration {
+	return form.Of(people.Limit{}, nil,
+		form.Field{Name: "name", Create: true, Kind: form.Code, MaxLength: 63, Required: true, Label: "Name", Help: "Such as <code>portfolio</code>. It cannot be changed later."},
+		form.Field{Name: "title", Label: "Title", Help: "For people. Optional."},
+		form.Field{Name: "channels", Kind: form.Checks, Item: "channel", Label: "Channels", Help: "The channels that share the limit, up to 100."},
+		form.Field{Name: "in_flight", Label: "Contacts in flight", Head: "At most", Note: "What is left empty is not limited. At least one is required."},
+		form.Field{Name: "per_second", Label: "Dispatches a second", Help: "Of texts, segments."},
+		form.Field{Name: "new_people_per_day", Label: "New people in 24 hours", Help: "People whom none of the channels contacted in the 24 hours before."},
+		form.Field{Name: "currency", Upper: true, MaxLength: 3, Label: "Currency", Help: "Three letters, such as USD.", Head: "Money", Note: `Each channel needs a <a id="to-prices" href="%s">price</a> in the currency. Days and months are those of UTC.`},
+		form.Field{Name: "money", Label: "In all", Help: "Such as 2500."},
+		form.Field{Name: "money_per_day", Label: "A day"},
+		form.Field{Name: "money_per_month", Label: "A month"},
+		form.Field{Name: "surveys", Label: "Of these surveys only", Help: "Names of surveys, a line each: then the limit is their budget, and only money can be limited. Their other contacts do not wait for it."},
+	)
 }
 
-// limitChannel is a channel that can be checked.
-type limitChannel struct {
-	Name, Title   string
-	Checked, Gone bool // Gone: it was deleted
-}
-
-// Back returns the page to return to.
-func (f *limitForm) Back() string {
-	if f.New {
-		return limitsPath
+// placeLimit says which field a mistake about the whole limit is about, and in which words.
+func placeLimit(l *locale.Locale, f *form.Form) ownPlace {
+	return func(field string, e *weir.FieldError) string {
+		switch {
+		case e.Pointer == "" && e.Code == "required":
+			e.Detail = l.T("enter at least one limit, of these three or of money")
+			return "in_flight"
+		case field == "channels" && len(f.Input(field).Chosen) == 0:
+			e.Detail = l.T("choose at least one channel, or name a survey below")
+		}
+		return field
 	}
-	return limitLink(f.Name)
 }
 
-// addChoices reads the channels to choose from. Those that are checked are always among them.
-func (f *limitForm) addChoices(c *caller) error {
-	list, more, err := readChannels(c)
+// limitForm returns the page of the form of a limit; its name is empty: of a new one.
+func limitForm(v *visit, f *form.Form, name string) (*content, *formData, error) {
+	d := &formData{Form: f, Action: newLimitPath, Back: limitsPath}
+	c := &content{title: v.T("New limit"), crumbs: []crumb{{Text: v.T("Shared limits"), Link: limitsPath}, {Text: v.T("New")}}, data: d}
+	if !f.New {
+		d.Action, d.Back = limitLink(name)+"/edit", limitLink(name)
+		c.title, c.crumbs = v.T("Edit limit %s", name), limitCrumbs(v.Locale, name, crumb{Text: v.T("Edit")})
+	}
+	f.Input("currency").Args = []any{v.Link(spendingPath)}
+	return c, d, chooseChannels(v, f.Input("channels"), "More channels exist than are shown: use <code>weir limit put</code> for the others.")
+}
+
+// chooseChannels lets the reader choose channels. more says what to do if there are more than are shown.
+func chooseChannels(v *visit, in *form.Input, more locale.Message) error {
+	list, others, err := readChannels(v.caller)
 	if err != nil {
 		return err
 	}
-	rest := slices.Clone(f.Channels)
+	choices := make([]form.Choice, len(list))
 	for i := range list {
-		name := list[i].Channel
-		f.Choices = append(f.Choices, limitChannel{Name: name, Title: list[i].Name, Checked: slices.Contains(f.Channels, name)})
-		rest = slices.DeleteFunc(rest, func(s string) bool { return s == name })
+		choices[i] = form.Choice{Value: list[i].Channel, Text: list[i].Name}
 	}
-	for _, name := range slices.Compact(rest) {
-		f.Choices = append(f.Choices, limitChannel{Name: name, Checked: true, Gone: !more})
+	in.Choose(choices, !others)
+	in.None = form.Offer{Text: v.T("There are no channels yet."), Link: v.Link("/channels", "_new"), Label: v.T("Create a channel")}
+	if others {
+		in.More = v.HTML(more)
 	}
-	f.More = more
 	return nil
 }
 
-func limitFormOf(l *peopleapi.LimitView) *limitForm {
-	number := func(n int) string {
-		if n == 0 {
-			return ""
-		}
-		return strconv.Itoa(n)
-	}
-	return &limitForm{
-		Name: l.Name, Title: l.Title, Channels: l.Channels, InFlight: number(l.InFlight), PerSecond: number(l.PerSecond), NewPeoplePerDay: number(l.NewPeoplePerDay),
-		Currency: l.Currency, Money: l.Money, MoneyPerDay: l.MoneyPerDay, MoneyPerMonth: l.MoneyPerMonth, Surveys: strings.Join(l.Surveys, "\n"),
-	}
-}
-
-func readLimitForm(form url.Values) *limitForm {
-	field := func(name string) string { return strings.TrimSpace(form.Get(name)) }
-	return &limitForm{
-		Name: field("name"), Title: field("title"), Channels: form["channels"],
-		InFlight: field("in_flight"), PerSecond: field("per_second"), NewPeoplePerDay: field("new_people_per_day"), Currency: strings.ToUpper(field("currency")),
-		Money: field("money"), MoneyPerDay: field("money_per_day"), MoneyPerMonth: field("money_per_month"), Surveys: field("surveys"), Mistakes: map[string]string{},
-	}
-}
-
-// body returns the limit for the API, which reports what is missing.
-func (f *limitForm) body() map[string]any {
-	body := filled("title", f.Title, "in_flight", f.InFlight, "per_second", f.PerSecond, "new_people_per_day", f.NewPeoplePerDay,
-		"currency", f.Currency, "money", f.Money, "money_per_day", f.MoneyPerDay, "money_per_month", f.MoneyPerMonth)
-	for _, name := range []string{"in_flight", "per_second", "new_people_per_day"} {
-		text, _ := body[name].(string)
-		if n, err := strconv.Atoi(text); err == nil {
-			body[name] = n
-		}
-	}
-	if len(f.Channels) > 0 {
-		body["channels"] = f.Channels
-	}
-	if names := strings.Fields(f.Surveys); len(names) > 0 {
-		body["surveys"] = names
-	}
-	return body
-}
-
-// place shows the errors of the API beside the fields that they are about.
-func (f *limitForm) place(l *locale.Locale, p *problem) {
-	rest := *p
-	rest.Errors = nil
-	for _, e := range p.Errors {
-		field, _, _ := strings.Cut(strings.TrimPrefix(e.Pointer, "/"), "/")
-		switch field {
-		case "":
-			if e.Code == "required" {
-				field, e.Detail = "in_flight", l.T("enter at least one limit, of these three or of money")
-			}
-		case "name":
-			if !f.New {
-				field = ""
-			}
-		case "channels":
-			if len(f.Channels) == 0 {
-				e.Detail = l.T("choose at least one channel, or name a survey below")
-			}
-		case "title", "in_flight", "per_second", "new_people_per_day", "currency", "money", "money_per_day", "money_per_month", "surveys":
-		default:
-			field = ""
-		}
-		switch {
-		case field == "":
-			rest.Errors = append(rest.Errors, e)
-		case f.Mistakes[field] == "":
-			f.Mistakes[field] = asSentence(e.Detail)
-		case field == "channels":
-			f.Mistakes[field] += " " + asSentence(e.Detail)
-		}
-	}
-	if len(f.Mistakes) == 0 || len(rest.Errors) > 0 {
-		f.Problem = &rest
-	}
-}
-
-func (f *limitForm) content(l *locale.Locale) *content {
-	if f.New {
-		return &content{title: l.T("New limit"), crumbs: []crumb{{Text: l.T("Shared limits"), Link: limitsPath}, {Text: l.T("New")}}, data: f}
-	}
-	return &content{title: l.T("Edit limit %s", f.Name), crumbs: limitCrumbs(l, f.Name, crumb{Text: l.T("Edit")}), data: f}
-}
-
 func newLimit(v *visit) (*content, error) {
-	f := &limitForm{New: true}
-	return f.content(v.Locale), f.addChoices(v.caller)
+	c, _, err := limitForm(v, limitFields().New(true), "")
+	return c, err
 }
 
 func editLimit(v *visit) (*content, error) {
@@ -269,57 +197,53 @@ func editLimit(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := limitFormOf(&l.LimitView)
-	return f.content(v.Locale), f.addChoices(v.caller)
+	f := limitFields().New(false)
+	if err := f.Show(l.LimitView); err != nil {
+		return nil, err
+	}
+	c, _, err := limitForm(v, f, l.Name)
+	return c, err
 }
 
 // createLimit creates a limit. The API would replace one that exists.
 func createLimit(v *visit) (*content, error) {
-	f := readLimitForm(v.r.PostForm)
-	f.New = true
-	name := f.Name
+	f := limitFields().New(true)
+	f.Fill(v.r.PostForm)
+	name := f.Input("name").Value
 	if !people.ValidPurposeName(name) {
-		f.Mistakes["name"] = v.T("1 to 63 characters: a-z, 0-9, underscores and hyphens. It begins with a letter or a digit, and is not %s.", people.AllPurposes)
+		f.Wrong("name", v.T("1 to 63 characters: a-z, 0-9, underscores and hyphens. It begins with a letter or a digit, and is not %s.", people.AllPurposes))
 	} else {
 		_, err := readLimit(v.caller, name)
 		if status, _ := statusOf(err); err != nil && status != http.StatusNotFound {
 			return nil, err
 		}
 		if err == nil {
-			f.Mistakes["name"] = v.T("There is a limit of this name already: edit that one.")
+			f.Wrong("name", v.T("There is a limit of this name already: edit that one."))
 		}
 	}
 	if len(f.Mistakes) > 0 {
 		name = people.AllPurposes // no limit can have this name, so the API changes nothing and reports the other mistakes
 	}
-	return f.save(v, name, "Limit %s is created. It applies to every later claim.")
+	return saveLimit(v, f, name, "Limit %s is created. It applies to every later claim.")
 }
 
 func changeLimit(v *visit) (*content, error) {
-	f := readLimitForm(v.r.PostForm)
-	f.Name = v.r.PathValue("name")
-	return f.save(v, f.Name, "Limit %s is changed. It applies to every later claim.")
+	f := limitFields().New(false)
+	f.Fill(v.r.PostForm)
+	return saveLimit(v, f, v.r.PathValue("name"), "Limit %s is changed. It applies to every later claim.")
 }
 
-// save sets the limit, or shows the form again with every mistake.
-func (f *limitForm) save(v *visit, name string, became locale.Message) (*content, error) {
-	err := v.call(http.MethodPut, apiPath("v1", "limits", name), f.body(), nil)
-	c := f.content(v.Locale)
+// saveLimit sets the limit, or shows the form again with every mistake.
+func saveLimit(v *visit, f *form.Form, name string, became locale.Message) (*content, error) {
+	failed := v.call(http.MethodPut, apiPath("v1", "limits", name), f.Body(), nil)
+	if failed == nil {
+		return &content{to: limitLink(name), flash: &flash{Text: v.T(became, name)}}, nil
+	}
+	c, d, err := limitForm(v, f, name)
 	if err == nil {
-		c.to = limitLink(name)
-		c.flash = &flash{Text: v.T(became, name)}
-		return c, nil
+		d.Problem, err = c.refused(v.Locale, f, failed, placeLimit(v.Locale, f), notSaved())
 	}
-	status, p := statusOf(err)
-	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict {
-		return nil, err
-	}
-	f.place(v.Locale, p)
-	c.status, c.flash = status, &flash{Bad: true, Text: v.T("Nothing was saved. Correct the marked fields of the form.")}
-	if len(f.Mistakes) == 0 {
-		c.flash.Text = v.T("Nothing was saved.")
-	}
-	return c, f.addChoices(v.caller)
+	return c, err
 }
 
 func askDeleteLimit(v *visit) (*question, error) {

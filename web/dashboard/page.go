@@ -79,7 +79,7 @@ type pageTemplates map[string]func() (*template.Template, error)
 
 func newTemplates(l *locale.Locale) (pageTemplates, error) {
 	shared := sync.OnceValues(func() (*template.Template, error) {
-		return template.New("base").Funcs(display.Functions(l)).Funcs(functions(l)).ParseFS(templateFiles, "templates/base.html", "templates/parts.html")
+		return template.New("base").Funcs(display.Functions(l)).Funcs(functions(l)).ParseFS(templateFiles, "templates/base.html", "templates/parts.html", "templates/fields.html")
 	})
 	names, err := templateFiles.ReadDir("templates")
 	if err != nil {
@@ -88,7 +88,7 @@ func newTemplates(l *locale.Locale) (pageTemplates, error) {
 	out := pageTemplates{}
 	for _, f := range names {
 		name := strings.TrimSuffix(f.Name(), ".html")
-		if name == "base" || name == "parts" {
+		if name == "base" || name == "parts" || name == "fields" {
 			continue
 		}
 		out[name] = sync.OnceValues(func() (*template.Template, error) {

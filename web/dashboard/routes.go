@@ -157,12 +157,12 @@ func limitPages() []*page {
 	admins := []operators.Scope{operators.ScopeChannelsAdmin}
 	return []*page{
 		{name: "limits", path: limitsPath, scopes: readers(), whole: true, load: loadLimits, live: []string{"list"}},
-		{name: "limit_form", path: newLimitPath, scopes: admins, whole: true, load: newLimit, posted: createLimit},
+		{name: "document_form", path: newLimitPath, scopes: admins, whole: true, load: newLimit, posted: createLimit},
 		{
 			name: "limit", path: one, scopes: readers(), whole: true, load: loadLimit, live: []string{"use"},
 			actions: []action{{path: one + "/delete", scopes: admins, ask: askDeleteLimit, run: deleteLimit}},
 		},
-		{name: "limit_form", path: one + "/edit", scopes: admins, whole: true, load: editLimit, posted: changeLimit},
+		{name: "document_form", path: one + "/edit", scopes: admins, whole: true, load: editLimit, posted: changeLimit},
 	}
 }
 
