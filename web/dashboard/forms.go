@@ -14,9 +14,15 @@ type formData struct {
 	*form.Form
 	Action, Back string
 	About        locale.Message // what the form is about
-	After        template.HTML  // below the fields
+	After        *remark        // below the fields; nil: there is none
 	Delete       string         // link to the question; empty: there is nothing to delete
 	Problem      *problem       // an error of the API, as far as it is about no field
+}
+
+// remark is a paragraph that can be named.
+type remark struct {
+	ID   string
+	Text template.HTML
 }
 
 // refusedWords say that a form had no effect.

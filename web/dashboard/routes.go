@@ -174,7 +174,7 @@ func moneyPages() []*page {
 	return []*page{
 		{name: "spending", path: spendingPath, scopes: readers(), load: loadSpending},
 		{
-			name: "price_form", path: one + "/edit", scopes: admins, load: editPrice, posted: changePrice,
+			name: "document_form", path: one + "/edit", scopes: admins, load: editPrice, posted: changePrice,
 			actions: []action{{path: one + "/delete", scopes: admins, ask: askDeletePrice, run: deletePrice}},
 		},
 	}
@@ -391,17 +391,29 @@ type need struct {
 // the channel or the survey of the path.
 func (p *page) need(oneOf []operators.Scope) need {
 	n := need{oneOf, func(c *caller, _ *http.Request) bool { return c.May(oneOf...) }}
+	may := map[string]func(c *caller, name string) bool{
+		"channels": func(c *caller, name string) bool { return c.MayChannel(name, oneOf...) },
+		"prices":   func(c *caller, name string) bool { return c.MayChannel(name, oneOf...) },
+		"surveys":  func(c *caller, name string) bool { return c.MaySurvey(name, oneOf...) },
+	}
+	kind, parameter := p.subject()
 	switch {
 	case p.whole:
 		n.about = func(c *caller, _ *http.Request) bool { return c.MayAll(oneOf...) }
-	case strings.HasPrefix(p.path, "/channels/{name}"):
-		n.about = func(c *caller, r *http.Request) bool { return c.MayChannel(r.PathValue("name"), oneOf...) }
-	case strings.HasPrefix(p.path, pricesPath+"/{channel}"):
-		n.about = func(c *caller, r *http.Request) bool { return c.MayChannel(r.PathValue("channel"), oneOf...) }
-	case strings.HasPrefix(p.path, "/surveys/{name}"):
-		n.about = func(c *caller, r *http.Request) bool { return c.MaySurvey(r.PathValue("name"), oneOf...) }
+	case parameter != "" && may[kind] != nil:
+		n.about = func(c *caller, r *http.Request) bool { return may[kind](c, r.PathValue(parameter)) }
 	}
 	return n
+}
+
+// subject returns the kind of what the page is about, and the parameter of its path that names it; empty: it is about nothing of a
+// name. What the parameter is called says nothing, so that no page loses its check by another word.
+func (p *page) subject() (kind, parameter string) {
+	parts := strings.Split(p.path, "/")
+	if len(parts) < 3 || !strings.HasPrefix(parts[2], "{") {
+		return parts[1], ""
+	}
+	return parts[1], strings.Trim(parts[2], "{}")
 }
 
 // check returns the error of a token that does not suffice.

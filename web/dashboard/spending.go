@@ -7,9 +7,10 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
+	"weir"
 	"weir/people"
+	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
 	peopleapi "weir/web/people"
 )
@@ -160,107 +161,68 @@ func readPrice(c *caller, channel string) (p peopleapi.PriceView, found bool, er
 	return p, err == nil, err
 }
 
-// priceForm is the form that sets the price of a channel, as it was filled in. The names of its
-// fields are those of the API.
-type priceForm struct {
-	Channel                                              string
-	Set                                                  bool // the channel has a price
-	Currency, PerAttempt, PerSegment, PerMinute, Minutes string
-	Mistakes                                             map[string]string // by field
-	Problem                                              *problem          // an error of the API that is about no field
-
-	prefixes []people.PrefixPrice // the form keeps them
+// priceFields declares the form that sets the price of a channel. Prefixes are for the command line.
+func priceFields() *form.Declaration {
+	return form.Of(people.Price{}, []string{"prefixes"},
+		form.Field{Name: "currency", Upper: true, MaxLength: 3, Required: true, Label: "Currency", Help: "Three letters, such as USD."},
+		form.Field{Name: "per_attempt", Label: "An attempt", Head: "Amounts", Note: "What is left empty costs nothing. At least one is required."},
+		form.Field{Name: "per_segment", Label: "A segment of a text message", Help: "Such as 0.0075."},
+		form.Field{Name: "per_minute", Label: "A started minute of a call"},
+		form.Field{Name: "minutes", Label: "Minutes of a call that its claim reserves", Help: "The longest that you expect; empty: 1."},
+	)
 }
 
-// Prefixes returns how many prefixes have prices of their own.
-func (f *priceForm) Prefixes() int { return len(f.prefixes) }
+// placePrice says which field a mistake about the whole price is about, and in which words.
+func placePrice(l *locale.Locale) ownPlace {
+	return func(field string, e *weir.FieldError) string {
+		if e.Pointer == "" && e.Code == "required" {
+			e.Detail = l.T("enter at least one of the three amounts")
+			return "per_attempt"
+		}
+		return field
+	}
+}
 
-func (f *priceForm) content(l *locale.Locale) *content {
-	return &content{title: l.T("Price of channel %s", f.Channel), crumbs: spendingCrumbs(l, crumb{Text: l.T("Price of %s", f.Channel)}), data: f}
+// readPriceForm returns the form of the price of a channel, with the price that it has by now.
+func readPriceForm(v *visit, channel string) (*form.Form, *content, *formData, error) {
+	p, found, err := readPrice(v.caller, channel)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	f := priceFields().New(false)
+	if err := f.Show(p.Price); err != nil {
+		return nil, nil, nil, err
+	}
+	d := &formData{Form: f, Action: priceEditLink(channel), Back: spendingPath, About: "What a contact over the channel costs. Each claim reserves it, and the end of the contact corrects it."}
+	if found {
+		d.Delete = pricesPath + apiPath(channel, "delete")
+	}
+	if n := len(p.Prefixes); n > 0 {
+		f.Input("per_attempt").Note = "What is left empty costs nothing. At least one is required, unless prefixes have amounts."
+		d.After = &remark{"prefixes", v.HTML("and %d prefixes, which <code>weir price put</code> sets. They keep their amounts, in the currency above.", n)}
+	}
+	return f, &content{title: v.T("Price of channel %s", channel), crumbs: spendingCrumbs(v.Locale, crumb{Text: v.T("Price of %s", channel)}), data: d}, d, nil
 }
 
 func editPrice(v *visit) (*content, error) {
-	channel := v.r.PathValue("channel")
-	p, found, err := readPrice(v.caller, channel)
-	if err != nil {
-		return nil, err
-	}
-	f := &priceForm{Channel: channel, Set: found, Currency: p.Currency, PerAttempt: p.PerAttempt, PerSegment: p.PerSegment, PerMinute: p.PerMinute, prefixes: p.Prefixes}
-	if p.Minutes > 0 {
-		f.Minutes = strconv.Itoa(p.Minutes)
-	}
-	return f.content(v.Locale), nil
-}
-
-// body returns the price for the API, which reports what is missing.
-func (f *priceForm) body() map[string]any {
-	body := filled("currency", f.Currency, "per_attempt", f.PerAttempt, "per_segment", f.PerSegment, "per_minute", f.PerMinute, "minutes", f.Minutes)
-	if n, err := strconv.Atoi(f.Minutes); err == nil {
-		body["minutes"] = n
-	}
-	if len(f.prefixes) > 0 {
-		body["prefixes"] = f.prefixes
-	}
-	return body
-}
-
-// place shows the errors of the API beside the fields that they are about.
-func (f *priceForm) place(l *locale.Locale, p *problem) {
-	rest := *p
-	rest.Errors = nil
-	for _, e := range p.Errors {
-		field := strings.TrimPrefix(e.Pointer, "/")
-		switch field {
-		case "":
-			if e.Code == "required" {
-				field, e.Detail = "per_attempt", l.T("enter at least one of the three amounts")
-			}
-		case "currency", "per_attempt", "per_segment", "per_minute", "minutes":
-		default:
-			field = ""
-		}
-		switch {
-		case field == "":
-			rest.Errors = append(rest.Errors, e)
-		case f.Mistakes[field] == "":
-			f.Mistakes[field] = asSentence(e.Detail)
-		}
-	}
-	if len(f.Mistakes) == 0 || len(rest.Errors) > 0 {
-		f.Problem = &rest
-	}
+	_, c, _, err := readPriceForm(v, v.r.PathValue("channel"))
+	return c, err
 }
 
 // changePrice sets the price, or shows the form again with every mistake. The prefixes are those
 // that the price has by now.
 func changePrice(v *visit) (*content, error) {
-	field := func(name string) string { return strings.TrimSpace(v.r.PostForm.Get(name)) }
-	f := &priceForm{
-		Channel: v.r.PathValue("channel"), Currency: strings.ToUpper(field("currency")), PerAttempt: field("per_attempt"),
-		PerSegment: field("per_segment"), PerMinute: field("per_minute"), Minutes: field("minutes"), Mistakes: map[string]string{},
-	}
-	before, found, err := readPrice(v.caller, f.Channel)
+	channel := v.r.PathValue("channel")
+	f, c, d, err := readPriceForm(v, channel)
 	if err != nil {
 		return nil, err
 	}
-	f.Set, f.prefixes = found, before.Prefixes
-	c := f.content(v.Locale)
-	err = v.call(http.MethodPut, apiPath("v1", "prices", f.Channel), f.body(), nil)
-	if err == nil {
-		c.to = spendingPath
-		c.flash = &flash{Text: v.T("The price of channel %s is saved. It counts for every later claim.", f.Channel)}
-		return c, nil
+	f.Fill(v.r.PostForm)
+	if err := v.call(http.MethodPut, apiPath("v1", "prices", channel), f.Body(), nil); err != nil {
+		d.Problem, err = c.refused(v.Locale, f, err, placePrice(v.Locale), notSaved())
+		return c, err
 	}
-	status, p := statusOf(err)
-	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict {
-		return nil, err
-	}
-	f.place(v.Locale, p)
-	c.status, c.flash = status, &flash{Bad: true, Text: v.T("Nothing was saved. Correct the marked fields of the form.")}
-	if len(f.Mistakes) == 0 {
-		c.flash.Text = v.T("Nothing was saved.")
-	}
-	return c, nil
+	return &content{to: spendingPath, flash: &flash{Text: v.T("The price of channel %s is saved. It counts for every later claim.", channel)}}, nil
 }
 
 func askDeletePrice(v *visit) (*question, error) {
