@@ -216,6 +216,8 @@ type Purposes interface {
 	// PutPurpose sets the compiled rules of a purpose. When it returns, every later claim is
 	// judged by them.
 	PutPurpose(ctx context.Context, name string, p *Purpose) error
+	// CheckPurpose returns the error that PutPurpose would, and writes nothing.
+	CheckPurpose(ctx context.Context, name string, p *Purpose) error
 	// DeletePurpose deletes a purpose. For contacts that have it already its rules hold.
 	DeletePurpose(ctx context.Context, name string) error
 }

@@ -254,5 +254,7 @@ type Limits interface {
 	LimitUse() map[string]LimitUse
 	// PutLimit sets a limit. When it returns, every later claim is judged by it.
 	PutLimit(ctx context.Context, name string, l *Limit) error
+	// CheckLimit returns the error that PutLimit would, and writes nothing.
+	CheckLimit(ctx context.Context, name string, l *Limit) error
 	DeleteLimit(ctx context.Context, name string) error
 }

@@ -297,6 +297,8 @@ type Prices interface {
 	Prices() map[string]*Tariff
 	// PutPrice sets the price of a channel. When it returns, every later claim is counted by it.
 	PutPrice(ctx context.Context, channel string, p *Price) error
+	// CheckPrice returns the error that PutPrice would, and writes nothing.
+	CheckPrice(ctx context.Context, channel string, p *Price) error
 	DeletePrice(ctx context.Context, channel string) error
 	// Spending returns what was spent from a day to another, both included, in the order of
 	// day, channel and survey, at most limit entries behind one.

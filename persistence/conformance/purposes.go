@@ -663,10 +663,19 @@ func testMoney(t *testing.T, backend Backend) {
 	wantSpent("1.25")
 	for what, err := range map[string]error{
 		"a price in another currency": b.PutPrice(b.ctx(), "a", &people.Price{Currency: "EUR", PerSegment: "1"}), "no price": b.DeletePrice(b.ctx(), "b"),
+		"a dry run of another currency": b.CheckPrice(b.ctx(), "a", &people.Price{Currency: "EUR", PerSegment: "1"}),
 	} {
 		if weir.CodeOf(err) != weir.CodeConflict {
 			t.Errorf("%s while a limit counts it: %v", what, err)
 		}
+	}
+	b.ok(b.CheckPrice(b.ctx(), "a", usd("7")))
+	b.ok(b.CheckPrice(b.ctx(), "c", usd("7")))
+	b.ok(b.CheckLimit(b.ctx(), "purse", &people.Limit{Channels: []string{"a"}, InFlight: 1}))
+	b.ok(b.CheckLimit(b.ctx(), "other", &people.Limit{Channels: []string{"a"}, InFlight: 1}))
+	b.ok(b.CheckPurpose(b.ctx(), "other", &people.Purpose{}))
+	if limits, purposes := b.Limits(), b.Purposes(); len(limits) != 1 || limits["purse"].InFlight != 0 || purposes["other"] != nil {
+		t.Errorf("dry runs have changed something: %+v, %+v", limits, purposes)
 	}
 	b.ok(b.DeleteLimit(b.ctx(), "purse"))
 	b.ok(b.DeletePrice(b.ctx(), "b"))

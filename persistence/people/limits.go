@@ -124,7 +124,12 @@ func (s *limitStore) Limits() map[string]*people.Limit { return *s.all.Load() }
 
 // PutLimit implements [people.Limits].
 func (s *limitStore) PutLimit(ctx context.Context, name string, l *people.Limit) error {
-	return change(ctx, s.DB, &limitChange{s, name, l})
+	return change(ctx, s.DB, &limitChange{s: s, name: name, to: l})
+}
+
+// CheckLimit implements [people.Limits].
+func (s *limitStore) CheckLimit(ctx context.Context, name string, l *people.Limit) error {
+	return check(ctx, s.DB, &limitChange{s: s, name: name, to: l, dry: true})
 }
 
 // DeleteLimit implements [people.Limits].
@@ -132,7 +137,7 @@ func (s *limitStore) DeleteLimit(ctx context.Context, name string) error {
 	if s.Limits()[name] == nil {
 		return weir.Errorf(weir.CodeNotFound, "there is no limit %q", name)
 	}
-	return change(ctx, s.DB, &limitChange{s, name, nil})
+	return change(ctx, s.DB, &limitChange{s: s, name: name})
 }
 
 // limitChange is the work of [limitStore.PutLimit] and [limitStore.DeleteLimit].
@@ -140,6 +145,7 @@ type limitChange struct {
 	s    *limitStore
 	name string
 	to   *people.Limit // nil: delete it
+	dry  bool          // of [limitStore.CheckLimit]
 }
 
 // Write implements [commit.Work].
@@ -154,6 +160,10 @@ func (w *limitChange) Write(t *commit.Tx, r *commit.Request) error {
 	}
 	if known := w.s.Limits(); known[w.name] == nil && len(known)+len(w.s.limited) >= people.MaxLimits {
 		r.Refuse(weir.Errorf(weir.CodeConflict, "there are %d limits, the most that are possible", len(known)))
+		return nil
+	}
+	if w.dry {
+		r.Refuse(checked{})
 		return nil
 	}
 	step := purposesStep

@@ -176,7 +176,12 @@ func (s *priceStore) Prices() map[string]*people.Tariff { return *s.prices.Load(
 
 // PutPrice implements [people.Prices].
 func (s *priceStore) PutPrice(ctx context.Context, channel string, p *people.Price) error {
-	return change(ctx, s.DB, &priceChange{s, channel, p})
+	return change(ctx, s.DB, &priceChange{s: s, channel: channel, to: p})
+}
+
+// CheckPrice implements [people.Prices].
+func (s *priceStore) CheckPrice(ctx context.Context, channel string, p *people.Price) error {
+	return check(ctx, s.DB, &priceChange{s: s, channel: channel, to: p, dry: true})
 }
 
 // DeletePrice implements [people.Prices].
@@ -184,7 +189,7 @@ func (s *priceStore) DeletePrice(ctx context.Context, channel string) error {
 	if s.Prices()[channel] == nil {
 		return weir.Errorf(weir.CodeNotFound, "channel %q has no price", channel)
 	}
-	return change(ctx, s.DB, &priceChange{s, channel, nil})
+	return change(ctx, s.DB, &priceChange{s: s, channel: channel})
 }
 
 // priceChange is the work of [priceStore.PutPrice] and [priceStore.DeletePrice].
@@ -192,6 +197,7 @@ type priceChange struct {
 	s       *priceStore
 	channel string
 	to      *people.Price // nil: delete it
+	dry     bool          // of [priceStore.CheckPrice]
 }
 
 // Write implements [commit.Work].
@@ -207,6 +213,10 @@ func (w *priceChange) Write(t *commit.Tx, r *commit.Request) error {
 	}
 	if survey, counted := w.s.budgets.usesPrice(w.channel, currency); survey != "" {
 		r.Refuse(weir.Errorf(weir.CodeConflict, "the budget of survey %s counts %s over channel %s: its price may change, but not go or be in another currency, until the survey is over", survey, counted, w.channel))
+		return nil
+	}
+	if w.dry {
+		r.Refuse(checked{})
 		return nil
 	}
 	if w.s.priced == nil {

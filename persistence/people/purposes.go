@@ -134,7 +134,12 @@ func (s *purposeStore) Purposes() map[string]*people.Purpose { return s.current.
 
 // PutPurpose implements [people.Purposes].
 func (s *purposeStore) PutPurpose(ctx context.Context, name string, p *people.Purpose) error {
-	return change(ctx, s.DB, &purposeChange{s, name, &stored{Purpose: p}})
+	return change(ctx, s.DB, &purposeChange{s: s, name: name, to: &stored{Purpose: p}})
+}
+
+// CheckPurpose implements [people.Purposes].
+func (s *purposeStore) CheckPurpose(ctx context.Context, name string, p *people.Purpose) error {
+	return check(ctx, s.DB, &purposeChange{s: s, name: name, to: &stored{Purpose: p}, dry: true})
 }
 
 // DeletePurpose implements [people.Purposes].
@@ -143,7 +148,7 @@ func (s *purposeStore) DeletePurpose(ctx context.Context, name string) error {
 	if known == nil {
 		return weir.Errorf(weir.CodeNotFound, "there is no purpose %q", name)
 	}
-	return change(ctx, s.DB, &purposeChange{s, name, &stored{known, true}})
+	return change(ctx, s.DB, &purposeChange{s: s, name: name, to: &stored{known, true}})
 }
 
 // purposeChange is the work of [purposeStore.PutPurpose] and [purposeStore.DeletePurpose].
@@ -151,12 +156,17 @@ type purposeChange struct {
 	s    *purposeStore
 	name string
 	to   *stored
+	dry  bool // of [purposeStore.CheckPurpose]
 }
 
 // Write implements [commit.Work].
 func (w *purposeChange) Write(t *commit.Tx, r *commit.Request) error {
 	if live := w.s.now().live; !w.to.deleted && live[w.name] == nil && len(live) >= people.MaxPurposes {
 		r.Refuse(weir.Errorf(weir.CodeConflict, "there are %d purposes, the most that are possible", len(live)))
+		return nil
+	}
+	if w.dry {
+		r.Refuse(checked{})
 		return nil
 	}
 	rules, err := json.Marshal(w.to.Purpose)

@@ -22,6 +22,7 @@ package people
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -127,6 +128,22 @@ func change(ctx context.Context, db *commit.DB, w commit.Work) error {
 	}
 	call.Submit(nil)
 	return call.Wait()
+}
+
+// checked is the refusal of a change that is checked only, and could be written. A dry run so sees what the change itself would see:
+// the rows as they are in the transaction, after all that is written before it.
+type checked struct{}
+
+// Error implements error.
+func (checked) Error() string { return "the change was checked only" }
+
+// check has a change checked that is refused with [checked] if it could be written.
+func check(ctx context.Context, db *commit.DB, w commit.Work) error {
+	err := change(ctx, db, w)
+	if _, right := errors.AsType[checked](err); right {
+		return nil
+	}
+	return err
 }
 
 // purge deletes the oldest rows from before an instant, about limit at most, and returns how

@@ -99,9 +99,11 @@ func (r *acceptRoutes) table() []*route.Route {
 		Description: "1 to 1000 contacts, all or none. They are durable before the response. " +
 			"A contact's key makes the request safe to repeat: a key that the channel knows with the same content yields the contact that has it, marked as duplicate, and queues nothing. " +
 			"With other content the request is refused (409, key_reused), and errors names for each such contact the fields that differ. " +
-			"After a 503 or a lost connection it is not known whether the contacts were queued; repeat the request with the same keys.",
+			"After a 503 or a lost connection it is not known whether the contacts were queued; repeat the request with the same keys. " +
+			"A dry run does not look up the keys.",
 		Body: route.TypeOf[ContactsBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBatchBody, Handle: r.post,
-		Answers: []route.Answer{{Status: http.StatusAccepted, Description: "queued durably, in the order of the request", Body: route.TypeOf[AcceptedList]()}},
+		Query:   []httpjson.Parameter{route.DryRun()},
+		Answers: []route.Answer{{Status: http.StatusAccepted, Description: "queued durably, in the order of the request", Body: route.TypeOf[AcceptedList]()}, route.RightAnswer()},
 		Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict, weir.CodeKeyReused},
 	}
 	return []*route.Route{post, r.importRoute(post)}
@@ -197,6 +199,9 @@ func (r *acceptRoutes) accept(c *route.Call, ch weir.Channel, traced *tracing.Re
 	}
 	if dry {
 		return out, nil
+	}
+	if c.DryRun() {
+		return route.Checked(nil)
 	}
 	traced.Join(specs)
 	accepted, err := r.broker.Accept(c, ch, specs)

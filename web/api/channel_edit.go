@@ -40,6 +40,7 @@ type channelEditor struct {
 type edit struct {
 	force   bool // allow a move to another place at the provider while contacts are in flight
 	create  bool // refuse to replace a channel
+	dry     bool // check only
 	request *http.Request
 }
 
@@ -72,6 +73,9 @@ func (e *channelEditor) put(ctx context.Context, want weir.Channel, how edit) (_
 	if weir.CodeOf(err) == weir.CodeNotFound {
 		if how.request.Header.Get("If-Match") != "" { // also *: there is no version
 			return weir.Channel{}, before, false, errChannelVersion()
+		}
+		if how.dry {
+			return want, before, true, nil
 		}
 		have, created, err = e.store.PutChannel(ctx, want)
 		if weir.CodeOf(err) != weir.CodeConflict {
@@ -116,6 +120,9 @@ func (e *channelEditor) update(ctx context.Context, have weir.Channel, how edit,
 		}
 		if err := e.refuseMove(ctx, have, next); err != nil && !how.force {
 			return weir.Channel{}, err
+		}
+		if how.dry {
+			return next, nil
 		}
 		stored, err := e.store.UpdateChannel(ctx, next)
 		if weir.CodeOf(err) != weir.CodeConflict || try == maxTries {

@@ -36,12 +36,12 @@ func (r *channelRoutes) table() []*route.Route {
 		Description: "The name in the path is 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit. " +
 			"A replacement carries the whole channel, secrets included. A channel's type never changes: delete the channel and create it again.\n\n" + settingsHelp(r.directory.Types()),
 		Body: route.TypeOf[ChannelBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.put,
-		Answers: []route.Answer{{Status: http.StatusOK, Description: "replaced", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}},
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "replaced", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}, route.RightAnswer()},
 		Codes:   []weir.Code{weir.CodeConflict, weir.CodePrecondition},
 	}
 	forced := httpjson.Parameter{Name: "force", Kind: "boolean", Description: "allow a move to another server or account of the provider while contacts are in flight"}
 	create := httpjson.Parameter{Name: "create", Kind: "boolean", Description: "refuse (409) to replace a channel that exists"}
-	put.Query, put.Tagged = []httpjson.Parameter{forced, create}, true
+	put.Query, put.Tagged = []httpjson.Parameter{forced, create, route.DryRun()}, true
 	patch := func(c *route.Call, have weir.Channel) (route.Reply, error) { return r.patch(c, have, put.Check) }
 	return []*route.Route{
 		{
@@ -150,9 +150,12 @@ func (r *channelRoutes) put(c *route.Call) (route.Reply, error) {
 	if err := r.mayUse(c, want.Type); err != nil {
 		return route.Reply{}, err
 	}
-	ch, before, created, err := r.editor.put(c, want, edit{force: c.Query.Bool("force"), create: c.Query.Bool("create"), request: c.Request})
+	ch, before, created, err := r.editor.put(c, want, edit{force: c.Query.Bool("force"), create: c.Query.Bool("create"), dry: c.DryRun(), request: c.Request})
 	if err != nil {
 		return route.Reply{}, err
+	}
+	if c.DryRun() {
+		return route.Checked(nil)
 	}
 	r.hooks.changed(c, ch)
 	if !created {

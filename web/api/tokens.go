@@ -80,7 +80,8 @@ func (r *tokenRoutes) table() []*route.Route {
 			Description: "The response has the text that proves it; no other request returns it. A token has only scopes that the token, or the person, of the request has. " +
 				"It stays when that one ends.",
 			Body: route.TypeOf[TokenBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.create,
-			Answers: []route.Answer{{Status: http.StatusCreated, Description: "created", Body: route.TypeOf[TokenView]()}},
+			Query:   []httpjson.Parameter{route.DryRun()},
+			Answers: []route.Answer{{Status: http.StatusCreated, Description: "created", Body: route.TypeOf[TokenView]()}, route.RightAnswer()},
 			Codes:   []weir.Code{weir.CodeConflict},
 		},
 		{
@@ -131,6 +132,9 @@ func (r *tokenRoutes) create(c *route.Call) (route.Reply, error) {
 	}
 	if len(missing) > 0 {
 		return route.Reply{}, weir.Errorf(weir.CodeForbidden, "a token has only scopes of its maker, who lacks: %s", strings.Join(missing, ", "))
+	}
+	if c.DryRun() {
+		return route.Checked(nil)
 	}
 	t, text, err := r.keeper.CreateToken(c, name, scopes, expires)
 	if err != nil {

@@ -59,7 +59,8 @@ func (r *limitRoutes) table() []*route.Route {
 			Description: "It bounds what its channels do together, such as the numbers of one account at a provider. It is looked at in the transaction that claims a contact: it is never exceeded, also not after a crash. " +
 				"A channel may have several limits; a contact is claimed if all of them have room.",
 			Body: route.TypeOf[people.Limit](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.put,
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "set", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}},
+			Query:   []httpjson.Parameter{route.DryRun()},
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "set", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}, route.RightAnswer()},
 			Codes:   []weir.Code{weir.CodeConflict},
 		},
 		{
@@ -121,6 +122,9 @@ func (r *limitRoutes) put(c *route.Call) (route.Reply, error) {
 	c.Errors.Append(without(wrong, c.Errors)...)
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
+	}
+	if c.DryRun() {
+		return route.Checked(r.limits.CheckLimit(c, name, &given))
 	}
 	before := r.limits.Limits()[name]
 	if err := r.limits.PutLimit(c, name, &given); err != nil {

@@ -70,7 +70,8 @@ func (r *priceRoutes) table() []*route.Route {
 			Description: "From then on each claim reserves what it is expected to cost, and its end corrects that: by the provider's own price if it reports one, by the seconds of a call otherwise. " +
 				"What was spent counts for limits of money, which are never exceeded by what is reserved.",
 			Body: route.TypeOf[people.Price](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.put,
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "set", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}},
+			Query:   []httpjson.Parameter{route.DryRun()},
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "set", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}, route.RightAnswer()},
 			Codes:   []weir.Code{weir.CodeConflict, weir.CodeNotFound},
 		},
 		{
@@ -145,6 +146,9 @@ func (r *priceRoutes) put(c *route.Call) (route.Reply, error) {
 	c.Errors.Append(without(wrong, c.Errors)...)
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
+	}
+	if c.DryRun() {
+		return route.Checked(r.prices.CheckPrice(c, channel, &given))
 	}
 	before := r.prices.Prices()[channel]
 	if err := r.prices.PutPrice(c, channel, &given); err != nil {

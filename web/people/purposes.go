@@ -53,7 +53,8 @@ func (r *purposeRoutes) table() []*route.Route {
 			Description: "A purpose says what contacts are for, and which rules hold for them for the sake of the person. Contacts and surveys name one; without a name it is default. " +
 				"The body replaces all rules. When the response arrives, every later claim is judged by them, also of contacts that waited already.",
 			Body: route.TypeOf[people.Purpose](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.put,
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "set", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}},
+			Query:   []httpjson.Parameter{route.DryRun()},
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "set", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}, route.RightAnswer()},
 			Codes:   []weir.Code{weir.CodeConflict},
 		},
 		{
@@ -107,6 +108,9 @@ func (r *purposeRoutes) put(c *route.Call) (route.Reply, error) {
 	c.Errors.Append(without(wrong, c.Errors)...)
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
+	}
+	if c.DryRun() {
+		return route.Checked(r.purposes.CheckPurpose(c, name, compiled))
 	}
 	before := r.purposes.Purposes()[name]
 	if err := r.purposes.PutPurpose(c, name, compiled); err != nil {

@@ -64,6 +64,20 @@ type Answer struct {
 	Body        reflect.Type // nil: no body
 }
 
+// DryRun is the query parameter of a route that can check a request wholly without doing anything. Its handler asks
+// [Call.DryRun] after the last check, and then returns [Checked].
+func DryRun() httpjson.Parameter {
+	return httpjson.Parameter{Name: "dry_run", Kind: "boolean", Description: "check the request as it would be checked otherwise, and change nothing: 204 if nothing is wrong"}
+}
+
+// RightAnswer is the answer to a dry run that finds nothing wrong.
+func RightAnswer() Answer {
+	return Answer{Status: http.StatusNoContent, Description: "a dry run, and nothing is wrong"}
+}
+
+// Checked is the reply to a dry run; err is what the store would have refused.
+func Checked(err error) (Reply, error) { return Reply{Status: http.StatusNoContent}, err }
+
 func TypeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
 
 func LimitParameter(usual, most int64) httpjson.Parameter {

@@ -33,6 +33,9 @@ func (rt *Route) Handler(gate *auth.Gate) http.Handler {
 			return
 		}
 		out, err := rt.answer(gate, w, r)
+		if recorded {
+			rec.DryRun, rec.Changes = out.DryRun, out.Changes
+		}
 		if err != nil {
 			httpjson.WriteProblem(w, err)
 			return
@@ -42,9 +45,6 @@ func (rt *Route) Handler(gate *auth.Gate) http.Handler {
 		}
 		if out.ETag != "" {
 			w.Header().Set("ETag", out.ETag)
-		}
-		if recorded {
-			rec.DryRun, rec.Changes = out.DryRun, out.Changes
 		}
 		httpjson.WriteJSON(w, out.Status, out.Body)
 	})
@@ -112,7 +112,7 @@ func (rt *Route) transfer(gate *auth.Gate, w http.ResponseWriter, r *http.Reques
 }
 
 // answer runs a route that returns its response.
-func (rt *Route) answer(gate *auth.Gate, w http.ResponseWriter, r *http.Request) (Reply, error) {
+func (rt *Route) answer(gate *auth.Gate, w http.ResponseWriter, r *http.Request) (out Reply, _ error) {
 	who, err := rt.admit(gate, w, r)
 	if err != nil {
 		return Reply{}, err
@@ -120,6 +120,7 @@ func (rt *Route) answer(gate *auth.Gate, w http.ResponseWriter, r *http.Request)
 	ctx, cancel := context.WithTimeout(r.Context(), requestTime)
 	defer cancel()
 	c := rt.call(ctx, r, who)
+	defer func() { out.DryRun = out.DryRun || c.DryRun() }() // also one that is refused
 	if rt.Method == http.MethodPost && r.Header.Get("Idempotency-Key") != "" {
 		httpjson.Discard(r.Body)
 		return Reply{}, errIdempotencyKey() // ignored, a repetition would do everything twice
@@ -197,6 +198,9 @@ type Reply struct {
 	DryRun   bool                    // a dry run
 	Changes  []operators.FieldChange // for the audit log
 }
+
+// DryRun reports whether the request is to be checked only; see [DryRun].
+func (c *Call) DryRun() bool { return c.Query.Bool("dry_run") }
 
 // Instant reads a query parameter that is an instant.
 func (c *Call) Instant(name string) (time.Time, bool) {

@@ -129,6 +129,9 @@ func (s surveyRoutes) putSurvey(c *route.Call) (route.Reply, error) {
 	case err == nil && !have.Deleting && have.State != surveys.Draft:
 		return route.Reply{}, weir.Errorf(weir.CodeConflict, "survey %s is %s; only a draft can be replaced", name, have.State)
 	}
+	if c.DryRun() {
+		return route.Checked(nil)
+	}
 	v, created, err := s.store.PutSurvey(c, surveys.Survey{
 		Name: name, Title: b.Title, State: surveys.Draft, Definition: b.Definition, Application: b.application(),
 	})

@@ -69,7 +69,8 @@ func (s surveyRoutes) routes() []*route.Route {
 			"A replacement carries the whole survey, the application's secret included; its respondents stay. " +
 			"The read-only fields of a survey in a response (" + strings.Join(readOnlyFields(), ", ") + ") are ignored, so that a survey can be written as it was read.",
 		Body: route.TypeOf[SurveyBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Lenient: true,
-		Answers: []route.Answer{{Status: http.StatusOK, Description: "replaced", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}},
+		Query:   []httpjson.Parameter{route.DryRun()},
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "replaced", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}, route.RightAnswer()},
 		Codes:   []weir.Code{weir.CodeConflict},
 	}
 	put.Handle = func(c *route.Call) (route.Reply, error) {

@@ -3,6 +3,8 @@ package cli_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +71,31 @@ func TestPrice_IsSetShownAndDeleted(t *testing.T) {
 	clitest.Check(t, b.run("limit", "delete", "purse", "--yes"), app.OK, "", "")
 	clitest.Check(t, b.run("price", "delete", "calls", "--yes"), app.OK, "calls: deleted", "")
 	clitest.Check(t, b.run("price", "show", "calls"), app.NotFound, "", "no price")
+}
+
+// Scenario 421.
+func TestPut_DryRunSavesNothing(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	survey := filepath.Join(t.TempDir(), "flu.json")
+	if err := os.WriteFile(survey, []byte(`{"title":"Flu"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	channel := []string{"channel", "put", "texts", "--type", "nuntium", "--set", "base_url=http://127.0.0.1:1", "--set", "account=demo", "--set", "application=weir", "--set", "channel=line", "--secret-env", "password=SMS_PASSWORD"}
+	clitest.Check(t, b.run(append(channel, "--dry-run")...), app.OK, "^texts: nothing is wrong; nothing was saved\n$", "")
+	clitest.Check(t, b.run("channel", "show", "texts"), app.NotFound, "", "there is no channel")
+	clitest.Check(t, b.run(append(channel, "--dry-run", "--set", "capacity=x")...), app.Rejected, "", "/settings/capacity")
+	clitest.Check(t, b.run(channel...), app.OK, "^texts: saved", "")
+	for kind, args := range map[string][]string{
+		"limit": {"limit", "put", "texts", "--channel", "texts", "--in-flight", "5"}, "price": {"price", "put", "texts", "--currency", "USD", "--per-segment", "1"}, "purpose": {"purpose", "put", "texts", "--title", "One"},
+	} {
+		clitest.Check(t, b.run(append(args, "--dry-run")...), app.OK, "^texts: nothing is wrong; nothing was saved\n$", "")
+		clitest.Check(t, b.run(append(args, "--dry-run", "-o", "json")...), app.OK, `^\{"dry_run":true\}\n$`, "")
+		clitest.Check(t, b.run(kind, "show", "texts"), app.NotFound, "", "texts")
+	}
+	clitest.Check(t, b.run("price", "put", "texts", "--currency", "US", "--dry-run"), app.Rejected, "", "/currency")
+	clitest.Check(t, b.run("survey", "put", survey, "flu", "--dry-run"), app.Rejected, "", "/schedule")
+	clitest.Check(t, b.run("survey", "show", "flu"), app.NotFound, "", "flu")
 }
 
 // Scenario 340.

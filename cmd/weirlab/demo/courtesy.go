@@ -67,7 +67,7 @@ func (s *demonstration) courteous(ctx context.Context) error {
 	refusing := sayers(s.options.Seed, firstReminded, remindedStops, stopWord)
 	willing := sayers(s.options.Seed, firstReminded, reminded-remindedStops, "1")
 	s.say("Now the rules for the sake of people: %d get a reminder, of which the purpose %s allows 1 in 24 hours; %d of them answer STOP.", reminded, reminders, remindedStops)
-	if _, err := s.broker.api.PutPurpose(ctx, reminders, reminderRules()); err != nil {
+	if _, err := s.broker.api.PutPurpose(ctx, reminders, reminderRules(), client.PutPurposeParams{}); err != nil {
 		return err
 	}
 	if err := s.remind(ctx, "first", reminders, append(slices.Clone(willing), refusing...)); err != nil {

@@ -114,7 +114,7 @@ func (f *staff) ask(ctx context.Context) error {
 		Modes:          map[string]client.ModeSpec{"cati": {Channel: people, Retries: f.pace.delay(time.Second)}},
 		Arms:           []client.Arm{{Modes: []string{"cati"}}},
 		Questionnaires: map[string]map[string][]client.Content{"main": {"cati": {{Messages: []string{"Ask how the water is"}}}}},
-	}); err != nil {
+	}, client.PutSurveyParams{}); err != nil {
 		return err
 	}
 	var list []client.RespondentBody

@@ -50,10 +50,10 @@ func (t *traffic) next() person {
 // begin creates the purposes and launches the surveys.
 func (t *traffic) begin(ctx context.Context) error {
 	api := t.show.broker.api
-	if _, err := api.PutPurpose(ctx, reminders, reminderRules()); err != nil {
+	if _, err := api.PutPurpose(ctx, reminders, reminderRules(), client.PutPurposeParams{}); err != nil {
 		return err
 	}
-	if _, err := api.PutPurpose(ctx, alerts, client.Purpose{Title: "Alerts"}); err != nil {
+	if _, err := api.PutPurpose(ctx, alerts, client.Purpose{Title: "Alerts"}, client.PutPurposeParams{}); err != nil {
 		return err
 	}
 	for _, title := range []string{"Vaccines", "Clean water"} {

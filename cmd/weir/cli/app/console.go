@@ -145,6 +145,16 @@ func (o *Console) printSentence(format string, args ...any) error {
 	return err
 }
 
+// DryRunFlag adds the flag of a command that can check what it would save.
+func DryRunFlag(c *cobra.Command, dry *bool) {
+	c.Flags().BoolVar(dry, "dry-run", false, "check everything, and save nothing")
+}
+
+// PrintChecked prints that a dry run has found nothing wrong.
+func (o *Console) PrintChecked(p *Output, name string) error {
+	return o.PrintValue(p, map[string]bool{"dry_run": true}, "%s: nothing is wrong; nothing was saved", name)
+}
+
 // PrintFileResult prints the result for a file: text and the rejected rows, or value as
 // JSON. Rejected rows are also an error, to which note is appended.
 func (o *Console) PrintFileResult(p *Output, rejected *RejectedRows, note, text string, value any) error {

@@ -86,14 +86,18 @@ func limitShowCommand(a *app.App, r *app.Connection) *cobra.Command {
 
 func limitPutCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var body client.Limit
+	var params client.PutLimitParams
 	c := r.APICommand("put NAME", "Create or replace a limit", "Set all of a limit: what is not given is not limited.", limitExample,
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
 			if len(body.Channels) == 0 && len(body.Surveys) == 0 {
 				return command.UsageError(c, "give --channel or --survey")
 			}
-			x, err := to.PutLimit(ctx, args[0], body)
+			x, err := to.PutLimit(ctx, args[0], body, params)
 			if err != nil {
 				return err
+			}
+			if params.DryRun {
+				return a.Console.PrintChecked(&r.Output, args[0])
 			}
 			return a.Console.PrintValue(&r.Output, x, "%s: saved", x.Name)
 		})
@@ -108,6 +112,7 @@ func limitPutCommand(a *app.App, r *app.Connection) *cobra.Command {
 	g.StringVar(&body.Money, "money", "", "most that is spent in all, such as 2500")
 	g.StringVar(&body.MoneyPerDay, "money-per-day", "", "most that is spent on a day, in UTC")
 	g.StringVar(&body.MoneyPerMonth, "money-per-month", "", "most that is spent in a month, in UTC")
+	app.DryRunFlag(c, &params.DryRun)
 	r.CompleteFlag(c, "channel", app.ChannelNames)
 	return c
 }

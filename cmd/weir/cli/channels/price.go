@@ -72,6 +72,7 @@ func priceShowCommand(a *app.App, r *app.Connection) *cobra.Command {
 
 func pricePutCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var body client.Price
+	var params client.PutPriceParams
 	var file string
 	c := r.APICommand("put CHANNEL", "Set the price of a channel", aboutPrices+`
 
@@ -87,9 +88,12 @@ empty amount is that of the channel. The longest prefix of a number counts.`, pr
 					return err
 				}
 			}
-			x, err := to.PutPrice(ctx, args[0], body)
+			x, err := to.PutPrice(ctx, args[0], body, params)
 			if err != nil {
 				return err
+			}
+			if params.DryRun {
+				return a.Console.PrintChecked(&r.Output, args[0])
 			}
 			return a.Console.PrintValue(&r.Output, x, "%s: saved (%d prefixes)", x.Channel, len(x.Prefixes))
 		})
@@ -100,6 +104,7 @@ empty amount is that of the channel. The longest prefix of a number counts.`, pr
 	g.StringVar(&body.PerMinute, "per-minute", "", "amount for each started minute of a call")
 	g.IntVar(&body.Minutes, "minutes", 0, "minutes of a call that its claim reserves (default 1)")
 	g.StringVar(&file, "prefixes", "", "CSV file with prices for prefixes of numbers")
+	app.DryRunFlag(c, &params.DryRun)
 	return c
 }
 

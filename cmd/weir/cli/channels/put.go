@@ -104,6 +104,7 @@ const aboutSettings = `Settings depend on the type. Pass secrets (passwords, tok
 // putCommand makes "weir channel put".
 func putCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var f flags
+	var dry bool
 	c := r.APICommand("put NAME", "Create or replace a channel", `Create a channel, or replace all of it, secrets included: settings that are not given
 are removed; "weir channel set" changes single settings. The provider is checked
 afterwards: "weir channel show" then shows the state, such as error for a wrong
@@ -118,9 +119,20 @@ password; "weir channel test" asks it before.
 			if err != nil {
 				return err
 			}
+			if dry {
+				query := url.Values{"dry_run": {"true"}}
+				if f.force {
+					query.Set("force", "true")
+				}
+				if err := to.Do(ctx, client.Request{Method: http.MethodPut, Path: "/v1/channels/" + url.PathEscape(args[0]), Query: query, Body: body, Idempotent: true}, nil); err != nil {
+					return err
+				}
+				return a.Console.PrintChecked(&r.Output, args[0])
+			}
 			return sendRequest(ctx, r, to, http.MethodPut, args[0], body, f.force, "saved")
 		})
 	f.add(c, true)
+	app.DryRunFlag(c, &dry)
 	return c
 }
 

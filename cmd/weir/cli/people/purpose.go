@@ -112,6 +112,7 @@ type purposeFlags struct {
 
 func purposePutCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var f purposeFlags
+	var params client.PutPurposeParams
 	c := r.APICommand("put NAME", "Create or replace a purpose", `Set all rules of a purpose; the others are removed. When the command
 returns, every later claim is judged by them, also of contacts that waited already. One
 that waits for hours or for a cap looks at the rules again when that time has come.`, `  weir purpose put research --quiet-hours 20:00-09:00 --time-zone Africa/Nairobi --cap 2/7d
@@ -122,9 +123,12 @@ that waits for hours or for a cap looks at the rules again when that time has co
 			if err := f.read(a, c); err != nil {
 				return err
 			}
-			p, err := to.PutPurpose(ctx, args[0], f.body)
+			p, err := to.PutPurpose(ctx, args[0], f.body, params)
 			if err != nil {
 				return err
+			}
+			if params.DryRun {
+				return a.Console.PrintChecked(&r.Output, args[0])
 			}
 			return a.Console.PrintValue(&r.Output, p, "%s: %s", p.Name, strings.Join(ruleTexts(p), "; "))
 		})
@@ -140,6 +144,7 @@ that waits for hours or for a cap looks at the rules again when that time has co
 	g.StringVar(&f.body.Confirmation, "confirmation", "", "the one answer to a stop word, within five minutes")
 	g.StringArrayVar(&f.holidays, "holiday", nil, "day without contacts, as DATE or DATE=NAME; repeatable")
 	g.StringVar(&f.exempt, "despite-refusals", "", "contact also people who refused, for this reason, which is in the audit log")
+	app.DryRunFlag(c, &params.DryRun)
 	return c
 }
 

@@ -181,7 +181,8 @@ Example of a definition:
 
 // putCommand makes "weir survey put".
 func putCommand(console *app.Console, r *app.Connection) *cobra.Command {
-	return r.APICommand("put FILE NAME", "Create a survey, or replace a draft", putAbout, "  weir survey put flu.json flu",
+	var dry bool
+	c := r.APICommand("put FILE NAME", "Create a survey, or replace a draft", putAbout, "  weir survey put flu.json flu",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
 			definition, err := console.ReadJSON(c, args[0])
 			if err != nil {
@@ -190,9 +191,17 @@ func putCommand(console *app.Console, r *app.Connection) *cobra.Command {
 			// Sent as it is in the file: the server reports unknown fields.
 			var s client.SurveyView
 			put := client.Request{Method: http.MethodPut, Path: "/v1/surveys/" + url.PathEscape(args[1]), Body: definition}
+			if dry {
+				put.Query = url.Values{"dry_run": {"true"}}
+			}
 			if err := to.Do(ctx, put, &s); err != nil {
 				return err
 			}
+			if dry {
+				return console.PrintChecked(&r.Output, args[1])
+			}
 			return r.PrintResult("%s: saved, %s", args[1], stateText(s.State, s.Cause, s.Locked))
 		})
+	app.DryRunFlag(c, &dry)
+	return c
 }
