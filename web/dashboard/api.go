@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -100,15 +101,38 @@ func (c *caller) nameOutside(oneOf ...operators.Scope) string {
 	return c.T("It must begin with %s: your scopes are limited to such names.", c.Limit(oneOf...))
 }
 
-// noName returns an invalid name within the limits of the token: the API reports every mistake, and changes nothing.
-func (c *caller) noName(none string, oneOf ...operators.Scope) string {
+// newName returns a name within the limits of the token that nothing has: for a dry run of what has no usable name yet.
+func (c *caller) newName(oneOf ...operators.Scope) string {
+	name := strings.ToLower(rand.Text())
 	if c.held.MayAll(oneOf...) {
-		return none
+		return name
 	}
 	for _, prefix := range c.held.Prefixes(oneOf) {
-		return prefix + "!"
+		if strings.ContainsAny(prefix[len(prefix)-1:], "-._") {
+			return prefix + name[:min(len(name), maxName-len(prefix))]
+		}
+		return prefix // it is the only name that the scope reaches
 	}
-	return none
+	return name
+}
+
+// maxName is the max length of a name of a channel, a survey, a purpose or a limit.
+const maxName = 63
+
+// save sends a document that was filled in to the API. If the page has found mistakes itself, it is a dry run, in which the API
+// finds all others and changes nothing.
+func (c *caller) save(method, path string, body any, mistakes map[string]string, into any) error {
+	if len(mistakes) == 0 {
+		return c.call(method, path, body, into)
+	}
+	at, query, _ := strings.Cut(path, "?")
+	if query != "" {
+		query += "&"
+	}
+	if err := c.call(method, at+"?"+query+"dry_run=true", body, nil); err != nil {
+		return err
+	}
+	return &problem{Status: http.StatusUnprocessableEntity} // the mistakes of the page are all that there are
 }
 
 // rights returns a key that is equal for all who see the same.

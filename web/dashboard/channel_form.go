@@ -460,9 +460,6 @@ func newChannel(v *visit) (*content, error) {
 	return f.content(), nil
 }
 
-// noChannel is the name of no channel: with it the API changes nothing, and reports every mistake.
-const noChannel = "_new"
-
 // createChannel creates a channel, or asks its provider.
 func createChannel(v *visit) (*content, error) {
 	k, err := readChannelKind(v.caller, v.r.PostForm.Get("type"), v.r.PostForm.Get("template"))
@@ -481,17 +478,17 @@ func createChannel(v *visit) (*content, error) {
 	name := f.Name
 	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789._-") != "" || strings.Trim(name, ".") == "" {
 		f.Mistakes["name"] = f.T("1 to 63 characters: a-z, 0-9, dot, underscore and hyphen. It begins with a letter or a digit.")
-		name = v.noName(noChannel, operators.ScopeChannelsAdmin)
 	} else if !v.MayChannel(name, operators.ScopeChannelsAdmin) {
 		f.Mistakes["name"] = v.nameOutside(operators.ScopeChannelsAdmin)
-		name = v.noName(noChannel, operators.ScopeChannelsAdmin)
 	} else if _, err := readChannel(v.caller, name); err == nil {
 		f.Mistakes["name"] = f.T("There is a channel of this name already: edit that one.")
-		name = v.noName(noChannel, operators.ScopeChannelsAdmin)
 	} else if status, _ := statusOf(err); status != http.StatusNotFound && status != http.StatusUnprocessableEntity && status != http.StatusBadRequest {
 		return nil, err
 	}
-	err = v.call(http.MethodPut, apiPath("v1", "channels", name)+"?create=true", body, nil)
+	if f.Mistakes["name"] != "" {
+		name = v.newName(operators.ScopeChannelsAdmin)
+	}
+	err = v.save(http.MethodPut, apiPath("v1", "channels", name)+"?create=true", body, f.Mistakes, nil)
 	if err != nil {
 		return f.again(err)
 	}

@@ -236,7 +236,7 @@ func (f *newContactForm) place(p *problem) {
 	for _, e := range p.Errors {
 		field := contactFieldOf(e.Pointer)
 		switch {
-		case strings.HasPrefix(e.Pointer, "/contacts/1") || field == "to" && f.To == "": // see sendContact and body
+		case field == "to" && f.To == "": // see body
 		case field == "" || field == "key" && f.Key == "": // its key is not typed
 			rest.Errors = append(rest.Errors, e)
 		case f.Mistakes[field] == "":
@@ -271,14 +271,11 @@ func contactFieldOf(pointer string) string {
 func sendContact(v *visit) (*content, error) {
 	f := readNewContactForm(v.Locale, v.r.PostForm)
 	c := f.content()
-	list := []any{f.body()}
-	if len(f.Mistakes) > 0 {
-		list = append(list, map[string]any{}) // no contact: the API changes nothing, and reports the mistakes of the first
-	}
+	body := map[string]any{"contacts": []any{f.body()}}
 	var out api.AcceptedList
 	err := error(&problem{Status: http.StatusUnprocessableEntity})
 	if f.Channel != "" {
-		err = v.call(http.MethodPost, apiPath("v1", "channels", f.Channel, "contacts"), map[string]any{"contacts": list}, &out)
+		err = v.save(http.MethodPost, apiPath("v1", "channels", f.Channel, "contacts"), body, f.Mistakes, &out)
 	}
 	if err == nil && len(out.Contacts) == 1 {
 		return f.sent(v, c, &out.Contacts[0]), nil

@@ -222,7 +222,7 @@ func createLimit(v *visit) (*content, error) {
 		}
 	}
 	if len(f.Mistakes) > 0 {
-		name = people.AllPurposes // no limit can have this name, so the API changes nothing and reports the other mistakes
+		name = v.newName()
 	}
 	return saveLimit(v, f, name, "Limit %s is created. It applies to every later claim.")
 }
@@ -235,7 +235,7 @@ func changeLimit(v *visit) (*content, error) {
 
 // saveLimit sets the limit, or shows the form again with every mistake.
 func saveLimit(v *visit, f *form.Form, name string, became locale.Message) (*content, error) {
-	failed := v.call(http.MethodPut, apiPath("v1", "limits", name), f.Body(), nil)
+	failed := v.save(http.MethodPut, apiPath("v1", "limits", name), f.Body(), f.Mistakes, nil)
 	if failed == nil {
 		return &content{to: limitLink(name), flash: &flash{Text: v.T(became, name)}}, nil
 	}

@@ -449,7 +449,7 @@ func createPurpose(v *visit) (*content, error) {
 		}
 	}
 	if len(f.Mistakes) > 0 {
-		name = people.AllPurposes // no purpose can have this name, so the API changes nothing and reports the other mistakes
+		name = v.newName()
 	}
 	return f.save(v, name, "Purpose %s is created.")
 }
@@ -462,7 +462,7 @@ func changePurpose(v *visit) (*content, error) {
 
 // save sets the rules, or shows the form again with every mistake.
 func (f *purposeForm) save(v *visit, name string, became locale.Message) (*content, error) {
-	err := v.call(http.MethodPut, apiPath("v1", "purposes", name), f.body(), nil)
+	err := v.save(http.MethodPut, apiPath("v1", "purposes", name), f.body(), f.Mistakes, nil)
 	c := f.content(v.Locale)
 	if err == nil {
 		c.to = purposeLink(name)

@@ -288,7 +288,7 @@ func createDocument(v *visit) (*content, error) {
 	if document == nil {
 		return f.failed(&problem{Status: http.StatusUnprocessableEntity}, nil)
 	}
-	return f.done(v.call(http.MethodPut, apiPath("v1", "surveys", name), document, nil), lines)
+	return f.done(v.save(http.MethodPut, apiPath("v1", "surveys", name), document, f.Mistakes, nil), lines)
 }
 
 func changeDocument(v *visit) (*content, error) {
@@ -315,10 +315,9 @@ func patchSurvey(c *caller, name string, version int64, patch map[string]any) er
 }
 
 // newSurveyName checks the name of a new survey, because the API would replace a draft of that
-// name. If it is wrong, the name returned is one that no survey can have, so that the API
-// changes nothing and reports the other mistakes.
+// name. If it is wrong, the name returned is one for a dry run, which finds the other mistakes.
 func newSurveyName(c *caller, name string) (free, wrong string, _ error) {
-	none := c.noName("_", operators.ScopeSurveysAdmin)
+	none := c.newName(operators.ScopeSurveysAdmin)
 	if !surveyName.MatchString(name) {
 		return none, c.T("1 to 63 characters: a-z, 0-9, dots, underscores and hyphens. It begins with a letter or a digit."), nil
 	}

@@ -819,7 +819,7 @@ func createSurvey(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.done(v, v.call(http.MethodPut, apiPath("v1", "surveys", name), document, nil))
+	return f.done(v, v.save(http.MethodPut, apiPath("v1", "surveys", name), document, f.Mistakes, nil))
 }
 
 func changeSurvey(v *visit) (*content, error) {
