@@ -2,17 +2,17 @@ package dashboard
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
+	"weir"
 	"weir/operators"
 	"weir/web/api"
+	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
 )
 
@@ -96,62 +96,18 @@ func readChannelKind(c *caller, typ, template string) (*channelKind, error) {
 // rateSetting is shown beside the capacity, and not among the other settings of every type.
 const rateSetting = "rate_per_second"
 
-// settingField is a field of the form: a setting, or a text of one that holds several.
-type settingField struct {
-	Form      *channelForm
-	ID, Label string // ID is the name of the input, too
-	Help      string
-	Kind      string // of the setting, as in the API
-	Value     string // as text; empty: absent
-	Default   string
-	Choices   []string
-	Required  bool
-	Secret    bool
-	Set       bool // a secret that has a value
-	Remove    bool // a secret that is to be removed
-	Lost      bool // a secret that was typed, and is not sent back
-	key, part string
-}
-
-// Describes reports whether the field has a help text.
-func (f *settingField) Describes() bool { return f.Help != "" }
-
-// DefaultHint returns the default, unless the input itself shows it.
-func (f *settingField) DefaultHint() string {
-	if f.Kind == "boolean" || len(f.Choices) > 0 {
-		return ""
-	}
-	return f.Default
-}
-
-// json returns the value for the API, which reports what is wrong with it.
-func (f *settingField) json() any {
-	switch {
-	case f.Kind == "boolean":
-		return f.Value == "true"
-	case f.Kind == "integer":
-		if n, err := strconv.Atoi(f.Value); err == nil {
-			return n
-		}
-	}
-	return f.Value
-}
-
 // channelForm is the form that creates or edits a channel, as it was filled in.
 type channelForm struct {
 	*locale.Locale
-	New                   bool
-	Kinds                 []*channelKind // to choose from; nil: Kind is chosen
-	Kind                  *channelKind
-	Name, Title, Capacity string
-	Rate                  *settingField
-	Settings, More        []*settingField
-	Tag, Was              string // version that is edited, and the texts of its fields
-	paused                bool   // the form does not change it
-	Changed               []fact // what somebody else changed meanwhile
-	Asked                 *api.ChannelTestView
-	Mistakes              map[string]string // by field
-	Problem               *problem          // an error of the API that is about no field
+	*form.Form
+	Kinds    []*channelKind // to choose from; nil: Kind is chosen
+	Kind     *channelKind
+	Name     string
+	Tag, Was string // version that is edited, and the texts of its fields
+	paused   bool   // the form does not change it
+	Changed  []fact // what somebody else changed meanwhile
+	Asked    *api.ChannelTestView
+	Problem  *problem // an error of the API that is about no field
 }
 
 // Back returns the page to return to.
@@ -170,55 +126,79 @@ func (f *channelForm) Action() string {
 	return channelLink(f.Name) + "/edit"
 }
 
-// Unfolded reports whether one of the folded fields is filled in or wrong.
-func (f *channelForm) Unfolded() bool {
-	return slices.ContainsFunc(f.More, func(s *settingField) bool { return s.Value != "" || f.Mistakes[s.ID] != "" })
+// Own returns the inputs of what every channel has, and is always shown.
+func (f *channelForm) Own() []*form.Input { return f.shown(true) }
+
+// Special returns the inputs of the settings of the kind.
+func (f *channelForm) Special() []*form.Input { return f.shown(false) }
+
+func (f *channelForm) shown(own bool) (list []*form.Input) {
+	for _, in := range f.Shown() {
+		if own == (len(in.At) < 2 || in.At[1] == rateSetting) {
+			list = append(list, in)
+		}
+	}
+	return list
 }
 
-// all returns the fields of all settings.
-func (f *channelForm) all() []*settingField {
-	return slices.Concat([]*settingField{f.Rate}, f.Settings, f.More)
-}
-
-// newChannelForm returns the empty form of a kind.
-func newChannelForm(l *locale.Locale, k *channelKind) *channelForm {
-	f := &channelForm{Locale: l, Kind: k, Mistakes: map[string]string{}, Rate: &settingField{}}
+// channelFields declares the form of a channel of a kind: what every channel has, what its template needs, and the settings, of which
+// the API tells kind, label and help.
+func channelFields(k *channelKind) *form.Declaration {
+	fields := []form.Field{
+		{Name: "name", At: []string{"channel"}, Create: true, Kind: form.Code, MaxLength: 63, Label: "Name", Help: "As contacts and surveys name it, such as <code>sms</code>. It cannot be changed later."},
+		{Name: "title", At: []string{"name"}, Kind: form.Text, MaxLength: 200, Label: "Title", Help: "For people. Optional."},
+		{
+			Name: "capacity", Kind: form.Number, Min: 1, Max: 1000000, Label: "Capacity",
+			Help: "How many slots are in flight at most: calls, or messages until the provider reports their end. Empty: the default of this installation, DEFAULT_CHANNEL_CAPACITY.",
+		},
+	}
 	for _, name := range k.Offer.Values {
-		f.Settings = append(f.Settings, &settingField{
-			ID: "value-" + name, Label: settingLabel(name), Kind: "string", key: "values", part: name,
-			Required: true,
-		})
+		fields = append(fields, form.Field{Name: "value-" + name, At: []string{"settings", "values", name}, Words: settingLabel(name), Kind: form.Code, Needed: true})
 	}
 	for _, name := range k.Offer.Secrets {
-		f.Settings = append(f.Settings, &settingField{ID: "secret-" + name, Label: settingLabel(name), Kind: "string", key: "secrets", part: name, Required: true, Secret: true})
+		fields = append(fields, form.Field{Name: "secret-" + name, At: []string{"settings", "secrets", name}, Words: settingLabel(name), Kind: form.Secret, Needed: true})
 	}
 	for i := range k.ChannelTypeView.Settings {
-		s := &k.ChannelTypeView.Settings[i]
-		if k.Offer.Template == "" || s.Key == k.Offer.Key {
-			f.Settings = append(f.Settings, fieldOf(s))
+		if s := &k.ChannelTypeView.Settings[i]; k.Offer.Template == "" || s.Key == k.Offer.Key {
+			fields = append(fields, settingField(s))
 		}
 	}
 	for i := range k.common {
-		if s := fieldOf(&k.common[i]); s.key == rateSetting {
-			f.Rate = s
-		} else {
-			f.More = append(f.More, s)
-		}
+		s := settingField(&k.common[i])
+		s.Folded = k.common[i].Key != rateSetting
+		fields = append(fields, s)
 	}
-	for _, s := range f.all() {
-		s.Form = f
-		if s.key == k.Offer.Key && s.part == "" {
-			s.Value = strings.TrimSpace(k.Offer.Value)
+	return &form.Declaration{Fields: fields}
+}
+
+func settingField(s *api.SettingView) form.Field {
+	kinds := map[string]form.Kind{"boolean": form.Switch, "integer": form.Number, "object": form.JSON, "url": form.URL}
+	f := form.Field{
+		Name: "set-" + s.Key, At: []string{"settings", s.Key}, Kind: cmp.Or(kinds[string(s.Kind)], form.Code), Words: settingLabel(s.Key), Hints: asSentence(s.Help),
+		Default: s.Default, Values: s.Values, Needed: s.Required,
+	}
+	switch {
+	case s.Secret:
+		if f.Kind == form.JSON {
+			f.Help = `A JSON object, such as <code>{"token": "…"}</code>; it replaces all of them.`
 		}
+		f.Kind = form.Secret
+	case s.Values != nil:
+		f.Kind = form.Select
 	}
 	return f
 }
 
-func fieldOf(s *api.SettingView) *settingField {
-	return &settingField{
-		ID: "set-" + s.Key, Label: settingLabel(s.Key), Help: asSentence(s.Help), Kind: string(s.Kind), Default: s.Default, Choices: s.Values,
-		Required: s.Required, Secret: s.Secret, key: s.Key,
+// newChannelForm returns the empty form of a kind. fresh is whether it is about a new channel.
+func newChannelForm(v *visit, k *channelKind, fresh bool) *channelForm {
+	f := &channelForm{Locale: v.Locale, Kind: k, Form: channelFields(k).New(fresh)}
+	if in := f.Input("set-" + k.Offer.Key); in != nil {
+		in.Value = strings.TrimSpace(k.Offer.Value)
 	}
+	if begins := v.Limit(operators.ScopeChannelsAdmin); begins != "" && fresh {
+		f.Input("name").More = v.HTML("It begins with <code>%s</code>.", begins)
+	}
+	return f
 }
 
 // settingLabel returns the name of a setting for people.
@@ -233,120 +213,32 @@ func settingLabel(key string) string {
 }
 
 // show fills in a channel, and remembers that.
-func (f *channelForm) show(ch *api.ChannelView, tag string) {
-	f.Name, f.Title, f.Capacity, f.Tag = ch.Channel, ch.Name, strconv.Itoa(ch.Capacity), tag
-	f.paused = ch.Paused
-	for _, s := range f.all() {
-		s.Value = settingValue(ch.Settings[s.key])
-		s.Set = slices.Contains(ch.Secrets, s.key)
+func (f *channelForm) show(ch *api.ChannelView, tag string) error {
+	f.Name, f.Tag, f.paused = ch.Channel, tag, ch.Paused
+	if err := f.Show(ch); err != nil {
+		return err
 	}
-	f.Was = remembered(f.texts())
+	for _, in := range f.Inputs {
+		in.Set = len(in.At) == 2 && slices.Contains(ch.Secrets, in.At[1])
+	}
+	f.Was = f.texts().String()
+	return nil
 }
 
-// settingValue returns a setting as the text of its field.
-func settingValue(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case string:
-		return strings.TrimSpace(v)
-	case bool:
-		if !v {
-			return ""
-		}
-	}
-	raw, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return ""
-	}
-	return string(raw)
-}
-
-// Names of the fields that are no settings.
-const (
-	fieldTitle    = "title"
-	fieldCapacity = "capacity"
-)
-
-// texts returns the texts of all fields that are shown, by their names. Those that are long are
-// replaced by a digest: they are compared only.
-func (f *channelForm) texts() map[string]string {
-	out := map[string]string{fieldTitle: f.Title, fieldCapacity: f.Capacity, "paused": strconv.FormatBool(f.paused)}
-	for _, s := range f.all() {
-		if s.Secret {
-			continue
-		}
-		out[s.ID] = s.Value
-		if len(s.Value) > 200 {
-			sum := sha256.Sum256([]byte(s.Value))
-			out[s.ID] = "sha256:" + hex.EncodeToString(sum[:])
-		}
-	}
+// texts returns the texts that the form shows, with what it does not change.
+func (f *channelForm) texts() form.Texts {
+	out := f.Texts()
+	out["paused"] = strconv.FormatBool(f.paused)
 	return out
 }
 
-func remembered(texts map[string]string) string {
-	raw, _ := json.Marshal(texts) // of texts it cannot fail
-	return string(raw)
-}
-
-// recall returns what remembered has kept.
-func recall(text string) (map[string]string, error) {
-	var out map[string]string
-	if err := json.Unmarshal([]byte(text), &out); err != nil || out == nil {
-		return nil, &problem{Status: http.StatusBadRequest, words: "the form is incomplete; open the page again"}
-	}
-	return out, nil
-}
-
 // fill fills in what a browser sent.
-func (f *channelForm) fill(form url.Values) {
-	text := func(name string) string {
-		return strings.TrimSpace(strings.ReplaceAll(form.Get(name), "\r\n", "\n"))
+func (f *channelForm) fill(sent url.Values) {
+	f.Fill(sent)
+	f.Tag, f.Was = sent.Get("tag"), sent.Get("was")
+	if f.New {
+		f.Name = f.Input("name").Value
 	}
-	f.Name, f.Title, f.Capacity = cmp.Or(f.Name, text("name")), text(fieldTitle), text(fieldCapacity)
-	f.Tag, f.Was = form.Get("tag"), form.Get("was")
-	for _, s := range f.all() {
-		s.Value, s.Remove = text(s.ID), form.Get(s.ID+"-remove") != ""
-		if s.Secret { // blanks can be a part of it
-			s.Value = form.Get(s.ID)
-		}
-	}
-}
-
-// body returns the channel for the API. Of a channel that exists it has what differs from the
-// texts that were shown.
-func (f *channelForm) body(was map[string]string) map[string]any {
-	body, settings := map[string]any{}, map[string]any{}
-	now := f.texts()
-	changed := func(name string) bool { return was == nil && now[name] != "" || was != nil && now[name] != was[name] }
-	if changed(fieldTitle) {
-		body["name"] = f.Title
-	}
-	if changed(fieldCapacity) {
-		body["capacity"] = number(f.Capacity)
-	}
-	for _, s := range f.all() {
-		switch {
-		case s.Secret && s.Value == "" && s.Remove, !s.Secret && s.Value == "" && was != nil && changed(s.ID):
-			settings[s.key] = nil
-		case s.Secret && s.Value != "", !s.Secret && changed(s.ID):
-			if s.part == "" {
-				settings[s.key] = s.json()
-				continue
-			}
-			parts, _ := settings[s.key].(map[string]any)
-			if parts == nil {
-				parts = map[string]any{}
-				settings[s.key] = parts
-			}
-			parts[s.part] = s.json()
-		}
-	}
-	if len(settings) > 0 {
-		body["settings"] = settings
-	}
-	return body
 }
 
 // number returns the number in a text; of another text, the text, which the API refuses. Empty: null.
@@ -363,70 +255,9 @@ func number(text string) any {
 // require adds the mistakes of parts that are missing. The API finds them only where the template
 // names them.
 func (f *channelForm) require() {
-	for _, s := range f.Settings {
-		if s.part != "" && s.Required && s.Value == "" {
-			f.Mistakes[s.ID] = f.T("Required: the template needs it.")
-		}
-	}
-}
-
-// place shows the errors of the API beside the fields that they are about.
-func (f *channelForm) place(p *problem) {
-	rest := *p
-	rest.Errors = nil
-	incomplete := slices.ContainsFunc(f.Settings, func(s *settingField) bool { return s.part != "" && f.Mistakes[s.ID] != "" })
-	for _, e := range p.Errors {
-		field, where := f.fieldOf(strings.Split(strings.TrimPrefix(e.Pointer, "/"), "/"))
-		if e.Code == "required" && strings.HasPrefix(e.Detail, "channel type ") { // the help text is beside it
-			e.Detail = f.T("enter this")
-		}
-		switch {
-		case incomplete && e.Code == "placeholder": // it follows from a part that is missing
-		case field == "":
-			rest.Errors = append(rest.Errors, e)
-		case f.Mistakes[field] == "":
-			f.Mistakes[field] = asSentence(where + e.Detail)
-		case where != "":
-			f.Mistakes[field] += " " + asSentence(where+e.Detail)
-		}
-	}
-	if len(f.Mistakes) == 0 || len(rest.Errors) > 0 {
-		f.Problem = &rest
-	}
-}
-
-// fieldOf returns the field that a JSON pointer is about, and where in a long one; empty: none.
-func (f *channelForm) fieldOf(pointer []string) (field, where string) {
-	switch pointer[0] {
-	case "channel":
-		if f.New {
-			return "name", ""
-		}
-	case "name":
-		return fieldTitle, ""
-	case "capacity":
-		return fieldCapacity, ""
-	case "settings":
-		if len(pointer) < 2 {
-			return "", ""
-		}
-		for _, s := range f.all() {
-			if s.key == pointer[1] && (s.part == "" || len(pointer) > 2 && s.part == pointer[2]) {
-				if s.part == "" && len(pointer) > 2 {
-					where = strings.Join(pointer[2:], "/") + ": "
-				}
-				return s.ID, where
-			}
-		}
-	}
-	return "", ""
-}
-
-// forget clears the secrets before the form is sent to the browser.
-func (f *channelForm) forget() {
-	for _, s := range f.all() {
-		if s.Secret && s.Value != "" {
-			s.Value, s.Lost = "", true
+	for _, in := range f.Inputs {
+		if len(in.At) > 2 && in.Value == "" {
+			f.Wrong(in.Name, f.T("Required: the template needs it."))
 		}
 	}
 }
@@ -445,7 +276,7 @@ func (f *channelForm) content() *content {
 // newChannel shows the kinds to choose from, or the form of the one that is chosen.
 func newChannel(v *visit) (*content, error) {
 	query := v.r.URL.Query()
-	f := &channelForm{Locale: v.Locale, New: true}
+	f := &channelForm{Locale: v.Locale, Form: &form.Form{New: true}}
 	var err error
 	if query.Get("type") == "" {
 		f.Kinds, err = readChannelKinds(v.caller)
@@ -455,9 +286,7 @@ func newChannel(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	f = newChannelForm(v.Locale, k)
-	f.New = true
-	return f.content(), nil
+	return newChannelForm(v, k, true).content(), nil
 }
 
 // createChannel creates a channel, or asks its provider.
@@ -466,11 +295,10 @@ func createChannel(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := newChannelForm(v.Locale, k)
-	f.New = true
+	f := newChannelForm(v, k, true)
 	f.fill(v.r.PostForm)
 	f.require()
-	body := f.body(nil)
+	body := f.Changes(nil)
 	body["type"] = k.Type
 	if v.r.PostForm.Get("do") == "test" {
 		return f.ask(v, body)
@@ -499,18 +327,18 @@ func createChannel(v *visit) (*content, error) {
 
 // again shows the form with every mistake.
 func (f *channelForm) again(err error) (*content, error) {
-	status, p := statusOf(err)
-	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict && status != http.StatusPreconditionFailed {
-		return nil, err
+	if p, refused := errors.AsType[*problem](err); refused && slices.ContainsFunc(f.Inputs, func(in *form.Input) bool { return len(in.At) > 2 && f.Mistakes[in.Name] != "" }) {
+		p.Errors = slices.DeleteFunc(p.Errors, func(e weir.FieldError) bool { return e.Code == "placeholder" }) // they follow from a part that is missing
 	}
-	f.place(p)
-	f.forget()
 	c := f.content()
-	c.status, c.flash = status, &flash{Bad: true, Text: f.T("Nothing was saved. Correct the marked fields of the form.")}
-	if len(f.Mistakes) == 0 {
-		c.flash.Text = f.T("Nothing was saved.")
-	}
-	return c, nil
+	f.Problem, err = c.refused(f.Locale, f.Form, err, func(field string, e *weir.FieldError) string {
+		if e.Code == "required" && strings.HasPrefix(e.Detail, "channel type ") { // the help text is beside it
+			e.Detail = f.T("enter this")
+		}
+		return field
+	}, notSaved())
+	f.Forget()
+	return c, err
 }
 
 // ask asks the provider, and shows the form with its answer. Nothing is stored.
@@ -519,7 +347,7 @@ func (f *channelForm) ask(v *visit, body map[string]any) (*content, error) {
 	var answer api.ChannelTestView
 	if err := v.call(http.MethodPost, "/v1/channels:test", body, &answer); err != nil {
 		c, err := f.again(err)
-		if c != nil {
+		if err == nil {
 			c.flash.Text = f.T("The provider was not asked. Correct the marked fields of the form.")
 			if len(f.Mistakes) == 0 {
 				c.flash.Text = f.T("The provider was not asked.")
@@ -528,7 +356,7 @@ func (f *channelForm) ask(v *visit, body map[string]any) (*content, error) {
 		return c, err
 	}
 	f.Asked = &answer
-	f.forget()
+	f.Forget()
 	return f.content(), nil
 }
 
@@ -543,7 +371,7 @@ func readChannelForm(v *visit) (*channelForm, *api.ChannelView, string, error) {
 	if err != nil {
 		return nil, nil, "", err
 	}
-	return newChannelForm(v.Locale, k), &ch, tag, nil
+	return newChannelForm(v, k, false), &ch, tag, nil
 }
 
 func editChannel(v *visit) (*content, error) {
@@ -551,7 +379,9 @@ func editChannel(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.show(ch, tag)
+	if err := f.show(ch, tag); err != nil {
+		return nil, err
+	}
 	return f.content(), nil
 }
 
@@ -561,21 +391,23 @@ func changeChannel(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.show(ch, tag)
-	now := f.texts()
-	f.fill(v.r.PostForm)
-	was, err := recall(f.Was)
-	if err != nil {
+	if err := f.show(ch, tag); err != nil {
 		return nil, err
 	}
-	body := f.body(was)
+	now := f.texts()
+	f.fill(v.r.PostForm)
+	was, whole := form.Recall(f.Was)
+	if !whole {
+		return nil, &problem{Status: http.StatusBadRequest, words: "the form is incomplete; open the page again"}
+	}
+	body := f.Changes(was)
 	if v.r.PostForm.Get("do") == "test" {
 		body["channel"] = f.Name
 		return f.ask(v, body)
 	}
 	_, err = v.exchange(http.MethodPatch, apiPath("v1", "channels", f.Name), cmp.Or(f.Tag, `"0"`), body, &api.ChannelView{})
 	if status, _ := statusOf(err); err != nil && status == http.StatusPreconditionFailed {
-		return f.merge(ch, was, now, tag), nil
+		return f.merge(v, ch, was, now, tag)
 	}
 	if err != nil {
 		return f.again(err)
@@ -587,33 +419,24 @@ func changeChannel(v *visit) (*content, error) {
 
 // merge shows the form after somebody else has changed the channel: with their values where
 // nothing was typed, and a list of what they changed.
-func (f *channelForm) merge(ch *api.ChannelView, was, now map[string]string, tag string) *content {
-	typed, theirs := f.texts(), newChannelForm(f.Locale, f.Kind)
-	theirs.show(ch, tag)
-	note := func(name, label string, mine *string, their string) {
-		if now[name] == was[name] {
-			return
-		}
-		shown := cmp.Or(their, f.T("empty"))
-		if len(shown) > 200 || strings.Contains(shown, "\n") {
+func (f *channelForm) merge(v *visit, ch *api.ChannelView, was, now form.Texts, tag string) (*content, error) {
+	theirs := newChannelForm(v, f.Kind, false)
+	if err := theirs.show(ch, tag); err != nil {
+		return nil, err
+	}
+	for _, change := range f.Merge(theirs.Form, was, now) {
+		shown := cmp.Or(change.Text, f.T("empty"))
+		if change.Long() {
 			shown = f.T("another text")
 		}
-		f.Changed = append(f.Changed, fact{label, shown})
-		if typed[name] == was[name] {
-			*mine = their
-		}
+		f.Changed = append(f.Changed, fact{change.Title(f.Locale), shown})
 	}
-	note(fieldTitle, f.T("Title"), &f.Title, theirs.Title)
-	note(fieldCapacity, f.T("Capacity"), &f.Capacity, theirs.Capacity)
 	if now["paused"] != was["paused"] {
 		f.Changed = append(f.Changed, fact{f.T("Paused"), f.T(map[string]locale.Message{"true": "yes", "false": "no"}[now["paused"]])})
 	}
-	for i, s := range f.all() {
-		note(s.ID, s.Label, &s.Value, theirs.all()[i].Value)
-	}
 	f.Tag, f.Was = tag, theirs.Was
-	f.forget()
+	f.Forget()
 	c := f.content()
 	c.status, c.flash = http.StatusConflict, &flash{Bad: true, Text: f.T("Nothing was saved: the channel was changed meanwhile. Look at what has changed, and save again.")}
-	return c
+	return c, nil
 }
