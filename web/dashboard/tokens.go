@@ -2,16 +2,16 @@ package dashboard
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
+	"weir"
 	"weir/operators"
 	"weir/web/api"
-
+	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
 )
 
@@ -19,18 +19,11 @@ const tokensPath = "/tokens"
 
 // tokensData is the data of the page of tokens: the list, and the form of a new one.
 type tokensData struct {
-	List     []tokenCard
-	Pager    pager
-	Name     string
-	Days     string
-	Scopes   []scopeChoice
-	Limit    string            // the beginning of names to which the chosen scopes are limited
-	More     string            // further scopes, as texts
-	Mistakes map[string]string // by field
-	Problem  *problem          // what no field has
-	Made     *api.TokenView    // just now: its text is shown once
-
-	Limitable string // the scopes that can be limited
+	*form.Form
+	List    []tokenCard
+	Pager   pager
+	Problem *problem       // what no field has
+	Made    *api.TokenView // just now: its text is shown once
 }
 
 // tokenCard is a token as the page shows it.
@@ -39,13 +32,29 @@ type tokenCard struct{ api.TokenView }
 // Rights returns the scopes in one text.
 func (t tokenCard) Rights() string { return strings.Join(t.Scopes, ", ") }
 
-// scopeChoice is a scope that the user may give.
-type scopeChoice struct {
-	Name    operators.Scope
-	Checked bool
+// tokenFields declares the form of a new token. Limits of scopes, and the time until it expires, are written in other ways than the API
+// has them.
+func tokenFields() *form.Declaration {
+	return form.Of(api.TokenBody{}, []string{"expires_at"},
+		form.Field{Name: "name", Kind: form.Text, Required: true, MaxLength: 200, Label: "Name", Help: "Who or what uses it."},
+		form.Field{Name: "scopes", Kind: form.Checks, Item: "scope", Wide: true, Label: "Scopes", Help: "A token has only scopes that you have."},
+		form.Field{
+			Name: "limit", At: []string{"scopes", "limit"}, Kind: form.Code, MaxLength: 63, Label: "Only for names that begin with",
+			Help: "Such as <code>north-</code>, if the channels and surveys of a team are called so. It limits those of %s that are chosen above. Empty: no limit.",
+		},
+		form.Field{
+			Name: "more", At: []string{"scopes", "more"}, Kind: form.Code, MaxLength: 500, All: true, Label: "More scopes",
+			Help: "With other limits, such as <code>surveys:admin@sms</code>, which lets surveys use the channel sms. Separated by blanks.",
+		},
+		form.Field{Name: "days", At: []string{"expires_at", "days"}, Kind: form.Number, Min: 1, Max: maxTokenDays, Label: "Expires after days", Help: "Empty: never."},
+	)
 }
 
-func loadTokens(v *visit) (*content, error) { return tokensPage(v, &tokensData{}) }
+const maxTokenDays = 3650
+
+func loadTokens(v *visit) (*content, error) {
+	return tokensPage(v, &tokensData{Form: tokenFields().New(true)})
+}
 
 // tokensPage adds the list and the choices to a page.
 func tokensPage(v *visit, d *tokensData) (*content, error) {
@@ -57,98 +66,82 @@ func tokensPage(v *visit, d *tokensData) (*content, error) {
 	for _, t := range page.Tokens {
 		d.List = append(d.List, tokenCard{t})
 	}
+	var choices []form.Choice
 	for _, scope := range v.Who.Scopes {
-		d.Scopes = append(d.Scopes, scopeChoice{scope, slices.Contains(v.r.PostForm["scopes"], string(scope))})
+		choices = append(choices, form.Choice{Value: string(scope)})
 	}
-	d.Limitable = operators.JoinScopes(operators.LimitableScopes())
+	scopes := d.Input("scopes")
+	scopes.Chosen = slices.DeleteFunc(slices.Clone(scopes.Chosen), func(s string) bool { return !slices.Contains(v.Who.Scopes, operators.Scope(s)) })
+	scopes.Choose(choices, true)
+	d.Input("limit").Advice = []any{operators.JoinScopes(operators.LimitableScopes())}
 	return &content{title: v.T("Tokens"), crumbs: []crumb{{Text: v.T("Tokens")}}, data: d}, nil
 }
 
 // createToken creates a token, or shows the form again with every mistake.
 func createToken(v *visit) (*content, error) {
-	form := v.r.PostForm
-	d := &tokensData{
-		Name: form.Get("name"), Days: strings.TrimSpace(form.Get("days")), Limit: strings.TrimSpace(form.Get("limit")), More: strings.TrimSpace(form.Get("more")), Mistakes: map[string]string{},
-	}
-	scopes, fields := d.chosen(v.Locale, form["scopes"])
-	body := map[string]any{"name": d.Name, "scopes": scopes}
-	if len(d.Mistakes) > 0 {
-		body["name"] = "" // as below
-	}
-	if d.Days != "" {
-		days, err := strconv.Atoi(d.Days)
-		if err != nil || days < 1 || days > 3650 {
-			d.Mistakes["days"] = v.T("Must be a number from 1 to 3650, or empty.")
-			body["name"] = "" // so the API changes nothing and reports the other mistakes
+	d := &tokensData{Form: tokenFields().New(true)}
+	d.Fill(v.r.PostForm)
+	scopes, fields := d.chosen(v.Locale)
+	body := map[string]any{"name": v.r.PostForm.Get("name"), "scopes": scopes}
+	if text := d.Input("days").Value; text != "" {
+		if days, err := strconv.Atoi(text); err != nil || days < 1 || days > maxTokenDays {
+			d.Wrong("days", v.T("Must be a number from 1 to 3650, or empty."))
 		} else {
 			body["expires_at"] = time.Now().Add(time.Duration(days) * 24 * time.Hour).UTC().Format(time.RFC3339)
 		}
 	}
 	var made api.TokenView
-	err := v.call(http.MethodPost, "/v1/tokens", body, &made)
-	if err == nil {
+	failed := v.save(http.MethodPost, "/v1/tokens", body, d.Mistakes, &made)
+	if failed == nil {
+		d = &tokensData{Form: tokenFields().New(true), Made: &made}
 		if v.Who.Open { // it was the first token: this page needs one from now on
-			return &content{title: v.T("Tokens"), crumbs: []crumb{{Text: v.T("Tokens")}}, data: &tokensData{Made: &made}}, nil
+			return &content{title: v.T("Tokens"), crumbs: []crumb{{Text: v.T("Tokens")}}, data: d}, nil
 		}
-		v.r.PostForm = url.Values{}
-		return tokensPage(v, &tokensData{Made: &made})
+		return tokensPage(v, d)
 	}
-	status, p := statusOf(err)
-	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict {
-		return nil, err
-	}
-	d.place(v.Locale, p, scopes, fields)
 	c, err := tokensPage(v, d)
 	if err != nil {
 		return nil, err
 	}
-	c.status, c.flash = status, &flash{Bad: true, Text: v.T("No token was created. Correct the marked fields of the form.")}
-	return c, nil
+	const none = "No token was created. Correct the marked fields of the form."
+	d.Problem, err = c.refused(v.Locale, d.Form, failed, placeToken(v.Locale, scopes, fields), refusedWords{none, none})
+	return c, err
 }
 
 // chosen returns the scopes that the form asks for, and the field of each.
-func (d *tokensData) chosen(l *locale.Locale, checked []string) (scopes, fields []string) {
+func (d *tokensData) chosen(l *locale.Locale) (scopes, fields []string) {
+	limit := d.Input("limit").Value
 	scopes = []string{}
-	for _, text := range checked {
+	for _, text := range d.Input("scopes").Chosen {
 		field := "scopes"
-		if scope := operators.Scope(text); d.Limit != "" && slices.Contains(operators.LimitableScopes(), scope) {
-			text, field = string(scope.Limit(d.Limit)), "limit"
+		if scope := operators.Scope(text); limit != "" && slices.Contains(operators.LimitableScopes(), scope) {
+			text, field = string(scope.Limit(limit)), "limit"
 		}
 		scopes, fields = append(scopes, text), append(fields, field)
 	}
-	if d.Limit != "" && !slices.Contains(fields, "limit") {
-		d.Mistakes["limit"] = l.T("None of the chosen scopes can be limited.")
+	if limit != "" && !slices.Contains(fields, "limit") {
+		d.Wrong("limit", l.T("None of the chosen scopes can be limited."))
 	}
-	for _, text := range strings.FieldsFunc(d.More, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
+	for _, text := range strings.FieldsFunc(d.Input("more").Value, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
 		scopes, fields = append(scopes, text), append(fields, "more")
 	}
 	return scopes, fields
 }
 
-// place shows the errors of the API beside the fields that they are about; fields has the field of each of the scopes.
-func (d *tokensData) place(l *locale.Locale, p *problem, scopes, fields []string) {
-	rest := *p
-	rest.Errors = nil
-	for _, e := range p.Errors {
-		field, below, _ := strings.Cut(strings.TrimPrefix(e.Pointer, "/"), "/")
-		i, err := strconv.Atoi(below)
-		if field == "scopes" && err == nil && i < len(fields) {
-			field = fields[i]
+// placeToken says which field a mistake of a scope is about; fields has the field of each of the scopes.
+func placeToken(l *locale.Locale, scopes, fields []string) ownPlace {
+	return func(field string, e *weir.FieldError) string {
+		i, err := strconv.Atoi(strings.TrimPrefix(e.Pointer, "/scopes/"))
+		if field != "scopes" || err != nil || i >= len(fields) {
+			return field
 		}
-		switch {
-		case field == "name" && strings.TrimSpace(d.Name) != "" && d.Mistakes["days"]+d.Mistakes["limit"] != "": // it was left out on purpose
-		case field == "name" || field == "scopes":
-			d.Mistakes[field] = asSentence(e.Detail)
-		case field == "limit":
-			d.Mistakes[field] = l.T("1 to 63 characters: a-z, 0-9, dot, underscore and hyphen. The first is a letter or a digit.")
-		case field == "more":
-			d.Mistakes[field] = strings.TrimSpace(d.Mistakes[field] + " " + asSentence("“"+scopes[i]+"” "+e.Detail))
-		default:
-			rest.Errors = append(rest.Errors, e)
+		switch fields[i] {
+		case "limit":
+			e.Detail = l.T("1 to 63 characters: a-z, 0-9, dot, underscore and hyphen. The first is a letter or a digit.")
+		case "more":
+			e.Detail = "“" + scopes[i] + "” " + e.Detail
 		}
-	}
-	if len(d.Mistakes) == 0 || len(rest.Errors) > 0 {
-		d.Problem = &rest
+		return fields[i]
 	}
 }
 

@@ -52,6 +52,7 @@ type Field struct {
 	Folded     bool   // it is shown on demand, with those beside it
 	All        bool   // all mistakes are shown, not the first alone: it has several values
 	Item       string // begins the ids of its choices; empty: Name
+	Wide       bool   // its choices have long names
 	Min, Max   int    // of a number
 	MaxLength  int
 	Values     []string // choices of the schema
