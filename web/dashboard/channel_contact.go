@@ -8,8 +8,10 @@ import (
 	"net/url"
 	"strings"
 
+	"weir"
 	"weir/operators"
 	"weir/web/api"
+	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
 )
 
@@ -40,18 +42,31 @@ func loadChannelSetup(v *visit) (*content, error) {
 
 // testContact is the form that sends a contact to try a channel, as it was filled in.
 type testContact struct {
-	*locale.Locale
-	Channel         string
-	Key             string // makes a form that is sent twice one contact
-	To, Text        string
-	Call            bool // it is a call
-	Texts           bool // it may have a text
-	CallFlow, TwiML string
-	Mistakes        map[string]string // by field
-	Problem         *problem
+	*form.Form
+	Channel string
+	Key     string // makes a form that is sent twice one contact
+	Problem *problem
+
+	texts bool // it may have a text; otherwise it is a call
 }
 
-// readTestContact returns the empty form of a channel.
+// testContactFields declares the form of a contact that has a text, or is a call.
+func testContactFields(texts bool) *form.Declaration {
+	fields := []form.Field{{
+		Name: "to", Kind: form.Code, MaxLength: 255, Required: true, Label: "Address",
+		Help: "A phone number of yours such as <code>+15550001</code>, or an address in the form of the channel's type.",
+	}}
+	if texts {
+		fields = append(fields, form.Field{Name: "text", At: []string{"messages"}, Kind: form.Area, Rows: 3, MaxLength: 1600, Label: "Text"})
+		return &form.Declaration{Fields: fields}
+	}
+	return &form.Declaration{Fields: append(fields,
+		form.Field{Name: "call_flow_id", At: []string{"call", "call_flow_id"}, Kind: form.Number, Min: 1, Label: "Call flow", Help: "The number of a call flow that is stored at the provider. This or TwiML."},
+		form.Field{Name: "twiml", At: []string{"call", "twiml"}, Kind: form.Script, Rows: 4, Label: "TwiML", Help: "Such as %s."},
+	)}
+}
+
+// readTestContact returns the form of a channel, with a text to start from.
 func readTestContact(v *visit) (*testContact, error) {
 	ch, err := readChannel(v.caller, v.r.PathValue("name"))
 	if err != nil {
@@ -61,14 +76,23 @@ func readTestContact(v *visit) (*testContact, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &testContact{
-		Locale: v.Locale, Channel: ch.Channel, Key: "test-" + rand.Text(), Text: v.T("This is a test."),
-		Texts: k.Content != "voice", Call: k.Content == "voice", Mistakes: map[string]string{},
-	}, nil
+	f := &testContact{Channel: ch.Channel, Key: "test-" + rand.Text(), texts: k.Content != "voice"}
+	f.Form = testContactFields(f.texts).New(true)
+	if f.texts {
+		f.Input("text").Value = v.T("This is a test.")
+	} else {
+		f.Input("twiml").Advice = []any{exampleCall()}
+	}
+	return f, nil
 }
 
-func (f *testContact) content() *content {
-	return &content{title: f.T("Send a test contact on channel %s", f.Channel), crumbs: channelCrumbs(f.Channel, crumb{Text: f.T("Test contact")}), data: f}
+// exampleCall is a document for a call.
+func exampleCall() template.HTML {
+	return `<code>&lt;Response&gt;&lt;Say&gt;This is a test.&lt;/Say&gt;&lt;/Response&gt;</code>`
+}
+
+func (f *testContact) content(l *locale.Locale) *content {
+	return &content{title: l.T("Send a test contact on channel %s", f.Channel), crumbs: channelCrumbs(f.Channel, crumb{Text: l.T("Test contact")}), data: f}
 }
 
 func newTestContact(v *visit) (*content, error) {
@@ -76,55 +100,35 @@ func newTestContact(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.content(), nil
+	return f.content(v.Locale), nil
 }
 
-// Example is a document for a call.
-func (*testContact) Example() template.HTML {
-	return `<code>&lt;Response&gt;&lt;Say&gt;This is a test.&lt;/Say&gt;&lt;/Response&gt;</code>`
-}
-
-// fill fills in what a browser sent.
-func (f *testContact) fill(form url.Values) {
-	text := func(name string) string { return strings.TrimSpace(form.Get(name)) }
-	f.To, f.Text, f.CallFlow, f.TwiML = text("to"), text("text"), text("call_flow_id"), text("twiml")
-	f.Key = cmp.Or(text("key"), f.Key)
-}
-
-// body returns the contact for the API.
-func (f *testContact) body() map[string]any {
-	one := map[string]any{"key": f.Key, "to": f.To, "priority": "high"} // it does not wait behind a backlog
-	if f.Texts {
-		one["messages"] = []string{f.Text}
-		return one
+// contact returns the contact for the API.
+func (f *testContact) contact() map[string]any {
+	one := f.Body()
+	one["key"], one["to"], one["priority"] = f.Key, f.Input("to").Value, "high" // it does not wait behind a backlog
+	if f.texts {
+		one["messages"] = []string{f.Input("text").Value}
+	} else if one["call"] == nil {
+		one["call"] = map[string]any{} // the API says what it needs
 	}
-	call := filled("twiml", f.TwiML)
-	if f.CallFlow != "" {
-		call["call_flow_id"] = number(f.CallFlow)
-	}
-	one["call"] = call
 	return one
 }
 
-// place shows the errors of the API beside the fields that they are about.
-func (f *testContact) place(p *problem) {
-	rest := *p
-	rest.Errors = nil
-	for _, e := range p.Errors {
-		at, below, _ := strings.Cut(strings.TrimPrefix(e.Pointer, "/contacts/0/"), "/")
-		field := map[string]string{"to": "to", "messages": "text", "call": "call_flow_id", "key": ""}[at]
-		if below == "twiml" {
-			field = below
-		}
-		if field == "" {
-			rest.Errors = append(rest.Errors, e)
-		} else if f.Mistakes[field] == "" {
-			f.Mistakes[field] = asSentence(e.Detail)
-		}
+// place says which field a mistake of the contact is about.
+func (f *testContact) place(field string, e *weir.FieldError) string {
+	at := strings.Split(strings.TrimPrefix(e.Pointer, "/contacts/0/"), "/")
+	switch {
+	case at[0] == "to":
+		return "to"
+	case at[0] == "messages":
+		return "text"
+	case at[0] == "call" && len(at) > 1 && at[1] == "twiml":
+		return "twiml"
+	case at[0] == "call":
+		return "call_flow_id"
 	}
-	if len(f.Mistakes) == 0 || len(rest.Errors) > 0 {
-		f.Problem = &rest
-	}
+	return field
 }
 
 // sendTestContact queues the contact, and leads to its page.
@@ -133,23 +137,19 @@ func sendTestContact(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.fill(v.r.PostForm)
+	f.Fill(v.r.PostForm)
+	f.Key = cmp.Or(strings.TrimSpace(v.r.PostForm.Get("key")), f.Key)
 	var sent api.AcceptedList
-	err = v.call(http.MethodPost, apiPath("v1", "channels", f.Channel, "contacts"), map[string]any{"contacts": []any{f.body()}}, &sent)
-	c := f.content()
-	if err == nil {
-		id := sent.Contacts[0].ID
-		c.to, c.flash = "/contacts/"+url.PathEscape(id), &flash{Text: v.T("The contact is accepted. This page shows what becomes of it.")}
-		if !v.MayChannel(f.Channel, operators.ScopeContactsRead) {
-			c.to, c.flash.Text = channelLink(f.Channel), v.T("The contact %s is accepted.", id)
-		}
-		return c, nil
+	err = v.call(http.MethodPost, apiPath("v1", "channels", f.Channel, "contacts"), map[string]any{"contacts": []any{f.contact()}}, &sent)
+	c := f.content(v.Locale)
+	if err != nil {
+		f.Problem, err = c.refused(v.Locale, f.Form, err, f.place, refusedWords{"Nothing was sent.", "Nothing was sent."})
+		return c, err
 	}
-	status, p := statusOf(err)
-	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict {
-		return nil, err
+	id := sent.Contacts[0].ID
+	c.to, c.flash = "/contacts/"+url.PathEscape(id), &flash{Text: v.T("The contact is accepted. This page shows what becomes of it.")}
+	if !v.MayChannel(f.Channel, operators.ScopeContactsRead) {
+		c.to, c.flash.Text = channelLink(f.Channel), v.T("The contact %s is accepted.", id)
 	}
-	f.place(p)
-	c.status, c.flash = status, &flash{Bad: true, Text: v.T("Nothing was sent.")}
 	return c, nil
 }

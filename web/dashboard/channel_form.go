@@ -241,17 +241,6 @@ func (f *channelForm) fill(sent url.Values) {
 	}
 }
 
-// number returns the number in a text; of another text, the text, which the API refuses. Empty: null.
-func number(text string) any {
-	if text == "" {
-		return nil
-	}
-	if n, err := strconv.Atoi(text); err == nil {
-		return n
-	}
-	return text
-}
-
 // require adds the mistakes of parts that are missing. The API finds them only where the template
 // names them.
 func (f *channelForm) require() {
