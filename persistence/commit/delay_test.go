@@ -1,6 +1,7 @@
 package commit_test
 
 import (
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,32 +69,52 @@ func TestWriter_DelaysChangesWithoutAWaitingCaller(t *testing.T) {
 	})
 }
 
-// TestWriter_WaitsForMoreUnderLoad: after a batch of many rows the writer waits a
-// millisecond for more, after a small one not at all.
+// TestWriter_WaitsForMoreUnderLoad: after a batch of many rows the next one begins a
+// millisecond after that one did, or at once if little is left of it; after a small one, at once.
 func TestWriter_WaitsForMoreUnderLoad(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := storetest.SQLite(t)
-		id, _ := storetest.OpenChannel(t, s, "a")
-		for _, c := range []struct {
-			rows int
-			wait time.Duration
-		}{{1, 0}, {100, time.Millisecond}, {1, 0}} {
-			for _, batch := range [][]weir.Spec{make([]weir.Spec, c.rows), make([]weir.Spec, 1)} {
-				for i := range batch {
-					batch[i].To = "sms://1"
+	for _, c := range []struct {
+		rows int
+		took time.Duration // the first batch's COMMIT
+		wait time.Duration // of the second batch
+	}{
+		{1, 0, 0},
+		{23, 0, 0},
+		{24, 0, time.Millisecond},
+		{100, 0, time.Millisecond},
+		{100, 300 * time.Microsecond, 700 * time.Microsecond},
+		{100, 500 * time.Microsecond, 500 * time.Microsecond},
+		{100, 501 * time.Microsecond, 0},
+		{100, time.Millisecond, 0},
+		{100, 20 * time.Millisecond, 0},
+		{1, 300 * time.Microsecond, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s, f := storetest.OpenFaulty(t, "sqlite://"+filepath.Join(t.TempDir(), "weir.db"))
+			id, _ := storetest.OpenChannel(t, s, "a")
+			took := c.took
+			f.Set(false, func() storetest.Fault {
+				time.Sleep(took)
+				return storetest.None
+			})
+			accept := func(rows int) time.Duration {
+				list := make([]weir.Spec, rows)
+				for i := range list {
+					list[i].To = "sms://1"
 				}
-				begun, want := time.Now(), time.Duration(0)
-				if _, err := s.Accept(t.Context(), id, batch); err != nil {
+				begun := time.Now()
+				if _, err := s.Accept(t.Context(), id, list); err != nil {
 					t.Fatal(err)
 				}
-				if len(batch) == 1 {
-					want = c.wait
-				}
-				if d := time.Since(begun); d != want {
-					t.Errorf("after %d rows the next batch waited for %v, want %v", c.rows, d, want)
-				}
+				return time.Since(begun)
 			}
-		}
-	})
+			if d := accept(c.rows); d != c.took {
+				t.Fatalf("the first batch took %v, want %v", d, c.took)
+			}
+			took = 0
+			if d := accept(1); d != c.wait {
+				t.Errorf("after %d rows in %v the next batch waited for %v, want %v", c.rows, c.took, d, c.wait)
+			}
+		})
+	}
 }
