@@ -3,13 +3,12 @@ package channels
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
-	"time"
 
 	"weir"
+	"weir/internal/httponce"
 	"weir/internal/outbound"
 )
 
@@ -147,16 +146,5 @@ func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLa
 // ownTransport gives a channel its own connections, so that trouble with one
 // provider does not affect other channels.
 func ownTransport() http.RoundTripper {
-	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		ForceAttemptHTTP2:      true,
-		DisableCompression:     true, // answers are short; compression costs more than it saves
-		MaxIdleConns:           256,
-		MaxIdleConnsPerHost:    256,
-		IdleConnTimeout:        90 * time.Second,
-		TLSHandshakeTimeout:    5 * time.Second,
-		ExpectContinueTimeout:  time.Second,
-		MaxResponseHeaderBytes: 64 << 10,
-	}
+	return httponce.New(httponce.Options{Proxy: http.ProxyFromEnvironment})
 }

@@ -12,12 +12,13 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/internal/httponce"
 )
 
 // wire is a transport that cuts its connections after a number of bytes. It opens one
 // connection for each request.
 type wire struct {
-	http.Transport
+	*httponce.Transport
 	read, written atomic.Int64 // bytes of the last connection
 }
 
@@ -25,15 +26,19 @@ type wire struct {
 // answer and of the request; a negative number is no limit.
 func (w *World) newWire(answer, request int) *wire {
 	out := &wire{}
-	dial := w.Net.Transport().DialContext
-	out.DisableKeepAlives = true
-	out.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := dial(ctx, network, address)
+	out.Transport = httponce.New(httponce.Options{Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := w.Net.Dial(ctx, network, address)
 		out.read.Store(0)
 		out.written.Store(0)
 		return &cutConn{Conn: c, wire: out, answer: answer, request: request}, err
-	}
+	}})
 	return out
+}
+
+// RoundTrip implements http.RoundTripper.
+func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	r.Close = true
+	return w.Transport.RoundTrip(r)
 }
 
 type cutConn struct {

@@ -16,6 +16,7 @@ import (
 	"weir/channels"
 	"weir/channels/simulation"
 	"weir/channels/simulation/memnet"
+	"weir/internal/httponce"
 )
 
 // The addresses of a world. Between the provider and our endpoint is a proxy that ends
@@ -81,7 +82,7 @@ func In(t *testing.T, s Setup, test func(w *World)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &World{T: t, Net: &memnet.Network{}, setup: s}
-		transport := w.Net.Transport()
+		transport := httponce.New(httponce.Options{Dial: w.Net.Dial})
 		t.Cleanup(transport.CloseIdleConnections)
 		w.Client = &http.Client{Transport: proxy{transport}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 		sim, err := s.Start(w.Client)

@@ -16,6 +16,7 @@ import (
 	"weir/channels/kannel"
 	"weir/channels/kannel/simulator"
 	"weir/channels/simulation/memnet"
+	"weir/internal/httponce"
 
 	"go.uber.org/goleak"
 )
@@ -49,7 +50,7 @@ func inWorld(t *testing.T, o simulator.Options, settings weir.Settings, test fun
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, net: &memnet.Network{}}
-		transport := w.net.Transport()
+		transport := httponce.New(httponce.Options{Dial: w.net.Dial})
 		w.client = &http.Client{Transport: transport}
 		o.Client, o.Username, o.Password = w.client, "weir", password
 		o.IncomingURL = base + recipe(t)

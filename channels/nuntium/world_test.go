@@ -15,6 +15,7 @@ import (
 	"weir/channels/nuntium"
 	"weir/channels/nuntium/simulator"
 	"weir/channels/simulation/memnet"
+	"weir/internal/httponce"
 
 	"go.uber.org/goleak"
 )
@@ -58,7 +59,7 @@ func inWorld(t *testing.T, o simulator.Options, settings weir.Settings, test fun
 
 func newWorld(t *testing.T, o simulator.Options) *world {
 	w := &world{t: t, net: &memnet.Network{}, start: time.Now()}
-	transport := w.net.Transport()
+	transport := httponce.New(httponce.Options{Dial: w.net.Dial})
 	w.client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse
 	}}

@@ -4,8 +4,8 @@
 //
 // # Invariants
 //
-//   - A request is never carried out twice: neither the transport nor this
-//     package repeats one that the provider may have seen.
+//   - A request is never carried out twice: neither the transport (package httponce)
+//     nor this package repeats one that the provider may have seen.
 //   - Redirects are not followed, so that credentials stay with the configured
 //     host.
 //   - No error or reason holds a URL, an address or a credential.
@@ -14,18 +14,15 @@ package provider
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
-	"sync/atomic"
 	"time"
 
 	"weir/internal/backoff"
+	"weir/internal/httponce"
 )
 
 // Delivery is how far a request got.
@@ -65,83 +62,27 @@ func (r Result) OK() bool {
 }
 
 // Do makes a request and reads up to maxBody bytes of the answer. It uses only the
-// client's transport, not its redirect policy, cookies or timeout. The request
-// must not be used again.
+// client's transport, not its redirect policy, cookies or timeout. Only a transport whose errors
+// tell that nothing was sent ([httponce.NotSent]) yields NeverSent. The request must not be used
+// again.
 func Do(ctx context.Context, client *http.Client, request *http.Request, maxBody int64) Result {
-	transport := client.Transport
-	if transport == nil {
-		transport = http.DefaultTransport
+	if client.Transport == nil { // the default one repeats requests
+		return Result{Delivery: NeverSent, Err: errors.New("the client has no transport")}
 	}
-	// A server may close an idle connection just as it is taken from the pool. If
-	// certainly nothing of the request was sent, another connection is tried, a
-	// few times, because a pool may be full of dead ones.
-	tries := 4
-	if request.Body != nil && request.Body != http.NoBody && request.GetBody == nil {
-		tries = 1 // its body can be read only once
-	}
-	plain(request)
-	for {
-		result, stale := once(ctx, transport, request, maxBody)
-		if tries--; !stale || tries == 0 || ctx.Err() != nil {
-			return result
-		}
-		if request.GetBody != nil {
-			body, err := request.GetBody()
-			if err != nil {
-				return Result{Delivery: NeverSent, Err: err}
-			}
-			request.Body = body
-		}
-	}
-}
-
-// plain prevents net/http from repeating a request by itself. Its transport
-// repeats a request on another connection if it can be replayed, which it assumes
-// of every GET without a body (Request.isReplayable), and a GET may create a
-// call. A body without GetBody prevents that. The transport probes it, finds it
-// empty and sends no body and no body header.
-func plain(request *http.Request) {
-	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} { // these also make a request replayable
-		if _, ok := request.Header[name]; ok {
-			request.Header = request.Header.Clone() // may be shared
-			delete(request.Header, name)
-		}
-	}
-	switch request.Method {
-	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
-		if request.Body == nil || request.Body == http.NoBody {
-			request.Body, request.ContentLength = emptyBody{}, 0
-		}
-		request.GetBody = nil
-	}
-}
-
-type emptyBody struct{}
-
-func (emptyBody) Read([]byte) (int, error) { return 0, io.EOF }
-func (emptyBody) Close() error             { return nil }
-
-// once makes one try. stale means that it failed on a reused connection without
-// having been sent.
-func once(
-	ctx context.Context, transport http.RoundTripper, request *http.Request, maxBody int64,
-) (_ Result, stale bool) {
-	var t trace
-	_, bodyless := request.Body.(emptyBody)
-	response, err := transport.RoundTrip(request.WithContext(httptrace.WithClientTrace(ctx, t.hooks())))
+	response, err := client.Transport.RoundTrip(request.WithContext(ctx))
 	if err != nil {
-		neverSent := t.neverSent(err, bodyless)
+		delivery := MaybeSent
+		if httponce.NotSent(err) {
+			delivery = NeverSent
+		}
 		if ctx.Err() != nil {
 			err = ctx.Err() // whatever cause the transport reports
 		}
-		if neverSent {
-			return Result{Delivery: NeverSent, Err: err}, t.reused.Load()
-		}
-		return Result{Delivery: MaybeSent, Err: err}, false
+		return Result{Delivery: delivery, Err: err}
 	}
 	defer func() { _ = response.Body.Close() }()
 	var body []byte
-	if response.Body != http.NoBody && response.StatusCode != http.StatusSwitchingProtocols { // which has a body without end
+	if response.Body != http.NoBody {
 		body, err = io.ReadAll(io.LimitReader(response.Body, maxBody+1))
 	}
 	result := Result{Delivery: Answered, Status: response.StatusCode, Header: response.Header, Body: body, Err: err}
@@ -154,51 +95,7 @@ func once(
 		result.Body, result.Err = Unpack(body, maxBody)
 	}
 	result.Body = WithoutMark(result.Body)
-	return result, false
-}
-
-// trace observes how far one request gets. On HTTP/1 the transport waits for its
-// writing goroutine before it returns an error, so the hooks have seen everything
-// by then; on HTTP/2 it does not.
-type trace struct {
-	asked  atomic.Bool // a transport that calls hooks was asked for a connection
-	got    atomic.Bool // and returned one
-	reused atomic.Bool // the connection had been used before
-	http2  atomic.Bool
-	wrote  atomic.Bool // all headers were written to the connection's buffer
-	client httptrace.ClientTrace
-}
-
-func (t *trace) hooks() *httptrace.ClientTrace {
-	t.client = httptrace.ClientTrace{
-		GetConn: func(string) { t.asked.Store(true) },
-		GotConn: func(info httptrace.GotConnInfo) {
-			t.got.Store(true)
-			t.reused.Store(info.Reused)
-			if c, ok := info.Conn.(*tls.Conn); ok && c.ConnectionState().NegotiatedProtocol == "h2" {
-				t.http2.Store(true)
-			}
-		},
-		WroteHeaders: func() { t.wrote.Store(true) },
-	}
-	return &t.client
-}
-
-func (t *trace) neverSent(err error, bodyless bool) bool {
-	switch {
-	case !t.asked.Load(): // another kind of RoundTripper: nothing is known
-		return false
-	case !t.got.Load(): // dialing, name lookup, TLS handshake, or waiting for one of these
-		return true
-	case t.http2.Load():
-		return false
-	case !t.wrote.Load(): // no server acts on a request before the end of its headers
-		return true
-	}
-	// The headers are written from a buffer at the end of the request. If that
-	// write fails, their end is missing; with a body, perhaps only the body's end.
-	op, ok := errors.AsType[*net.OpError](err)
-	return ok && op.Op == "write" && bodyless
+	return result
 }
 
 // BaseURL parses the base_url of a channel. Drivers join paths to it.
@@ -258,9 +155,7 @@ func (t *Target) request(body []byte) *http.Request {
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
 	if len(body) > 0 { // otherwise net/http would treat its length as unknown
-		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-		r.Body, _ = r.GetBody() // cannot fail
-		r.ContentLength = int64(len(body))
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	}
 	return r
 }

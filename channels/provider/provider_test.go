@@ -10,17 +10,16 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"weir"
 	"weir/channels"
 	"weir/channels/provider"
+	"weir/internal/httponce"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -43,13 +42,12 @@ func get(t *testing.T, target string) *http.Request {
 
 func client(t *testing.T) *http.Client {
 	t.Helper()
-	transport := &http.Transport{}
+	transport := httponce.New(httponce.Options{})
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}
 }
 
-// A GET that creates something must arrive as an ordinary GET although it
-// carries the body that prevents the transport from repeating it.
+// A GET that creates something arrives as an ordinary GET.
 func TestDo_GetArrivesWithoutABody(t *testing.T) {
 	t.Parallel()
 	var head string
@@ -92,16 +90,18 @@ func TestDo_RepeatsNoRequest(t *testing.T) {
 	if n := requests.Load(); n != 2*pairs {
 		t.Errorf("the server saw %d requests, %d were made", n, 2*pairs)
 	}
-	// Control: the bare transport does repeat.
+	// Control: that of net/http does repeat.
 	requests.Store(0)
+	repeating := &http.Transport{}
+	defer repeating.CloseIdleConnections()
 	for range 2 {
-		if response, err := c.Get(server.URL); err == nil {
+		if response, err := (&http.Client{Transport: repeating}).Get(server.URL); err == nil {
 			_, _ = io.Copy(io.Discard, response.Body)
 			_ = response.Body.Close()
 		}
 	}
 	if n := requests.Load(); n <= 2 {
-		t.Errorf("the bare transport made %d requests of 2; this test proves nothing", n)
+		t.Errorf("the transport of net/http made %d requests of 2; this test proves nothing", n)
 	}
 }
 
@@ -192,12 +192,10 @@ func TestDo_KnowsHowFarARequestGot(t *testing.T) {
 
 func TestDo_TimeoutWhileConnectingSendsNothing(t *testing.T) {
 	t.Parallel()
-	release := make(chan struct{})
-	defer close(release) // a transport's dialing outlives the request
-	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-		<-release
+	transport := httponce.New(httponce.Options{Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		<-ctx.Done()
 		return nil, io.EOF
-	}}
+	}})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	got := provider.Do(ctx, &http.Client{Transport: transport}, get(t, "http://127.0.0.1:1"), 10)
@@ -231,46 +229,6 @@ func TestDo_UnknownTransportMayHaveSent(t *testing.T) {
 	}
 }
 
-// A connection that is found dead before anything was written on it is replaced,
-// a few times; once the headers are sent, nothing is repeated.
-func TestDo_RepeatsNothingOnceHeadersAreSent(t *testing.T) {
-	t.Parallel()
-	cases := []struct {
-		name          string
-		reused, wrote bool
-		err           error
-		dead          int // failing tries
-		tries         int
-		delivery      provider.Delivery
-	}{
-		{"idle ones closed", true, false, io.EOF, 2, 3, provider.Answered},
-		{"a pool of dead ones", true, false, io.EOF, 99, 4, provider.NeverSent},
-		{"a new one", false, false, io.EOF, 99, 1, provider.NeverSent},
-		{"headers written", true, true, io.EOF, 99, 1, provider.MaybeSent},
-		{"reset after the headers", true, true, &net.OpError{Op: "read", Err: syscall.ECONNRESET}, 99, 1, provider.MaybeSent},
-		{"the headers' write failed", true, true, &net.OpError{Op: "write", Err: syscall.EPIPE}, 1, 2, provider.Answered},
-	}
-	for _, c := range cases {
-		tries := 0
-		transport := roundTripper(func(r *http.Request) (*http.Response, error) {
-			hooks := httptrace.ContextClientTrace(r.Context())
-			hooks.GetConn("x:80")
-			hooks.GotConn(httptrace.GotConnInfo{Reused: c.reused})
-			if c.wrote {
-				hooks.WroteHeaders()
-			}
-			if tries++; tries <= c.dead {
-				return nil, c.err
-			}
-			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
-		})
-		got := provider.Do(t.Context(), &http.Client{Transport: transport}, get(t, "http://x"), 10)
-		if got.Delivery != c.delivery || tries != c.tries {
-			t.Errorf("%s: delivery %d after %d tries, want %d after %d", c.name, got.Delivery, tries, c.delivery, c.tries)
-		}
-	}
-}
-
 // The bodies of POSTs survive the replacement of stale connections.
 func TestDo_PostKeepsItsBodyOnAFreshConnection(t *testing.T) {
 	t.Parallel()
@@ -297,21 +255,23 @@ func TestDo_PostKeepsItsBodyOnAFreshConnection(t *testing.T) {
 	}
 }
 
-func TestDo_SpeaksHTTP2(t *testing.T) {
+// A server that prefers HTTP/2 is asked by HTTP/1.1: what was sent is known there.
+func TestDo_SpeaksHTTP1WhereHTTP2IsOffered(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/cut" {
 			panic(http.ErrAbortHandler)
 		}
+		_, _ = io.WriteString(w, r.Proto)
 	}))
 	server.EnableHTTP2 = true
 	server.Config.ErrorLog = discardLog()
 	server.StartTLS()
 	defer server.Close()
-	transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}}
+	transport := httponce.New(httponce.Options{TLS: &tls.Config{RootCAs: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}})
 	defer transport.CloseIdleConnections()
 	c := &http.Client{Transport: transport}
-	if got := provider.Do(t.Context(), c, get(t, server.URL), 10); !got.OK() {
+	if got := provider.Do(t.Context(), c, get(t, server.URL), 10); !got.OK() || string(got.Body) != "HTTP/1.1" {
 		t.Fatalf("got %+v", got)
 	}
 	if got := provider.Do(t.Context(), c, get(t, server.URL+"/cut"), 10); got.Delivery != provider.MaybeSent {

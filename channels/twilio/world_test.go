@@ -15,6 +15,7 @@ import (
 	"weir/channels"
 	"weir/channels/simulation/memnet"
 	"weir/channels/twilio/simulator"
+	"weir/internal/httponce"
 
 	"go.uber.org/goleak"
 )
@@ -68,7 +69,7 @@ func inWorld(t *testing.T, typ channels.Type, o simulator.Options, settings weir
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t}
 		var network memnet.Network
-		transport := network.Transport()
+		transport := httponce.New(httponce.Options{Dial: network.Dial})
 		o.Client, o.AuthToken, o.IncomingURL = &http.Client{Transport: toProxy{transport}}, token, callbacks+"/incoming"
 		var err error
 		if w.sim, err = simulator.New(o); err != nil {

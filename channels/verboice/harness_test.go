@@ -16,6 +16,7 @@ import (
 	"weir/channels/simulation/memnet"
 	"weir/channels/verboice"
 	"weir/channels/verboice/simulator"
+	"weir/internal/httponce"
 
 	"go.uber.org/goleak"
 )
@@ -81,7 +82,7 @@ func run(t *testing.T, o simulator.Options, s weir.Settings, test func(w *world)
 		if err != nil {
 			t.Fatal(err)
 		}
-		transport := network.Transport()
+		transport := httponce.New(httponce.Options{Dial: network.Dial})
 		w := &world{t: t, sim: sim, driver: newDriver(t, s, transport)}
 		defer network.Serve("weir.test", http.HandlerFunc(w.receive))()
 		defer network.Host("verboice.test", sim, sim.Run)()

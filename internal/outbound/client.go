@@ -7,10 +7,11 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/netip"
 	"net/url"
 	"time"
+
+	"weir/internal/httponce"
 )
 
 // Client makes calls. It is safe for concurrent use.
@@ -50,30 +51,11 @@ func (c *Client) transport() *http.Transport {
 
 // Transport returns a transport that calls allowed addresses only, for clients that read
 // answers themselves. It bounds neither time nor the size of answers.
-func (p Policy) Transport() http.RoundTripper {
+func (p Policy) Transport() *httponce.Transport {
 	c := &Client{policy: p.withDefaults()}
-	return &guard{c.policy, c.transport()}
-}
-
-// guard checks the URL of each request; its transport checks the addresses.
-type guard struct {
-	policy Policy
-	*http.Transport
-}
-
-// RoundTrip implements http.RoundTripper. A trace of a request that is refused shows
-// that it got no connection.
-func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
-	if err := g.policy.check(r.URL); err != nil {
-		if t := httptrace.ContextClientTrace(r.Context()); t != nil && t.GetConn != nil {
-			t.GetConn(r.URL.Host)
-		}
-		if r.Body != nil {
-			_ = r.Body.Close()
-		}
-		return nil, err
-	}
-	return g.Transport.RoundTrip(r)
+	return httponce.New(httponce.Options{
+		Check: c.policy.check, Dial: c.dial, TLS: c.policy.TLS, HandshakeTimeout: c.policy.Timeout, IdleTimeout: time.Minute,
+	})
 }
 
 // Close closes idle connections.

@@ -60,13 +60,13 @@ func (n *Network) Host(host string, handler http.Handler, run func(context.Conte
 	}
 }
 
-// Transport returns a transport whose connections lead into the network. A
-// host without a listener refuses them.
+// Transport returns a transport of net/http whose connections lead into the network.
 func (n *Network) Transport() *http.Transport {
-	return &http.Transport{MaxIdleConnsPerHost: 64, DialContext: n.dial}
+	return &http.Transport{MaxIdleConnsPerHost: 64, DialContext: n.Dial}
 }
 
-func (n *Network) dial(ctx context.Context, _, address string) (net.Conn, error) {
+// Dial connects to a host. One without a listener refuses.
+func (n *Network) Dial(ctx context.Context, _, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err

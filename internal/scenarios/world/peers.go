@@ -18,6 +18,7 @@ import (
 	"weir/channels/drivertest"
 	"weir/channels/drivertest/peers"
 	"weir/channels/simulation/memnet"
+	"weir/internal/httponce"
 	"weir/internal/polling"
 )
 
@@ -87,7 +88,7 @@ func WithPeer(w *World, p drivertest.Provider, capacity int, o drivertest.Option
 	e := &peer{World: w, Provider: p, driver: driver, passed: map[string]int{}, dying: make(chan string), dead: make(chan struct{})}
 	w.Logs = &shared{}
 	var network memnet.Network
-	outgoing, incoming := network.Transport(), network.Transport()
+	outgoing, incoming := httponce.New(httponce.Options{Dial: network.Dial}), network.Transport()
 	w.Transport = func(weir.Channel) http.RoundTripper { return outgoing }
 	if p.Type.Name != "nuntium" && p.Type.Name != "verboice" { // every world has these
 		w.more = func() []channels.Type { return []channels.Type{p.Type} }

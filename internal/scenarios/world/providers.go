@@ -10,6 +10,7 @@ import (
 	nuntium "weir/channels/nuntium/simulator"
 	"weir/channels/simulation/memnet"
 	verboice "weir/channels/verboice/simulator"
+	"weir/internal/httponce"
 )
 
 // providers are the simulated providers, behind the real drivers and an in-memory
@@ -29,7 +30,7 @@ func WithProviders(w *World, sms nuntium.Options, voice verboice.Options) *provi
 	w.Helper()
 	p := &providers{World: w}
 	var network memnet.Network
-	outgoing, incoming := network.Transport(), network.Transport()
+	outgoing, incoming := httponce.New(httponce.Options{Dial: network.Dial}), network.Transport()
 	w.Transport = func(weir.Channel) http.RoundTripper { return outgoing }
 	sms.Client, voice.Client = &http.Client{Transport: incoming}, &http.Client{Transport: incoming}
 	voice.SkipFlows = true

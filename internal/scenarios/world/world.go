@@ -35,6 +35,7 @@ import (
 	"weir/channels/nuntium"
 	"weir/channels/simulation/memnet"
 	"weir/channels/verboice"
+	"weir/internal/httponce"
 	"weir/internal/polling"
 	"weir/internal/race"
 	"weir/operators"
@@ -124,7 +125,7 @@ func NewWorld(t *testing.T, url string) *World {
 	// This network has no servers: a driver other than the lab gets its connections
 	// refused. A real one would resolve names, which fails in the second bubble that does it.
 	var nowhere memnet.Network
-	refusing := nowhere.Transport()
+	refusing := httponce.New(httponce.Options{Dial: nowhere.Dial})
 	return &World{T: t, URL: url, Lab: NewLab(t), Transport: func(weir.Channel) http.RoundTripper { return refusing }, Core: core.Config{
 		IdleAfter: 2 * time.Minute, ReconcileEvery: 2 * time.Minute, SettleAfter: time.Minute, LostAfter: time.Hour,
 		StopAfter: 30 * time.Minute, SendConcurrency: 64, AskConcurrency: 4, Chance: func() float64 { return 0.5 },
