@@ -896,6 +896,27 @@ type ConsentBody struct {
 	Words string `json:"words,omitempty,omitzero"`
 }
 
+// ConsentFile What became of a file of consents.
+type ConsentFile struct {
+	// Errors the first 1000 lines with mistakes
+	Errors []RowError `json:"errors"`
+
+	// Given consents that are recorded
+	Given int `json:"given"`
+
+	// LastLine of a file that broke off: the lines up to this one were dealt with
+	LastLine int `json:"last_line,omitempty,omitzero"`
+
+	// Refused refusals that are recorded
+	Refused int `json:"refused"`
+
+	// Rejected lines with mistakes, whether listed in errors or not
+	Rejected int `json:"rejected"`
+
+	// Superseded of both, those that change nothing, because something else counts of the person
+	Superseded int `json:"superseded"`
+}
+
 // ConsentList A page of the consents of everybody.
 type ConsentList struct {
 	// Consents in the order in which they were recorded
@@ -903,6 +924,32 @@ type ConsentList struct {
 
 	// NextCursor absent on the last page
 	NextCursor string `json:"next_cursor,omitempty,omitzero"`
+}
+
+// ConsentProblem A problem with how far a file of consents came.
+type ConsentProblem struct {
+	// Code stable name of the kind of error
+	Code string `json:"code"`
+
+	// Detail a sentence for people
+	Detail string `json:"detail"`
+
+	// Errors every mistake in the request, up to 100
+	Errors []FieldError `json:"errors,omitempty,omitzero"`
+
+	// File of a file that broke off; absent if no line was read
+	File ConsentFile `json:"file,omitempty,omitzero"`
+
+	// Status the HTTP status
+	Status int `json:"status"`
+
+	// Title the name of the HTTP status
+	Title string `json:"title"`
+
+	// Type always about:blank; see code
+	//
+	// Examples: about:blank
+	Type string `json:"type"`
 }
 
 // ConsentSearchBody The address of a person.
@@ -2892,6 +2939,9 @@ type SpendingView struct {
 
 // StateList What counts of addresses.
 type StateList struct {
+	// File of a file: what became of its lines; then states is empty
+	File ConsentFile `json:"file,omitempty,omitzero"`
+
 	// InFlight contacts to people who refused that are in flight already: the providers are asked to cancel them, and some may reach the person all the same; absent: none
 	InFlight int `json:"in_flight,omitempty,omitzero"`
 
@@ -3808,6 +3858,9 @@ type PutChannelParams struct {
 	// Create refuse (409) to replace a channel that exists
 	Create bool `form:"create,omitempty" json:"create,omitempty,omitzero"`
 
+	// DryRun check the request as it would be checked otherwise, and change nothing: 204 if nothing is wrong
+	DryRun bool `form:"dry_run,omitempty" json:"dry_run,omitempty,omitzero"`
+
 	// IfMatch the change is made only if the resource is of this version: its ETag, or several with commas between them; * for any
 	IfMatch string `json:"If-Match,omitempty,omitzero"`
 }
@@ -4031,6 +4084,12 @@ type ListEventsParams struct {
 	LastEventID string `json:"Last-Event-ID,omitempty,omitzero"`
 }
 
+// PutLimitParams defines parameters for PutLimit.
+type PutLimitParams struct {
+	// DryRun check the request as it would be checked otherwise, and change nothing: 204 if nothing is wrong
+	DryRun bool `form:"dry_run,omitempty" json:"dry_run,omitempty,omitzero"`
+}
+
 // ListMinutesParams defines parameters for ListMinutes.
 type ListMinutesParams struct {
 	// Since an instant (RFC 3339); absent: three hours before until
@@ -4047,6 +4106,18 @@ type ListMinutesParams struct {
 
 	// Cursor next_cursor of the page before
 	Cursor string `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
+}
+
+// PutPriceParams defines parameters for PutPrice.
+type PutPriceParams struct {
+	// DryRun check the request as it would be checked otherwise, and change nothing: 204 if nothing is wrong
+	DryRun bool `form:"dry_run,omitempty" json:"dry_run,omitempty,omitzero"`
+}
+
+// PutPurposeParams defines parameters for PutPurpose.
+type PutPurposeParams struct {
+	// DryRun check the request as it would be checked otherwise, and change nothing: 204 if nothing is wrong
+	DryRun bool `form:"dry_run,omitempty" json:"dry_run,omitempty,omitzero"`
 }
 
 // ListSkippedParams defines parameters for ListSkipped.
@@ -4089,6 +4160,12 @@ type ListSurveysParams struct {
 type PatchSurveyParams struct {
 	// Version change it only if this is still its version
 	Version int `form:"version,omitempty" json:"version,omitempty,omitzero"`
+}
+
+// PutSurveyParams defines parameters for PutSurvey.
+type PutSurveyParams struct {
+	// DryRun check the request as it would be checked otherwise, and change nothing: 204 if nothing is wrong
+	DryRun bool `form:"dry_run,omitempty" json:"dry_run,omitempty,omitzero"`
 }
 
 // GetSurveyCourseParams defines parameters for GetSurveyCourse.
@@ -4203,6 +4280,12 @@ type ListTokensParams struct {
 
 	// Cursor next_cursor of the page before
 	Cursor string `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
+}
+
+// CreateTokenParams defines parameters for CreateToken.
+type CreateTokenParams struct {
+	// DryRun check the request as it would be checked otherwise, and change nothing: 204 if nothing is wrong
+	DryRun bool `form:"dry_run,omitempty" json:"dry_run,omitempty,omitzero"`
 }
 
 // ListWebhooksParams defines parameters for ListWebhooks.
@@ -4421,6 +4504,7 @@ func (c *Client) PutChannel(ctx context.Context, channel string, body ChannelBod
 	r.Query = url.Values{}
 	setQuery(r.Query, "force", params.Force)
 	setQuery(r.Query, "create", params.Create)
+	setQuery(r.Query, "dry_run", params.DryRun)
 	return call[ChannelView](ctx, c, r)
 }
 
@@ -4436,7 +4520,7 @@ func (c *Client) GetChannelCallback(ctx context.Context, channel string) (*Callb
 
 // PostContacts Queue contacts on a channel.
 //
-// 1 to 1000 contacts, all or none. They are durable before the response. A contact's key makes the request safe to repeat: a key that the channel knows with the same content yields the contact that has it, marked as duplicate, and queues nothing. With other content the request is refused (409, key_reused), and errors names for each such contact the fields that differ. After a 503 or a lost connection it is not known whether the contacts were queued; repeat the request with the same keys.
+// 1 to 1000 contacts, all or none. They are durable before the response. A contact's key makes the request safe to repeat: a key that the channel knows with the same content yields the contact that has it, marked as duplicate, and queues nothing. With other content the request is refused (409, key_reused), and errors names for each such contact the fields that differ. After a 503 or a lost connection it is not known whether the contacts were queued; repeat the request with the same keys. A dry run does not look up the keys.
 //
 // POST /v1/channels/{channel}/contacts
 func (c *Client) PostContacts(ctx context.Context, channel string, body ContactsBody) (*AcceptedList, error) {
@@ -4509,7 +4593,7 @@ func (c *Client) ListConsents(ctx context.Context, params ListConsentsParams) (*
 
 // PostConsents Record refusals and consents.
 //
-// 1 to 1000, all or none. They are durable before the response, and a contact whose claim begins after it is not dispatched to an address that has refused: it ends as suppressed, also if it waited already. What is in flight is called off where the provider can. A refusal that a person sent as a message, or that a provider reports, can be taken back only by the person. The state is kept by a keyed hash of the address.
+// As JSON: 1 to 1000, all or none. As application/x-ndjson: a file of any length, one consent a line, which is recorded in parts; of one person in the order of the lines. Lines with mistakes are left out, and the first 1000 of them reported. A file that breaks off leaves the lines up to last_line of the answer, and may leave some behind it; with keys it can be repeated. They are durable before the response, and a contact whose claim begins after it is not dispatched to an address that has refused: it ends as suppressed, also if it waited already. What is in flight is called off where the provider can. A refusal that a person sent as a message, or that a provider reports, can be taken back only by the person. The state is kept by a keyed hash of the address.
 //
 // POST /v1/consents
 func (c *Client) PostConsents(ctx context.Context, body ConsentsBody) (*StateList, error) {
@@ -4802,8 +4886,10 @@ func (c *Client) GetLimit(ctx context.Context, name string) (*LimitView, error) 
 // It bounds what its channels do together, such as the numbers of one account at a provider. It is looked at in the transaction that claims a contact: it is never exceeded, also not after a crash. A channel may have several limits; a contact is claimed if all of them have room.
 //
 // PUT /v1/limits/{name}
-func (c *Client) PutLimit(ctx context.Context, name string, body Limit) (*LimitView, error) {
+func (c *Client) PutLimit(ctx context.Context, name string, body Limit, params PutLimitParams) (*LimitView, error) {
 	r := Request{Method: "PUT", Path: fmt.Sprintf("/v1/limits/%s", url.PathEscape(name)), Body: body, Idempotent: idempotent(body)}
+	r.Query = url.Values{}
+	setQuery(r.Query, "dry_run", params.DryRun)
 	return call[LimitView](ctx, c, r)
 }
 
@@ -4878,8 +4964,10 @@ func (c *Client) GetPrice(ctx context.Context, channel string) (*PriceView, erro
 // From then on each claim reserves what it is expected to cost, and its end corrects that: by the provider's own price if it reports one, by the seconds of a call otherwise. What was spent counts for limits of money, which are never exceeded by what is reserved.
 //
 // PUT /v1/prices/{channel}
-func (c *Client) PutPrice(ctx context.Context, channel string, body Price) (*PriceView, error) {
+func (c *Client) PutPrice(ctx context.Context, channel string, body Price, params PutPriceParams) (*PriceView, error) {
 	r := Request{Method: "PUT", Path: fmt.Sprintf("/v1/prices/%s", url.PathEscape(channel)), Body: body, Idempotent: idempotent(body)}
+	r.Query = url.Values{}
+	setQuery(r.Query, "dry_run", params.DryRun)
 	return call[PriceView](ctx, c, r)
 }
 
@@ -4928,8 +5016,10 @@ func (c *Client) GetPurpose(ctx context.Context, name string) (*PurposeView, err
 // A purpose says what contacts are for, and which rules hold for them for the sake of the person. Contacts and surveys name one; without a name it is default. The body replaces all rules. When the response arrives, every later claim is judged by them, also of contacts that waited already.
 //
 // PUT /v1/purposes/{name}
-func (c *Client) PutPurpose(ctx context.Context, name string, body Purpose) (*PurposeView, error) {
+func (c *Client) PutPurpose(ctx context.Context, name string, body Purpose, params PutPurposeParams) (*PurposeView, error) {
 	r := Request{Method: "PUT", Path: fmt.Sprintf("/v1/purposes/%s", url.PathEscape(name)), Body: body, Idempotent: idempotent(body)}
+	r.Query = url.Values{}
+	setQuery(r.Query, "dry_run", params.DryRun)
 	return call[PurposeView](ctx, c, r)
 }
 
@@ -5012,8 +5102,10 @@ func (c *Client) PatchSurvey(ctx context.Context, survey string, body SurveyPatc
 // The name in the path is 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit. A replacement carries the whole survey, the application's secret included; its respondents stay. The read-only fields of a survey in a response (survey, state, cause, locked, version, created_at, updated_at, launched_at, ended_at, why, why_code, why_instants, why_clauses, warnings) are ignored, so that a survey can be written as it was read.
 //
 // PUT /v1/surveys/{survey}
-func (c *Client) PutSurvey(ctx context.Context, survey string, body SurveyBody) (*SurveyView, error) {
+func (c *Client) PutSurvey(ctx context.Context, survey string, body SurveyBody, params PutSurveyParams) (*SurveyView, error) {
 	r := Request{Method: "PUT", Path: fmt.Sprintf("/v1/surveys/%s", url.PathEscape(survey)), Body: body, Idempotent: idempotent(body)}
+	r.Query = url.Values{}
+	setQuery(r.Query, "dry_run", params.DryRun)
 	return call[SurveyView](ctx, c, r)
 }
 
@@ -5260,8 +5352,10 @@ func (c *Client) ListTokens(ctx context.Context, params ListTokensParams) (*Toke
 // The response has the text that proves it; no other request returns it. A token has only scopes that the token, or the person, of the request has. It stays when that one ends.
 //
 // POST /v1/tokens
-func (c *Client) CreateToken(ctx context.Context, body TokenBody) (*TokenView, error) {
+func (c *Client) CreateToken(ctx context.Context, body TokenBody, params CreateTokenParams) (*TokenView, error) {
 	r := Request{Method: "POST", Path: "/v1/tokens", Body: body, Idempotent: idempotent(body)}
+	r.Query = url.Values{}
+	setQuery(r.Query, "dry_run", params.DryRun)
 	return call[TokenView](ctx, c, r)
 }
 

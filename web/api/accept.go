@@ -121,9 +121,13 @@ func (r *acceptRoutes) channel(ctx context.Context, name string) (weir.Channel, 
 }
 
 func (r *acceptRoutes) post(c *route.Call) (route.Reply, error) {
-	q, err := r.queue(c, false)
-	if err != nil {
+	dry := c.DryRun()
+	q, err := r.queue(c, dry)
+	switch {
+	case err != nil:
 		return route.Reply{}, err
+	case dry:
+		return route.Checked(nil)
 	}
 	return route.Reply{Status: http.StatusAccepted, Body: q.list, Changes: exemptChanges(q.reached)}, nil
 }
@@ -199,9 +203,6 @@ func (r *acceptRoutes) accept(c *route.Call, ch weir.Channel, traced *tracing.Re
 	}
 	if dry {
 		return out, nil
-	}
-	if c.DryRun() {
-		return route.Checked(nil)
 	}
 	traced.Join(specs)
 	accepted, err := r.broker.Accept(c, ch, specs)
