@@ -173,7 +173,7 @@ type effect struct {
 // effect makes a callback to a new channel.
 func (s typeSample) effect(r *webtest.Rig, typ *channels.Type, a arrival, path string) (got effect) {
 	r.T.Helper()
-	before, log, reports, consents := r.Results(s.typ), len(r.Logs.String()), len(r.Reports), len(r.ReasonClause())
+	before, log, reports, consents := r.Results(s.typ), len(r.Logs.String()), len(r.Reports), len(r.Said())
 	name := fmt.Sprintf("c%d", len(r.All()))
 	ch := r.Channel(name, s.typ, func(c *weir.Channel) { c.Settings = s.settings })
 	ref := r.Contact(ch, weir.Progress{State: weir.Active, Attempt: 1}).Ref
@@ -188,7 +188,7 @@ func (s typeSample) effect(r *webtest.Rig, typ *channels.Type, a arrival, path s
 		method = "GET"
 	}
 	g := r.Call(method, at, fill(body), contentType)
-	got = effect{status: g.Status, results: r.Results(s.typ), reports: slices.Clone(r.Reports[reports:]), incoming: r.Messages(ch), consents: len(r.ReasonClause()) - consents}
+	got = effect{status: g.Status, results: r.Results(s.typ), reports: slices.Clone(r.Reports[reports:]), incoming: r.Messages(ch), consents: len(r.Said()) - consents}
 	for result, n := range before {
 		if got.results[result] -= n; got.results[result] == 0 {
 			delete(got.results, result)

@@ -54,7 +54,7 @@ func TestConsents_EveryMistakeAtOnce(t *testing.T) {
 		}
 	}
 	future := r.Do("POST", "/v1/consents", `{"consents":[{"to":"1","status":"given","at":"`+webtest.Start().Add(time.Hour).Format(time.RFC3339)+`"}]}`)
-	if future.Status != 422 || !strings.Contains(future.Body, `"/consents/0/at"`) || len(r.ReasonClause()) > 0 {
+	if future.Status != 422 || !strings.Contains(future.Body, `"/consents/0/at"`) || len(r.Said()) > 0 {
 		t.Errorf("%d %s", future.Status, future.Body)
 	}
 }
@@ -90,7 +90,7 @@ func TestConsents_StopWordsAreRecordedBeforeTheAnswer(t *testing.T) {
 	if g := r.Call("", webtest.CallbackPath(ch, "incoming?guid=h&from=%2B15550100235&body=I+want+to+stop+by"), "", ""); g.Status != 200 {
 		t.Fatalf("%d %s", g.Status, g.Body)
 	}
-	said := r.ReasonClause()
+	said := r.Said()
 	if len(said) != 1 {
 		t.Fatalf("%+v", said)
 	}
@@ -116,7 +116,7 @@ func TestConsents_SendersAreKnownByTheRegionOfTheChannel(t *testing.T) {
 		t.Fatalf("%d %s", g.Status, g.Body)
 	}
 	var got []string
-	for _, c := range r.ReasonClause() {
+	for _, c := range r.Said() {
 		got = append(got, c.Address)
 	}
 	want := []string{"tel:+254722000101", "tel:+254722000102", "tel:+254722000103"}

@@ -25,7 +25,7 @@ func TestUndecided_IsListedAndDecided(t *testing.T) {
 		t.Fatalf("%+v, %v", waiting, err)
 	}
 	id := fmt.Sprint(waiting[0].ID)
-	if m := waiting[0]; len(r.ReasonClause()) != 0 || m.Address != "tel:+15550100235" || m.Found != "stop" || m.Channel != "a" || m.Text != "I want to stop by" {
+	if m := waiting[0]; len(r.Said()) != 0 || m.Address != "tel:+15550100235" || m.Found != "stop" || m.Channel != "a" || m.Text != "I want to stop by" {
 		t.Fatalf("%+v", m)
 	}
 	if g := r.Do("GET", "/v1/consents:undecided?limit=1", ""); g.Status != 200 || !strings.Contains(g.Body, `"words":"I want to stop by"`) || !strings.Contains(g.Body, `"waiting":1`) || !strings.Contains(g.Body, `"next_cursor":"`+id+`"`) {
@@ -52,7 +52,7 @@ func TestUndecided_IsListedAndDecided(t *testing.T) {
 			t.Errorf("%s: %d %s", step.body, g.Status, g.Body)
 		}
 	}
-	if c := r.ReasonClause()[0]; c.Status != consent.Refused || c.Words != "I want to stop by" || c.By == "" {
+	if c := r.Said()[0]; c.Status != consent.Refused || c.Words != "I want to stop by" || c.By == "" {
 		t.Errorf("recorded: %+v", c)
 	}
 }
@@ -81,12 +81,12 @@ func TestCallbacks_AnswersAreAnnounced(t *testing.T) {
 	if list := strings.Join(got, ", "); list != "+15550100234 We are Weir., +15550100235 You are out." {
 		t.Errorf("announced: %s", list)
 	}
-	first := r.ReasonClause()[0].At
+	first := r.Said()[0].At
 	r.Clock.Advance(time.Hour)
 	if g := r.Call("", webtest.CallbackPath(texts, "incoming?guid=2&from=%2B15550100235&body=STOP"), "", ""); g.Status != 200 {
 		t.Fatalf("%d %s", g.Status, g.Body)
 	}
-	if again := r.ReasonClause(); len(again) != 1 || !again[0].At.Equal(first) { // the store knows its key
+	if again := r.Said(); len(again) != 1 || !again[0].At.Equal(first) { // the store knows its key
 		t.Errorf("a repeated message: %+v, first at %v", again, first)
 	}
 }

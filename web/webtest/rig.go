@@ -290,7 +290,7 @@ func (r *Rig) Messages(ch weir.Channel) []weir.Incoming {
 }
 
 // Said returns what people said about being contacted.
-func (r *Rig) ReasonClause() []people.Consent {
+func (r *Rig) Said() []people.Consent {
 	r.T.Helper()
 	list, err := r.AllConsents(r.T.Context(), 0, 1000)
 	if err != nil {
