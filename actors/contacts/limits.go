@@ -58,7 +58,7 @@ func (b *breaker) allows(now time.Time, want int) (int, operators.WhyCode) {
 
 // why explains what allows returned.
 func (b *breaker) why(code operators.WhyCode) operators.Why {
-	w := operators.NewWhy(code, operators.TextFailing, "at", b.until)
+	var w operators.Why
 	switch code {
 	case operators.WhyProbing:
 		w = operators.NewWhy(code, operators.TextProbing)
@@ -66,6 +66,8 @@ func (b *breaker) why(code operators.WhyCode) operators.Why {
 		w = operators.NewWhy(code, operators.TextProviderPause, "at", b.until)
 	case operators.WhyFaulted:
 		w = operators.NewWhy(code, operators.TextFaulted, "at", b.until)
+	default:
+		w = operators.NewWhy(code, operators.TextFailing, "at", b.until)
 	}
 	return w.And(operators.ReasonClause(b.reason)...)
 }

@@ -87,7 +87,7 @@ func (c *conn) exchange(r *http.Request, text []byte) (*http.Response, error) {
 		c.stop()
 		c.close()
 		if c.writing != nil {
-			<-c.writing // so that hasSent is final
+			_ = <-c.writing // so that hasSent is final
 		}
 		return nil, err
 	}

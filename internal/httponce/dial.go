@@ -89,7 +89,7 @@ func (t *Transport) tunnel(ctx context.Context, s *socket, proxy net.Conn, to de
 		return err
 	}
 	in := bufio.NewReader(io.LimitReader(proxy, t.o.MaxHeader))
-	answer, err := http.ReadResponse(in, r)
+	answer, err := http.ReadResponse(in, r) //nolint:bodyclose // an answer to CONNECT has none
 	switch {
 	case err != nil:
 		return err

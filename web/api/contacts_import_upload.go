@@ -67,8 +67,8 @@ func (u *upload) openForm(r *http.Request) error {
 			}
 		case "file":
 			kind, params, _ := mime.ParseMediaType(part.Header.Get("Content-Type"))
-			known := false
-			if u.format, known = formatOf(kind); !known {
+			format, known := formatOf(kind)
+			if u.format = format; !known {
 				u.format = respondents.CSV
 				if ext := strings.ToLower(path.Ext(part.FileName())); ext == ".ndjson" || ext == ".jsonl" {
 					u.format = respondents.NDJSON

@@ -107,13 +107,15 @@ func (c *caller) newName(oneOf ...operators.Scope) string {
 	if c.held.MayAll(oneOf...) {
 		return name
 	}
-	for _, prefix := range c.held.Prefixes(oneOf) {
-		if strings.ContainsAny(prefix[len(prefix)-1:], "-._") {
-			return prefix + name[:min(len(name), maxName-len(prefix))]
-		}
-		return prefix // it is the only name that the scope reaches
+	prefixes := c.held.Prefixes(oneOf)
+	switch {
+	case len(prefixes) == 0:
+		return name
+	case strings.ContainsAny(prefixes[0][len(prefixes[0])-1:], "-._"):
+		return prefixes[0] + name[:min(len(name), maxName-len(prefixes[0]))]
+	default:
+		return prefixes[0] // it is the only name that the scope reaches
 	}
-	return name
 }
 
 // maxName is the max length of a name of a channel, a survey, a purpose or a limit.

@@ -180,6 +180,7 @@ func (in *Input) json() any {
 		if n, err := strconv.Atoi(in.Value); err == nil {
 			return n
 		}
+	default: // texts
 	}
 	if in.Value == "" {
 		return nil
