@@ -47,6 +47,8 @@ func (r Result) Sent() channels.SendResult {
 		s.ChannelFault = false // may be caused by this contact: retried, but not forever
 	case r.Status >= 200 && r.Status < 300:
 		s.Status, s.Answered = channels.Unclear, r.Err == nil
+	case r.Status < 200: // 101, which nobody has asked for: the server read the request
+		s.Status = channels.Unclear
 	}
 	return s // 3xx: not sent, the base_url is wrong
 }

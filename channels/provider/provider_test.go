@@ -295,6 +295,7 @@ func TestSent_FollowsFromTheStatus(t *testing.T) {
 		{413, channels.SendResult{Status: channels.Refused, Outcome: weir.Failed, Reason: "request refused"}},
 		{429, channels.SendResult{Status: channels.NotSent, ChannelFault: true, Reason: "rate limited"}},
 		{500, channels.SendResult{Status: channels.Unclear, Answered: true, ChannelFault: true, Reason: "provider error"}},
+		{101, channels.SendResult{Status: channels.Unclear, ChannelFault: true, Reason: "answer not understood"}},
 		{502, channels.SendResult{Status: channels.Unclear, ChannelFault: true, Reason: "gateway error"}},
 		{503, channels.SendResult{Status: channels.NotSent, ChannelFault: true, Reason: "provider unavailable"}},
 		{504, channels.SendResult{Status: channels.Unclear, ChannelFault: true, Reason: "gateway error"}},
