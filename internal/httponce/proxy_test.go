@@ -8,8 +8,10 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"weir/internal/httponce"
@@ -113,5 +115,67 @@ func TestTransport_LooksNamesUpInASCII(t *testing.T) {
 		if is := ask(t.Context(), transport, http.MethodPost, target, "hello"); is.known != notSent || dialed != want {
 			t.Errorf("%s: dialed %q, want %q; %+v", target, dialed, want, is)
 		}
+	}
+}
+
+// A proxy of SOCKS 5 connects to the name that it is given, and passes everything on.
+func TestTransport_GoesThroughSOCKS(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	p := serve(t, false, func(_ *server, _ int64, c net.Conn) {
+		read := func(n int) []byte {
+			b := make([]byte, n)
+			_, _ = io.ReadFull(c, b)
+			return b
+		}
+		read(int(read(2)[1]))           // methods
+		_, _ = c.Write([]byte{5, 2})    // name and password (RFC 1929)
+		name := read(int(read(2)[1]))   //
+		secret := read(int(read(1)[0])) //
+		if string(name)+string(secret) != "up" {
+			_, _ = c.Write([]byte{1, 1})
+			return
+		}
+		_, _ = c.Write([]byte{1, 0})
+		if head := read(5); head[3] != 3 { // the name of a host
+			t.Errorf("asked for an address of kind %d", head[3])
+		} else {
+			read(int(head[4]))
+		}
+		port := read(2)
+		asked.Add(1)
+		to, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port[0])<<8|int(port[1]))))
+		if err != nil {
+			return
+		}
+		_, _ = c.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
+		go func() { _, _ = io.Copy(to, c); _ = to.Close() }()
+		_, _ = io.Copy(c, to)
+	})
+	for _, secure := range []bool{false, true} {
+		s := serve(t, secure, answering(fine))
+		through := &url.URL{Scheme: "socks5", User: url.UserPassword("u", "p"), Host: strings.TrimPrefix(p.url, "http://")}
+		trust := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: "example.com"}
+		if s.tls != nil {
+			trust.RootCAs = s.tls.RootCAs
+		}
+		transport := httponce.New(httponce.Options{TLS: trust, Proxy: http.ProxyURL(through)})
+		before := asked.Load()
+		target := strings.Replace(s.url, "127.0.0.1", "provider.example", 1) // which the proxy alone knows
+		for range 2 {
+			if is := ask(t.Context(), transport, http.MethodPost, target+"/x?y", "hello"); is.known != answered || is.body != "ok" {
+				t.Errorf("TLS %v: %+v", secure, is)
+			}
+		}
+		transport.CloseIdleConnections()
+		if n := asked.Load() - before; n != 1 || s.arrived.Load() != 2 {
+			t.Errorf("TLS %v: the proxy connected %d times for %d requests", secure, n, s.arrived.Load())
+		}
+		through.User = url.UserPassword("u", "wrong")
+		transport = httponce.New(httponce.Options{TLS: trust, Proxy: http.ProxyURL(through)})
+		if is := ask(t.Context(), transport, http.MethodPost, target, "hello"); is.known != notSent {
+			t.Errorf("refused by the proxy: %+v", is)
+		}
+		transport.CloseIdleConnections()
 	}
 }

@@ -20,7 +20,7 @@ type Options struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Check returns an error if a URL must not be requested; nil: all may be.
 	Check func(*url.URL) error
-	// Proxy returns the http or https proxy for a request; a nil URL, or a nil Proxy: none.
+	// Proxy returns the http, https or socks5 proxy for a request; a nil URL, or a nil Proxy: none.
 	Proxy func(*http.Request) (*url.URL, error)
 	// TLS is the configuration of connections by https; nil: the system's certificates.
 	TLS *tls.Config
@@ -130,6 +130,11 @@ type destination struct {
 	proxy   *url.URL
 }
 
+// socks reports whether the way goes through a proxy of SOCKS 5, which passes everything on as it is.
+func (d destination) socks() bool {
+	return d.proxy != nil && (d.proxy.Scheme == "socks5" || d.proxy.Scheme == "socks5h")
+}
+
 // key identifies connections that a request to the destination can use.
 func (d destination) key() key {
 	k := key{secure: d.secure, address: d.address}
@@ -163,7 +168,7 @@ func (t *Transport) prepare(r *http.Request) (to destination, text []byte, err e
 	}
 	var b bytes.Buffer
 	b.Grow(1<<10 + int(min(max(r.ContentLength, 0), 64<<10)))
-	if to.proxy == nil || to.secure { // a tunnel through the proxy
+	if to.proxy == nil || to.secure || to.socks() { // directly, or in a tunnel through the proxy
 		err = r.Write(&b)
 		return to, b.Bytes(), err
 	}
@@ -203,9 +208,13 @@ func isToken(s string) bool {
 func addressOf(u *url.URL) (host, address string, err error) {
 	host, port := u.Hostname(), u.Port()
 	if port == "" {
-		port = "80"
-		if u.Scheme == "https" {
+		switch u.Scheme {
+		case "https":
 			port = "443"
+		case "socks5", "socks5h":
+			port = "1080"
+		default:
+			port = "80"
 		}
 	}
 	if strings.ContainsFunc(host, func(c rune) bool { return c > 0x7e }) {
