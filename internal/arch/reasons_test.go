@@ -38,8 +38,7 @@ func TestReasons_EveryReasonIsShownByAScenario(t *testing.T) {
 	}
 }
 
-// reasons returns the codes of a file: its constants of type WhyCode, and the values
-// of Code fields in literals.
+// reasons returns the codes of a file: its constants of type WhyCode, and what NewWhy is called with.
 func reasons(f *ast.File) map[string]bool {
 	out := map[string]bool{}
 	ast.Inspect(f, func(n ast.Node) bool {
@@ -48,9 +47,9 @@ func reasons(f *ast.File) map[string]bool {
 			if named(n.Type, "WhyCode") {
 				note(out, n.Values, 0)
 			}
-		case *ast.KeyValueExpr:
-			if named(n.Key, "Code") {
-				note(out, []ast.Expr{n.Value}, 0)
+		case *ast.CallExpr:
+			if f, ok := n.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "NewWhy" {
+				note(out, n.Args, 0)
 			}
 		}
 		return true
