@@ -24,7 +24,7 @@ func filledSurvey() url.Values {
 func (r *rig) definitionOf(name string) (definition map[string]any) {
 	r.t.Helper()
 	r.api("GET", "/v1/surveys/"+name, "", &definition)
-	for _, field := range []string{"survey", "state", "version", "created_at", "updated_at", "why", "why_code", "why_instants"} {
+	for _, field := range []string{"survey", "state", "version", "created_at", "updated_at", "why", "why_code", "why_instants", "why_clauses"} {
 		delete(definition, field)
 	}
 	return definition

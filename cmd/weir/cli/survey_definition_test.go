@@ -2,6 +2,10 @@ package cli_test
 
 import (
 	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -50,4 +54,26 @@ func TestSurvey_DefinitionCanBeCloned(t *testing.T) {
 	clitest.Check(t, b.run("survey", "clone", "flu", "cloned"), app.Usage, "^$", "survey cloned exists; choose another name")
 	clitest.Check(t, b.run("survey", "clone", "flu", "flu"), app.Usage, "^$", "another name")
 	clitest.Check(t, b.run("survey", "clone", "none", "new"), app.NotFound, "^$", "none")
+}
+
+// What only answers have is no part of a definition, whatever a later version adds to them.
+func TestSurveyDefinition_HasNothingThatOnlyAnswersHave(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"survey":"flu","title":"Flu","state":"draft","version":1,"why":"a draft contacts no respondents; launch it","why_code":"draft",
+		"why_instants":["2026-01-02T03:04:05Z"],"why_clauses":[{"sentence":"a draft contacts no respondents; launch it"}],"warnings":[],"arms":[{"modes":["sms"]}],"of_a_later_version":1}`)
+	}))
+	defer server.Close()
+	out := at(t, server.URL, "", "survey", "show", "flu", "--definition").Out
+	for _, gone := range []string{"why", "state", "version\"", "warnings"} {
+		if strings.Contains(out, gone) {
+			t.Errorf("%s is in %s", gone, out)
+		}
+	}
+	for _, kept := range []string{"Flu", "arms", "of_a_later_version"} {
+		if !strings.Contains(out, kept) {
+			t.Errorf("%s is not in %s", kept, out)
+		}
+	}
 }

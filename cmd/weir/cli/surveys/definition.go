@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"reflect"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,14 +23,27 @@ func definitionOf(response []byte) (definition map[string]any, hasSecret bool, _
 	if err := json.Unmarshal(response, &definition); err != nil {
 		return nil, false, err
 	}
-	for _, name := range []string{"survey", "state", "cause", "locked", "version", "created_at", "updated_at", "launched_at", "ended_at", "why", "why_code", "warnings"} {
-		delete(definition, name)
+	written := membersOf(reflect.TypeFor[client.SurveyBody]())
+	for name := range membersOf(reflect.TypeFor[client.SurveyView]()) {
+		if !written[name] {
+			delete(definition, name)
+		}
 	}
 	if application, ok := definition["application"].(map[string]any); ok {
 		hasSecret, _ = application["has_secret"].(bool)
 		delete(application, "has_secret")
 	}
 	return definition, hasSecret, nil
+}
+
+// membersOf returns the names that the fields of a struct have in JSON.
+func membersOf(t reflect.Type) map[string]bool {
+	out := make(map[string]bool, t.NumField())
+	for field := range t.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		out[name] = true
+	}
+	return out
 }
 
 // writeDefinition prints a definition as "weir survey put" reads it.
