@@ -87,7 +87,7 @@ func (c *conn) exchange(r *http.Request, text []byte) (*http.Response, error) {
 		c.stop()
 		c.close()
 		if c.writing != nil {
-			_ = <-c.writing // so that hasSent is final
+			<-c.writing //nolint:errcheck // so that hasSent is final; the error of the answer is returned
 		}
 		return nil, err
 	}

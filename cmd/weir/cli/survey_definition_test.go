@@ -66,7 +66,7 @@ func TestSurveyDefinition_HasNothingThatOnlyAnswersHave(t *testing.T) {
 	}))
 	defer server.Close()
 	out := at(t, server.URL, "", "survey", "show", "flu", "--definition").Out
-	for _, gone := range []string{"why", "state", "version\"", "warnings"} {
+	for _, gone := range []string{"why", "\"state\"", "\"version\"", "warnings"} {
 		if strings.Contains(out, gone) {
 			t.Errorf("%s is in %s", gone, out)
 		}
