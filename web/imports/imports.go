@@ -14,6 +14,7 @@
 package imports
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -29,8 +30,8 @@ const (
 	FirstRows   = 10   // of the preview
 	FirstValues = 5    // of a column, in the preview
 
-	batchRows  = 1000
-	batchBytes = 1 << 20
+	batchRows  = 1000    // unless the options say otherwise
+	batchBytes = 1 << 20 // the same
 	// batchDelay is how long the rows of a slow client wait for more before they are stored.
 	batchDelay = 10 * time.Second
 	maxTries   = 8 // of a batch while the store is not available
@@ -73,6 +74,9 @@ type Kind[T any] interface {
 type Options struct {
 	From    int      // rows of earlier lines are left out
 	Refused *Refused // keeps the refused rows; nil: they are counted
+	// BatchRows and BatchBytes bound a batch, and Tries how often one is given to a store that is not
+	// available; 0: 1000, 1 MiB and 8. A kind that does not recognize its rows is tried once.
+	BatchRows, BatchBytes, Tries int
 	// Ready is called before each batch, and returns why the import must end now; nil: it goes on.
 	Ready func() error
 	// Stored is called after each batch.
@@ -92,6 +96,7 @@ type Report[T any] struct {
 
 // Run imports a file. What was stored before an error stays, and the report says so.
 func Run[T any](ctx context.Context, k Kind[T], from *Table, columns []Column, o Options) (*Report[T], error) {
+	o.BatchRows, o.BatchBytes, o.Tries = cmp.Or(o.BatchRows, batchRows), cmp.Or(o.BatchBytes, batchBytes), cmp.Or(o.Tries, maxTries)
 	r := &run[T]{kind: k, columns: columns, o: o, Report: Report[T]{States: map[string]int{}, Values: make([][]string, len(columns))}}
 	err := r.all(ctx, from)
 	return &r.Report, err
@@ -160,7 +165,7 @@ func (r *run[T]) add(ctx context.Context, row *Row[T]) error {
 	for _, cell := range row.cells {
 		r.bytes += len(cell)
 	}
-	if len(r.batch) < batchRows && r.bytes < batchBytes && time.Since(r.stored) < batchDelay {
+	if len(r.batch) < r.o.BatchRows && r.bytes < r.o.BatchBytes && time.Since(r.stored) < batchDelay {
 		return nil
 	}
 	return r.flush(ctx)
@@ -213,7 +218,7 @@ func (r *run[T]) store(ctx context.Context, rows []*Row[T]) error {
 		if r.o.Stored != nil {
 			r.o.Stored()
 		}
-		if weir.CodeOf(err) != weir.CodeUnavailable || try == maxTries {
+		if weir.CodeOf(err) != weir.CodeUnavailable || try == r.o.Tries {
 			return err
 		}
 		known, _ := errors.AsType[*weir.Error](err)

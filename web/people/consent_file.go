@@ -1,12 +1,8 @@
 package people
 
 import (
-	"bufio"
-	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -17,22 +13,17 @@ import (
 	"weir/people"
 	"weir/surveys/respondents"
 	"weir/web/httpjson"
+	"weir/web/imports"
 	"weir/web/route"
 )
 
 const ndjsonType = "application/x-ndjson"
 
+// Bounds of a part of a file: its lines are recorded together, since of many that are sorted far fewer pages of the store change than
+// of one by one.
 const (
-	// filePart is how many lines of a file are recorded together: sorted, as many change far fewer
-	// pages of the store than one by one. While a part is recorded, the next one is read.
-	filePart = 50_000
-	// maxFileDelay is how long lines of a slow client wait for more before they are recorded.
-	maxFileDelay = 10 * time.Second
-	maxFileLine  = 64 << 10
-	// maxFileWrong is after how many wrong lines a file is given up, and maxFileListed how many of
-	// them a response lists.
-	maxFileWrong  = 1_000_000
-	maxFileListed = 1000
+	filePart      = 50_000
+	filePartBytes = 16 << 20
 )
 
 // ConsentFile is what became of a file.
@@ -52,25 +43,15 @@ type ConsentProblem struct {
 	File *ConsentFile `json:"file,omitempty" doc:"of a file that broke off; absent if no line was read"`
 }
 
-// consentFile is a file that is being recorded.
+// consentFile is a file that is being recorded: the [imports.Kind] of its lines.
 type consentFile struct {
 	*consentRoutes
-	by       string
-	check    *httpjson.Checker
-	known    map[string]*people.Purpose
-	deadline *route.Deadlines
-	read     int                    // lines
-	wrong    []respondents.RowError // of the lines that were read since the last part
-	parts    chan filePartOf
-	result   ConsentFile // of the parts that are recorded
-	inFlight int
-}
-
-// filePartOf is a part of a file.
-type filePartOf struct {
-	list  []people.Consent
-	wrong []respondents.RowError
-	last  int // line
+	by         string
+	check      *httpjson.Checker
+	known      map[string]*people.Purpose
+	deadline   *route.Deadlines
+	superseded int
+	inFlight   int
 }
 
 // recordFile records a file of consents.
@@ -88,98 +69,44 @@ func (r *consentRoutes) recordFile(c *route.Call, w http.ResponseWriter, rt *rou
 		return err
 	}
 	defer release()
-	f := &consentFile{
-		consentRoutes: r, by: c.Principal.ID(), check: rt.Check, known: r.purposes.Purposes(), deadline: route.NewDeadlines(w), parts: make(chan filePartOf),
-		result: ConsentFile{Errors: []respondents.RowError{}},
-	}
+	f := &consentFile{consentRoutes: r, by: c.Principal.ID(), check: rt.Check, known: r.purposes.Purposes(), deadline: route.NewDeadlines(w)}
 	f.deadline.ExtendRead()
-	lines := bufio.NewScanner(route.BodyReader{Reader: http.MaxBytesReader(w, c.Request.Body, r.maxImport), Deadlines: f.deadline})
-	lines.Buffer(nil, maxFileLine)
+	table, err := imports.Open(route.BodyReader{Reader: http.MaxBytesReader(w, c.Request.Body, r.maxImport), Deadlines: f.deadline}, respondents.NDJSON, "utf-8")
+	if err != nil {
+		return route.ReadError(err)
+	}
 	// The context of a request ends when reading fails, before all that was received is recorded.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c), route.TransferTime)
 	defer cancel()
-	err = f.load(ctx, lines)
+	report, err := imports.Run(ctx, f, table, nil, imports.Options{BatchRows: filePart, BatchBytes: filePartBytes, Tries: 1, Ready: func() error {
+		if f.downloads.Ending() {
+			return route.ErrDraining()
+		}
+		return nil
+	}})
 	if err != nil {
 		f.deadline.LastRead = time.Time{} // so that reading extends the deadline for the rest
 		f.deadline.ExtendRead()
 		httpjson.Discard(c.Request.Body)
+		err = route.ReadError(err)
 	}
+	result := f.result(report)
 	if rec, ok := w.(*route.Recorder); ok {
-		rec.Changes = recorded(f.result.Refused, f.result.Given)
+		rec.Changes = recorded(result.Refused, result.Given)
 	}
-	return f.answer(w, err)
+	return f.answer(w, result, report.Rows > 0, err)
 }
 
-// load reads all lines, and records them: while one part is recorded, the next one is read.
-func (f *consentFile) load(ctx context.Context, lines *bufio.Scanner) error {
-	reading, stop := context.WithCancel(ctx)
-	defer stop()
-	done := make(chan error, 1)
-	go func() {
-		var err error
-		for p := range f.parts {
-			if err = f.record(ctx, p); err != nil {
-				stop()
-				break
-			}
-		}
-		done <- err
-	}()
-	err := f.readAll(reading, lines)
-	close(f.parts)
-	return cmp.Or(<-done, err)
+// Read implements [imports.Kind]. Files of consents name their fields in each line.
+func (*consentFile) Read([]imports.Column, []string) (people.Consent, *imports.Mistake) {
+	return people.Consent{}, &imports.Mistake{Reason: "a file of consents is NDJSON"}
 }
 
-// readAll reads the lines into parts. What was read before an error is recorded, too.
-func (f *consentFile) readAll(stopped context.Context, lines *bufio.Scanner) error {
-	var list []people.Consent
-	begun := time.Now()
-	flush := func() {
-		f.deadline.ClearRead() // it may take long until the part before is recorded
-		select {
-		case f.parts <- filePartOf{list, f.wrong, f.read}:
-		case <-stopped.Done(): // the error is that of the recording
-		}
-		list, f.wrong, begun = nil, nil, time.Now()
-		f.deadline.LastRead = time.Time{}
-		f.deadline.ExtendRead()
-	}
-	rejected := 0
-	for stopped.Err() == nil && lines.Scan() {
-		f.deadline.ExtendRead()
-		f.read++
-		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
-			continue
-		}
-		one, wrong := f.consent(lines.Bytes())
-		if wrong != nil {
-			if rejected++; rejected > maxFileWrong {
-				return weir.Errorf(weir.CodeInvalid, "more than %d lines have mistakes; check that the file contains consents", maxFileWrong)
-			}
-			f.wrong = append(f.wrong, *wrong)
-		} else {
-			list = append(list, one)
-		}
-		if len(list) == filePart || len(f.wrong) == filePart || f.deadline.LastRead.Sub(begun) > maxFileDelay {
-			flush()
-		}
-	}
-	f.deadline.ClearRead()
-	flush()
-	switch err := lines.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return weir.Errorf(weir.CodeInvalid, "line %d is longer than %d bytes", f.read+1, maxFileLine)
-	case err != nil:
-		return route.ReadError(err)
-	}
-	return stopped.Err()
-}
-
-// consent returns the consent of a line, or what is wrong with it.
-func (f *consentFile) consent(line []byte) (people.Consent, *respondents.RowError) {
-	v, err := plainjson.Parse(line)
+// Object implements [imports.Kind].
+func (f *consentFile) Object(line string) (people.Consent, *imports.Mistake) {
+	v, err := plainjson.Parse([]byte(line))
 	if err != nil {
-		return people.Consent{}, &respondents.RowError{Line: f.read, Reason: "is not JSON: " + err.Error()}
+		return people.Consent{}, &imports.Mistake{Reason: "is not JSON: " + err.Error()}
 	}
 	var m validation.Errors
 	const at = "/consents/0"
@@ -192,44 +119,56 @@ func (f *consentFile) consent(line []byte) (people.Consent, *respondents.RowErro
 	if len(m) == 0 {
 		return one, nil
 	}
-	column := strings.TrimPrefix(strings.TrimPrefix(m[0].Pointer, at), "/")
-	return people.Consent{}, &respondents.RowError{Line: f.read, Column: column, Reason: m[0].Detail}
+	return people.Consent{}, &imports.Mistake{Column: strings.TrimPrefix(strings.TrimPrefix(m[0].Pointer, at), "/"), Reason: m[0].Detail}
 }
 
-// record records a part.
-func (f *consentFile) record(ctx context.Context, p filePartOf) error {
-	if f.downloads.Ending() {
-		return route.ErrDraining()
+// Store implements [imports.Kind].
+func (f *consentFile) Store(ctx context.Context, rows []*imports.Row[people.Consent]) error {
+	f.deadline.ClearRead() // it may take long
+	defer func() {
+		f.deadline.LastRead = time.Time{}
+		f.deadline.ExtendRead()
+	}()
+	list := make([]people.Consent, len(rows))
+	for i, row := range rows {
+		list[i] = row.Value
 	}
-	states, err := f.consents.ImportConsents(ctx, p.list)
+	states, err := f.consents.ImportConsents(ctx, list)
 	if err != nil {
 		return err
 	}
-	n := refusals(p.list)
-	f.result.Refused, f.result.Given = f.result.Refused+n, f.result.Given+len(p.list)-n
-	for i := range states {
-		if states[i].Status != p.list[i].Status {
-			f.result.Superseded++
+	for i, row := range rows {
+		if row.State = string(list[i].Status); states[i].Status != list[i].Status {
+			f.superseded++
 		}
 	}
-	f.result.Rejected += len(p.wrong)
-	f.result.Errors = append(f.result.Errors, p.wrong[:min(len(p.wrong), maxFileListed-len(f.result.Errors))]...)
-	f.result.LastLine = p.last
-	f.inFlight += f.callOff(ctx, p.list, states)
+	f.inFlight += f.callOff(ctx, list, states)
 	return nil
 }
 
-// answer writes what became of the file.
-func (f *consentFile) answer(w http.ResponseWriter, err error) error {
-	if err != nil && f.read == 0 {
+// result returns what became of the file.
+func (f *consentFile) result(r *imports.Report[people.Consent]) *ConsentFile {
+	out := &ConsentFile{
+		Refused: r.States[string(people.Refused)], Given: r.States[string(people.Given)], Superseded: f.superseded,
+		Rejected: r.Rejected, LastLine: r.LastLine, Errors: r.Reasons,
+	}
+	if out.Errors == nil {
+		out.Errors = []respondents.RowError{}
+	}
+	return out
+}
+
+// answer writes what became of the file, or how far it came.
+func (f *consentFile) answer(w http.ResponseWriter, result *ConsentFile, begun bool, err error) error {
+	if err != nil && !begun {
 		return err
 	}
 	f.deadline.ExtendWrite()
 	if err == nil {
-		f.result.LastLine = 0
-		httpjson.WriteJSON(w, http.StatusOK, StateList{States: []StateView{}, InFlight: f.inFlight, File: &f.result})
+		result.LastLine = 0
+		httpjson.WriteJSON(w, http.StatusOK, StateList{States: []StateView{}, InFlight: f.inFlight, File: result})
 		return nil
 	}
-	_ = json.NewEncoder(w).Encode(ConsentProblem{httpjson.WriteProblemHead(w, err), &f.result}) // a disconnected client is not an error
+	_ = json.NewEncoder(w).Encode(ConsentProblem{httpjson.WriteProblemHead(w, err), result}) // a disconnected client is not an error
 	return nil
 }

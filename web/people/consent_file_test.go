@@ -88,32 +88,32 @@ func (b breaking) Read(p []byte) (int, error) {
 // Scenario 435: of a file that breaks off, what was read is recorded, and the answer says up to which line.
 func TestConsentFile_ThatBreaksOffIsRecordedSoFar(t *testing.T) {
 	t.Parallel()
-	line := func(n int) string {
-		return fmt.Sprintf(`{"key":"%d","to":"+1555010%04d","status":"refused"}`+"\n", n, n)
+	r := webtest.New(t)
+	req := httptest.NewRequestWithContext(t.Context(), "POST", "/v1/consents", breaking{strings.NewReader(consentLine(1) + consentLine(2))})
+	req.Header.Set("Authorization", "Bearer "+webtest.APICanary)
+	req.Header.Set("Content-Type", ndjson)
+	g := r.Serve(req)
+	var p peopleapi.ConsentProblem
+	if err := json.Unmarshal([]byte(g.Body), &p); err != nil || g.Status != 400 {
+		t.Fatalf("%d %s (%v)", g.Status, g.Body, err)
 	}
-	long := `{"to":"` + strings.Repeat("x", 70_000) + `"}`
-	for name, c := range map[string]struct {
-		body   io.Reader
-		status int
-	}{
-		"the connection breaks": {breaking{strings.NewReader(line(1) + line(2))}, 400},
-		"a line is too long":    {strings.NewReader(line(1) + line(2) + long + "\n" + line(3)), 422},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := webtest.New(t)
-			req := httptest.NewRequestWithContext(t.Context(), "POST", "/v1/consents", c.body)
-			req.Header.Set("Authorization", "Bearer "+webtest.APICanary)
-			req.Header.Set("Content-Type", ndjson)
-			g := r.Serve(req)
-			var p peopleapi.ConsentProblem
-			if err := json.Unmarshal([]byte(g.Body), &p); err != nil || g.Status != c.status {
-				t.Fatalf("%d %s (%v)", g.Status, g.Body, err)
-			}
-			if d := cmp.Diff(&peopleapi.ConsentFile{Refused: 2, LastLine: 2, Errors: []respondents.RowError{}}, p.File); d != "" || len(r.Said()) != 2 {
-				t.Errorf("%d consents (-want +got):\n%s", len(r.Said()), d)
-			}
-		})
+	if d := cmp.Diff(&peopleapi.ConsentFile{Refused: 2, LastLine: 2, Errors: []respondents.RowError{}}, p.File); d != "" || len(r.Said()) != 2 {
+		t.Errorf("%d consents (-want +got):\n%s", len(r.Said()), d)
+	}
+}
+
+func consentLine(n int) string {
+	return fmt.Sprintf(`{"key":"%d","to":"+1555010%04d","status":"refused"}`+"\n", n, n)
+}
+
+// A line that is too long is rejected as others are, and the next ones are recorded.
+func TestConsentFile_RejectsALineThatIsTooLong(t *testing.T) {
+	t.Parallel()
+	r := webtest.New(t)
+	long := `{"to":"+15550100002","status":"refused","words":"` + strings.Repeat("x", 2<<20) + `"}` + "\n"
+	got := webtest.Into[peopleapi.StateList](t, r.Do("POST", "/v1/consents", consentLine(1)+long+consentLine(3), "Content-Type", ndjson), 200)
+	if f := got.File; f == nil || f.Refused != 2 || f.Rejected != 1 || len(f.Errors) != 1 || f.Errors[0].Line != 2 || len(r.Said()) != 2 {
+		t.Errorf("%+v", got.File)
 	}
 }
 
