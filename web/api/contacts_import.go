@@ -24,9 +24,8 @@ import (
 
 // Media types of an import.
 const (
-	ndjsonType = "application/x-ndjson"
-	formType   = "multipart/form-data"
-	mixedType  = "multipart/mixed"
+	formType  = "multipart/form-data"
+	mixedType = "multipart/mixed"
 )
 
 // ImportCounts is the header of an answer that is a file of refused rows: the figures of [ContactImport], as JSON.
@@ -92,9 +91,9 @@ func (r *acceptRoutes) importRoute(post *route.Route) *route.Route {
 			{Name: "run", Kind: "string", Description: "name of the run: under another one the same rows are queued again"},
 			{Name: "from_line", Kind: "integer", Minimum: 0, Maximum: 1 << 40, Description: "leave out the rows of earlier lines"},
 		},
-		BodyLimit: route.MaxImport, Uploads: []string{route.CSVType, ndjsonType, formType},
+		BodyLimit: route.MaxImport, Uploads: []string{route.CSVType, route.NDJSONType, formType},
 		Answers:  []route.Answer{{Status: http.StatusOK, Description: "what came of the rows", Body: route.TypeOf[ContactImport]()}},
-		OnDemand: []string{route.CSVType, ndjsonType, mixedType},
+		OnDemand: []string{route.CSVType, route.NDJSONType, mixedType},
 		Refusal:  route.TypeOf[ContactImportProblem](),
 		Codes:    []weir.Code{weir.CodeNotFound, weir.CodeConflict},
 	}
@@ -282,7 +281,7 @@ func accepts(r *http.Request, kind string) bool {
 
 // wantsFile reports whether the answer is to have the rejected rows.
 func wantsFile(r *http.Request) bool {
-	return accepts(r, mixedType) || accepts(r, route.CSVType) || accepts(r, ndjsonType)
+	return accepts(r, mixedType) || accepts(r, route.CSVType) || accepts(r, route.NDJSONType)
 }
 
 // tell makes the answer of the report.
@@ -380,7 +379,7 @@ func (i *contactImport) changes() []operators.FieldChange {
 func (i *contactImport) answer(w http.ResponseWriter, p *route.Deadlines, refused *imports.Refused) error {
 	kind := route.CSVType + "; charset=utf-8"
 	if refused != nil && refused.Format == respondents.NDJSON {
-		kind = ndjsonType
+		kind = route.NDJSONType
 	}
 	if refused == nil {
 		httpjson.WriteJSON(w, http.StatusOK, i.told)

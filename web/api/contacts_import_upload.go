@@ -103,7 +103,7 @@ func formatOf(kind string) (respondents.Format, bool) {
 	switch kind {
 	case route.CSVType:
 		return respondents.CSV, true
-	case ndjsonType:
+	case route.NDJSONType:
 		return respondents.NDJSON, true
 	}
 	return "", false

@@ -12,6 +12,7 @@ import (
 	"weir/surveys"
 	"weir/surveys/respondents"
 	"weir/web/dashboard/locale"
+	"weir/web/route"
 	surveyapi "weir/web/surveys"
 )
 
@@ -174,7 +175,7 @@ func (f *respondentFile) send(post fileRequest, _ []column, rows []*fileRow) err
 	}
 	var done surveyapi.ImportView
 	at := apiPath("v1", "surveys", f.survey, "respondents") + "?" + url.Values{"on_error": {"skip"}, "duplicates": {f.duplicates}}.Encode()
-	if err := post(at, surveyapi.NDJSONType, bytes.Join(lines, []byte("\n")), &done); err != nil {
+	if err := post(at, route.NDJSONType, bytes.Join(lines, []byte("\n")), &done); err != nil {
 		return err
 	}
 	f.added, f.updated = f.added+done.Added, f.updated+done.Updated

@@ -17,8 +17,6 @@ import (
 	"weir/web/route"
 )
 
-const ndjsonType = "application/x-ndjson"
-
 // Bounds of a part of a file: its lines are recorded together, since of many that are sorted far fewer pages of the store change than
 // of one by one.
 const (

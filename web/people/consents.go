@@ -102,7 +102,7 @@ func (r *consentRoutes) table() []*route.Route {
 		Method: "POST", Path: "/v1/consents", ID: "post-consents", Tag: "people", Summary: "Record refusals and consents",
 		Description: "As JSON: 1 to 1000, all or none. As application/x-ndjson: a file of any length, one consent a line, which is recorded in parts; of one person in the order of the lines. Lines with mistakes are left out, and the first 1000 of them reported. A file that breaks off leaves the lines up to last_line of the answer, and may leave some behind it; with keys it can be repeated. They are durable before the response, and a contact whose claim begins after it is not dispatched to an address that has refused: it ends as suppressed, also if it waited already. What is in flight is called off where the provider can. " +
 			"A refusal that a person sent as a message, or that a provider reports, can be taken back only by the person. The state is kept by a keyed hash of the address.",
-		Body: route.TypeOf[ConsentsBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBatchBody, Handle: r.record, Uploads: []string{ndjsonType},
+		Body: route.TypeOf[ConsentsBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBatchBody, Handle: r.record, Uploads: []string{route.NDJSONType},
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "what counts of each address now, in the order of the request; or what became of a file", Body: route.TypeOf[StateList]()}},
 		Refusal: route.TypeOf[ConsentProblem](),
 	}

@@ -16,6 +16,9 @@ import (
 // CSVType is the content type of CSV files.
 const CSVType = "text/csv"
 
+// NDJSONType is the content type of files with a JSON object in each line.
+const NDJSONType = "application/x-ndjson"
+
 // CSVHelp explains every CSV file in the API description.
 const CSVHelp = "A connection that breaks off before the end means that the file is not whole. " +
 	"A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none, unless spreadsheet is set."

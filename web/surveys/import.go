@@ -22,8 +22,6 @@ import (
 	"weir/web/route"
 )
 
-const NDJSONType = "application/x-ndjson"
-
 const (
 	// maxRejected is the number of bad rows after which an import fails: the
 	// file is not one of respondents.
@@ -73,7 +71,7 @@ func (s importRoute) routes() []*route.Route {
 			{Name: "columns", Kind: "string", Description: "of a file in CSV: the other columns to read, separated by commas, each as COLUMN or COLUMN=ATTRIBUTE; absent: all, under their names"},
 			{Name: "encoding", Kind: "string", Enum: respondents.Encodings(), Single: true, Description: "of a file; absent: the charset of the content type, else UTF-16 if the file begins with its mark, else UTF-8"},
 		},
-		Body: route.TypeOf[RespondentsBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBatchBody, Uploads: []string{route.CSVType, NDJSONType},
+		Body: route.TypeOf[RespondentsBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBatchBody, Uploads: []string{route.CSVType, route.NDJSONType},
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "what came of them", Body: route.TypeOf[ImportView]()}},
 		Refusal: route.TypeOf[ImportProblem](),
 		Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
@@ -124,7 +122,7 @@ func formatOf(r *http.Request, rt *route.Route) (_ respondents.Format, encoding 
 	switch {
 	case err == nil && known && got == route.CSVType:
 		return respondents.CSV, params["charset"], nil
-	case err == nil && known && got == NDJSONType:
+	case err == nil && known && got == route.NDJSONType:
 		return respondents.NDJSON, params["charset"], nil
 	case err == nil && got == httpjson.JSONType:
 		return "", "", nil // ReadJSON reports its errors
