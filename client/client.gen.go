@@ -913,7 +913,7 @@ type ConsentFile struct {
 	// Rejected lines with mistakes, whether listed in errors or not
 	Rejected int `json:"rejected"`
 
-	// Superseded of both, those that change nothing, because something else counts of the person
+	// Superseded refusals and consents that change nothing, because something else counts for the person
 	Superseded int `json:"superseded"`
 }
 

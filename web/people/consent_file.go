@@ -28,7 +28,7 @@ const (
 type ConsentFile struct {
 	Refused    int `json:"refused" doc:"refusals that are recorded"`
 	Given      int `json:"given" doc:"consents that are recorded"`
-	Superseded int `json:"superseded" doc:"of both, those that change nothing, because something else counts of the person"`
+	Superseded int `json:"superseded" doc:"refusals and consents that change nothing, because something else counts for the person"`
 	Rejected   int `json:"rejected" doc:"lines with mistakes, whether listed in errors or not"`
 	// LastLine is how far a file came that broke off.
 	LastLine int                    `json:"last_line,omitempty" doc:"of a file that broke off: the lines up to this one were dealt with"`
