@@ -179,7 +179,8 @@ fuzz: ## Run every fuzz target for FUZZTIME (10s) each, or for FUZZSECONDS toget
 lint: ## Check formatting, go vet and golangci-lint (three minutes the first time, which compiles it)
 	@test -z "$$(gofmt -l .)" || { echo "make fmt is needed for:"; gofmt -l .; exit 1; }
 	$(GO) vet ./...
-	@cd test/webhooks && $(GO) list -deps -test ./... >/dev/null || { echo "go mod tidy is needed in test/webhooks"; exit 1; }
+	@for module in test/twilio test/webhooks; do \
+		(cd $$module && $(GO) list -deps -test ./... >/dev/null) || { echo "go mod tidy is needed in $$module"; exit 1; }; done
 	$(TOOL) golangci-lint run
 
 .PHONY: vuln
