@@ -116,7 +116,7 @@ func (p *peer) driver(t *testing.T, typ channels.Type, more weir.Settings) chann
 	if errs := typ.CheckSettings(s, 10); len(errs) > 0 {
 		t.Fatal(errs)
 	}
-	d, err := typ.New(channels.Config{Settings: s, CallbackURL: base, HTTP: &http.Client{}})
+	d, err := typ.New(channels.Config{Settings: s, CallbackURL: base, HTTP: &http.Client{Transport: http.DefaultTransport}})
 	if err != nil {
 		t.Fatal(err)
 	}

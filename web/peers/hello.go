@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -125,10 +126,18 @@ func boolean(b bool) int {
 	return 0
 }
 
-// CompareVersions compares two versions of the program by their numbers. One without
-// numbers is that of a build from a working tree, and the newest.
+// CompareVersions compares two versions of the program by their numbers, and two that Go made of
+// commits (v0.0.0-20261129180720-90658fa1cc57) by when those were made. One without numbers is that
+// of a build from a working tree, and the newest.
 func CompareVersions(a, b string) int {
-	return slices.Compare(numbers(a), numbers(b))
+	if c := slices.Compare(numbers(a), numbers(b)); c != 0 {
+		return c
+	}
+	commits := regexp.MustCompile(`[-.](\d{14})-[0-9a-f]{12}\b`)
+	if x, y := commits.FindStringSubmatch(a), commits.FindStringSubmatch(b); x != nil && y != nil {
+		return strings.Compare(x[1], y[1])
+	}
+	return 0
 }
 
 func numbers(version string) []int {

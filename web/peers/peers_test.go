@@ -487,8 +487,10 @@ func TestSuccessor_IsTheNewestVersionThenTheOldestStart(t *testing.T) {
 
 func TestCompareVersions_OrdersReleases(t *testing.T) {
 	t.Parallel()
-	order := []string{"", "0.9", "1.0.0", "v1.0.1", "1.2.0-rc1", "1.10.0", "2.0.0", "(devel)"}
-	order[0] = "0.1"
+	order := []string{
+		"v0.0.0-20261127185727-111a862b6cef", "v0.0.0-20261129180720-90658fa1cc57+dirty", "0.1", "0.9", "1.0.0", "v1.0.1", "1.2.0-rc1",
+		"v1.2.4-0.20261127185727-111a862b6cef", "v1.2.4-0.20261127185728-011a862b6cef", "1.10.0", "2.0.0", "(devel)",
+	}
 	for i := range order {
 		for j := range order {
 			got := peers.CompareVersions(order[i], order[j])
