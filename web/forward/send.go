@@ -150,11 +150,10 @@ func (p *Peers) To(o Owner) http.RoundTripper {
 			}
 			return &countedConn{Conn: c}, nil
 		},
-		DisableCompression: true, // Accept-Encoding is the client's
-		MaxIdleConns:       0, MaxIdleConnsPerHost: 512,
-		IdleConnTimeout: idleTimeout,
-		Protocols:       http1(),
-	}}
+		DisableCompression:  true, // Accept-Encoding is the client's
+		MaxIdleConnsPerHost: 512,
+		IdleConnTimeout:     idleTimeout,
+	}} // of HTTP/1: a transport that dials TLS itself has no other
 	return p.current
 }
 
@@ -187,12 +186,6 @@ const (
 	idleTimeout = time.Minute
 )
 
-func http1() *http.Protocols {
-	p := new(http.Protocols)
-	p.SetHTTP1(true)
-	return p
-}
-
 // retire gives up the connections to a former owner, after a moment.
 func (p *Peers) retire() {
 	if old := p.current; old != nil {
@@ -200,14 +193,13 @@ func (p *Peers) retire() {
 	}
 }
 
-// Close gives up all connections.
+// Close gives up all connections, for good.
 func (p *Peers) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.current != nil {
 		p.current.close()
 	}
-	p.current = nil
 }
 
 func (p *pool) close() {
