@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -644,25 +645,116 @@ func TestPeers_AFormerOwnerIsNotAskedAgain(t *testing.T) {
 // handled twice.
 func TestForwarder_SendsNothingToAProcessThatRefusesTheConnection(t *testing.T) {
 	t.Parallel()
-	var requests atomic.Int32
-	refusing := &process{Server: httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get(forward.PeerHeader) != forward.PeerPing {
-			requests.Add(1)
-		}
-		w.WriteHeader(http.StatusMisdirectedRequest)
-	}))}
-	t.Cleanup(refusing.Server.Close)
-	r := newRig(t, forward.Limits{})
-	r.owned(1, refusing)
-	read, write := r.begin("GET", "/", ""), r.begin("POST", "/", "body")
-	r.held(2)
-	r.owned(2, answers(t, "next"))
-	for what, answer := range map[string]<-chan got{"a read": read, "a write": write} {
-		if g := <-answer; g.Body != "next" {
-			t.Errorf("%s: %+v", what, g)
+	hijacked := func(answer string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			c, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_, _ = io.WriteString(c, answer)
+			_ = c.Close()
 		}
 	}
-	if n := requests.Load(); n != 0 {
-		t.Errorf("%d requests were sent to it", n)
+	for name, ping := range map[string]http.HandlerFunc{
+		"it says so": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMisdirectedRequest) },
+		"it closes":  hijacked(""),
+		"it babbles": hijacked("220 mail.example ESMTP\r\n"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var requests atomic.Int32
+			refusing := &process{Server: httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Header.Get(forward.PeerHeader) != forward.PeerPing {
+					requests.Add(1)
+				}
+				ping(w, r)
+			}))}
+			t.Cleanup(refusing.Server.Close)
+			r := newRig(t, forward.Limits{})
+			r.owned(1, refusing)
+			read, write := r.begin("GET", "/", ""), r.begin("POST", "/", "body")
+			r.held(2)
+			r.owned(2, answers(t, "next"))
+			for what, answer := range map[string]<-chan got{"a read": read, "a write": write} {
+				if g := <-answer; g.Body != "next" {
+					t.Errorf("%s: %+v", what, g)
+				}
+			}
+			if n := requests.Load(); n != 0 {
+				t.Errorf("%d requests were sent to it", n)
+			}
+		})
+	}
+}
+
+// Connections are kept for the requests that follow. Once all are given up, what is in flight ends, and nothing is sent
+// any more.
+func TestPeers_ConnectionsAreKeptUntilTheyAreGivenUp(t *testing.T) {
+	t.Parallel()
+	const atOnce = 20
+	var connections, standing atomic.Int32
+	free, stand := make(chan struct{}), make(chan struct{})
+	owner := &process{Server: httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Header.Get(forward.PeerHeader) == forward.PeerPing:
+			connections.Add(1)
+			w.WriteHeader(http.StatusNoContent)
+		case r.URL.Path == "/stands":
+			standing.Add(1)
+			<-stand
+		default:
+			<-free
+		}
+	}))}
+	t.Cleanup(owner.Server.Close)
+	t.Cleanup(func() { close(stand) })
+	pools := &forward.Peers{TLS: func(string) *tls.Config { return &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13} }}
+	t.Cleanup(pools.Close)
+	ask := func(path string) error {
+		q, err := http.NewRequestWithContext(t.Context(), "GET", owner.URL+path, nil)
+		if err != nil {
+			return err
+		}
+		answer, err := pools.To(owner.owner(1)).RoundTrip(q)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(io.Discard, answer.Body)
+		return errors.Join(err, answer.Body.Close())
+	}
+	all := func(path string) <-chan error {
+		errs := make(chan error, atOnce)
+		for range atOnce {
+			go func() { errs <- ask(path) }()
+		}
+		return errs
+	}
+	errs := all("/")
+	if !polling.Until(waitLimit, time.Millisecond, func() bool { return connections.Load() == atOnce }) {
+		t.Fatalf("%d connections for %d requests at once", connections.Load(), atOnce)
+	}
+	close(free)
+	for range atOnce {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	errs = all("/stands")
+	if !polling.Until(waitLimit, time.Millisecond, func() bool { return standing.Load() == atOnce }) {
+		t.Fatalf("%d of %d requests are in flight", standing.Load(), atOnce)
+	}
+	if n := connections.Load(); n > atOnce*3/2 { // one that is given back at this moment may be missed
+		t.Errorf("%d connections for %d requests at once, and as many again", n, atOnce)
+	}
+	before := connections.Load()
+	pools.Close()
+	for range atOnce {
+		if err := <-errs; err == nil {
+			t.Error("a request in flight was answered")
+		}
+	}
+	if err := ask("/"); err == nil || connections.Load() > before {
+		t.Errorf("a request was sent later: %v", err)
 	}
 }
