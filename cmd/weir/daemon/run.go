@@ -28,8 +28,18 @@ const (
 	closingTime   = 250 * time.Millisecond // ... and at least, in which the connections that balancers keep are used once more
 )
 
-// Run builds a daemon and runs it until ctx ends.
+// headroom is memory in bytes that a process allocates and never touches, so the system
+// maps no page for it. The garbage collector runs when the heap has doubled, and
+// Weir's own heap is so small that it would run many times a second, for an eighth
+// of all CPU under load. With headroom it runs after that many more bytes; the peak
+// of resident memory rises by at most as much.
+const headroom = 22 << 20
+
+// Run builds the daemon of a process and runs it until ctx ends. The process has the headroom once: memory
+// for that of each daemon of a test would have been used before, and be cleared.
 func Run(ctx context.Context, o Options) error {
+	room := make([]byte, headroom)
+	defer runtime.KeepAlive(room)
 	d, err := New(ctx, o)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // canceled while standing by: there is nothing to drain
@@ -40,18 +50,9 @@ func Run(ctx context.Context, o Options) error {
 	return d.Run(ctx)
 }
 
-// headroom is memory in bytes that is allocated and never touched, so the system
-// maps no page for it. The garbage collector runs when the heap has doubled, and
-// Weir's own heap is so small that it would run many times a second, for an eighth
-// of all CPU under load. With headroom it runs after that many more bytes; the peak
-// of resident memory rises by at most as much.
-const headroom = 22 << 20
-
 // Run serves until ctx ends, then drains and closes the daemon. It returns nil
 // after an orderly shutdown.
 func (d *Daemon) Run(ctx context.Context) error {
-	room := make([]byte, headroom)
-	defer runtime.KeepAlive(room)
 	broken := make(chan error, 1)
 	// Requests are answered while the channels resume, because providers report at any time.
 	go func() { broken <- d.serve() }()
