@@ -92,20 +92,17 @@ type State struct {
 	Version int64     `json:"version"` // the id of the consent that made it
 }
 
-// Next returns the state after a consent of the same purpose. A consent that is older than
-// the state changes nothing, because lists are imported late; and only the person can take
+// Next returns the state after a consent of the same purpose; the zero state is that of nobody known. A consent that is
+// older than the state changes nothing, because lists are imported late; and only the person can take
 // back what the person has refused.
-func Next(now State, known bool, c *Consent) State {
-	next := State{Purpose: c.Purpose, Status: c.Status, Source: c.Source, At: c.At, Version: c.ID}
+func Next(now State, c *Consent) State {
 	switch {
-	case !known:
-		return next
 	case c.At.Before(now.At):
 		return now
 	case now.Status == Refused && now.Source.ByPerson() && !c.Source.ByPerson(): // a refusal that somebody else recorded could be taken back
 		return now
 	}
-	return next
+	return State{Purpose: c.Purpose, Status: c.Status, Source: c.Source, At: c.At, Version: c.ID}
 }
 
 // OverChannel is the purpose of a consent that counts for every contact over one channel:

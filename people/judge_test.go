@@ -2,6 +2,7 @@ package people_test
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +61,8 @@ func TestJudge_QuietHoursAndHolidays(t *testing.T) {
 		"the first minute after them":        {people.Purpose{QuietHours: night}, []string{"UTC"}, "2026-03-02T08:00:00Z", "", "", "2026-03-02T21:00:00Z"},
 		"the last minute before them":        {people.Purpose{QuietHours: night}, []string{"UTC"}, "2026-03-02T20:59:59Z", "", "", "2026-03-02T21:00:00Z"},
 		"at noon":                            {people.Purpose{QuietHours: &people.Hours{From: "12:00", To: "14:00"}}, []string{"UTC"}, "2026-03-02T13:00:00Z", people.RuleHours, "2026-03-02T14:00:00Z", ""},
+		"before noon":                        {people.Purpose{QuietHours: &people.Hours{From: "12:00", To: "14:00"}}, []string{"UTC"}, "2026-03-02T10:00:00Z", "", "", "2026-03-02T12:00:00Z"},
+		"behind noon":                        {people.Purpose{QuietHours: &people.Hours{From: "12:00", To: "14:00"}}, []string{"UTC"}, "2026-03-02T14:00:00Z", "", "", "2026-03-03T12:00:00Z"},
 		"two zones: one has night still":     {people.Purpose{QuietHours: night}, []string{"America/New_York", "America/Los_Angeles"}, "2026-01-15T14:00:00Z", people.RuleHours, "2026-01-15T16:00:00Z", ""},
 		"two zones: by day in both":          {people.Purpose{QuietHours: night}, []string{"America/New_York", "America/Los_Angeles"}, "2026-01-15T17:00:00Z", "", "", "2026-01-16T02:00:00Z"},
 		"the clocks are put forward":         {people.Purpose{QuietHours: &people.Hours{From: "21:00", To: "02:30"}}, []string{"Europe/Berlin"}, "2026-03-29T00:30:00Z", people.RuleHours, "2026-03-29T01:30:00Z", ""},
@@ -321,6 +324,28 @@ func TestFacts_AreOneSentence(t *testing.T) {
 	}
 }
 
+// A receipt has the rules that were looked at, whether the contact goes out or not.
+func TestReceipt_HasTheRulesThatWereLookedAt(t *testing.T) {
+	t.Parallel()
+	all := people.Purpose{
+		Caps: []people.Cap{{Max: 1, Within: "1d"}}, QuietHours: &people.Hours{From: "12:00", To: "14:00"},
+		Holidays: []people.Holiday{{Date: "2026-12-25"}}, RepeatGuard: "1d",
+	}
+	for at, rule := range map[string]people.Rule{"2026-03-02T10:00:00Z": "", "2026-03-02T13:00:00Z": people.RuleHours, "2026-12-25T10:00:00Z": people.RuleHoliday} {
+		v := people.Judge(&people.Claim{Name: "p", Purpose: compiled(t, all), Text: 1, Zones: zonesOf(t, "UTC")}, instant(t, at))
+		f, ok := people.ReadFacts(v.Receipt)
+		want := []people.Rule{people.RuleConsent, people.RuleRepeat, people.RuleCap, people.RuleHours, people.RuleHoliday}
+		if !ok || v.Rule != string(rule) || !slices.Equal(f.Rules, want) {
+			t.Errorf("%s: %q, rules %v, want %q and %v", at, v.Rule, f.Rules, rule, want)
+		}
+	}
+	for _, none := range []string{"", "{", "[]"} {
+		if f, ok := people.ReadFacts(weir.Receipt{Facts: none}); ok {
+			t.Errorf("%q is read as %+v", none, f)
+		}
+	}
+}
+
 // A confirmation is let through by the refusal that it confirms alone, and for five minutes.
 func TestJudge_ConfirmationOfARefusal(t *testing.T) {
 	t.Parallel()
@@ -399,5 +424,14 @@ func TestReceipt_SaysWhatIsRecorded(t *testing.T) {
 	stopped := people.Judge(&people.Claim{Name: "p", Purpose: compiled(t, people.Purpose{}), Zones: zonesOf(t, "UTC"), States: []people.State{state("p", people.Refused)}}, now)
 	if f, _ := people.ReadFacts(stopped.Receipt); stopped.Rule != "consent" || f.Text(now) != "purpose p; refused, record 7" {
 		t.Errorf("suppressed: %q by %q", f.Text(now), stopped.Rule)
+	}
+}
+
+func TestPurpose_ZoneIsUTCUnlessItNamesOne(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"": "UTC", "Africa/Nairobi": "Africa/Nairobi"} {
+		if got := compiled(t, people.Purpose{TimeZone: name}).Zone(); got.String() != want {
+			t.Errorf("%q: %v", name, got)
+		}
 	}
 }

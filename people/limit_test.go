@@ -30,7 +30,7 @@ func TestUsage_NeverExceedsItsLimit(t *testing.T) {
 		}
 		var made []contact
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
-			now = now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 500, 1000, 3600_000, 5 * 3600_000}).Draw(t, "ms")) * time.Millisecond)
+			now = now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 500, 1000, 3600_000, 5 * 3600_000, 24 * 3600_000}).Draw(t, "ms")) * time.Millisecond)
 			u.Begin()
 			var batch []contact
 			for range rapid.IntRange(1, 4).Draw(t, "claims") {
@@ -137,6 +137,52 @@ func TestUsage_InFlightCountsAllChannelsAndTheBatch(t *testing.T) {
 	if h, ok := u.Room("l", &people.Want{Hash: hashOf(9), Units: 1}, 1, now); ok || !h.Channel || h.Rule != people.RuleInFlight {
 		t.Errorf("beyond: %+v", h)
 	}
+	for _, end := range []func(){u.Begin, u.Committed} { // what was in flight and the batch of before are counted by others
+		if end(); !hasRoom(u, 2, now) || hasRoom(u, 3, now) {
+			t.Error("behind the batch it still counts")
+		}
+		u.Take(&people.Want{Units: 1}, now)
+	}
+}
+
+func hasRoom(u *people.Usage, inFlight int, now time.Time) bool {
+	_, ok := u.Room("l", &people.Want{Units: 1}, inFlight, now)
+	return ok
+}
+
+// Who is refused for the rate has room at the instant that the refusal names, and not 2 ms before it, whatever was
+// taken and however long nobody has asked. A batch that was not written has taken nothing.
+func TestUsage_RateHasRoomWhenItSays(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		u := people.NewUsage(&people.Limit{Channels: []string{"a"}, PerSecond: rapid.SampledFrom([]int{1, 2, 7, 30, 100}).Draw(t, "rate")})
+		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		refused := 0
+		for range rapid.IntRange(1, 30).Draw(t, "claims") {
+			now = now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 10, 300, 2000}).Draw(t, "ms")) * time.Millisecond)
+			u.Begin()
+			w := people.Want{Units: rapid.IntRange(1, 12).Draw(t, "units")}
+			h, ok := u.Room("l", &w, 0, now)
+			if !ok {
+				refused++
+				if early := h.Until.Add(-2 * time.Millisecond); early.After(now) {
+					if _, ok := u.Room("l", &w, 0, early); ok || h.Rule != people.RulePerSecond || !h.Channel {
+						t.Fatalf("%+v, and there is room at %v: %v", h, early, ok)
+					}
+				}
+				now = h.Until
+				if h, ok = u.Room("l", &w, 0, now); !ok {
+					t.Fatalf("there is no room at %v: %+v", now, h)
+				}
+			}
+			if u.Take(&w, now); rapid.IntRange(0, 3).Draw(t, "commits") > 0 {
+				u.Committed()
+			}
+		}
+		if refused == 0 {
+			t.Fatal("the first claim of a start has room")
+		}
+	})
 }
 
 func TestLimit_MistakesAreNamed(t *testing.T) {

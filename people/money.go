@@ -210,7 +210,7 @@ func (u *Usage) SpentInAll() Money { return u.money.all }
 // affords reports whether the limit has money for a claim.
 func (u *Usage) affords(name string, w *Want, now time.Time) (Hold, bool) {
 	s := &u.money
-	if s.perDay == 0 && s.perMonth == 0 && s.inAll == 0 {
+	if !u.CountsMoney() {
 		return Hold{}, true
 	}
 	channel := len(u.Surveys) == 0

@@ -20,7 +20,7 @@ func TestMoney_IsReadAndWritten(t *testing.T) {
 		}
 	}
 	for _, text := range []string{".5", "1.1234567", "-1", "1e3", "1,5", "1234567890123", "1.5.5", " 1", "+1"} {
-		if m, err := people.ParseMoney(text); err == nil {
+		if m, err := people.ParseMoney(text); err == nil || m != 0 {
 			t.Errorf("%q is read as %s", text, m)
 		}
 	}
@@ -191,6 +191,9 @@ func TestUsage_MoneyIsNeverExceeded(t *testing.T) {
 					if !h.Until.After(now) || h.Channel || h.Rule != people.RuleMoney {
 						t.Fatalf("no room: %+v at %v", h, now)
 					}
+					if today, month, inAll := u.MoneySpent(now); !beyond(perDay, today, batch+cost) && !beyond(perMonth, month, batch+cost) && !beyond(all, inAll, batch+cost) {
+						t.Fatalf("no room for %d beside %d: %+v", cost, batch, h)
+					}
 					continue
 				}
 				u.Take(&want, now)
@@ -222,6 +225,44 @@ func TestUsage_MoneyIsNeverExceeded(t *testing.T) {
 			}
 		}
 	})
+}
+
+// beyond reports whether a limit, of which 0 is none, is less than what is spent and some more.
+func beyond(most int, spent people.Money, more int) bool {
+	return most > 0 && spent+people.Money(more*1_000_000) > people.Money(most*1_000_000)
+}
+
+// What a limit of money does not pay for waits a while, but not beyond the day or month whose money is spent.
+func TestUsage_WaitsForMoney(t *testing.T) {
+	t.Parallel()
+	day, newYear := people.Limit{MoneyPerDay: "5"}, time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	month, all := people.Limit{MoneyPerMonth: "5"}, people.Limit{Money: "5"}
+	for _, c := range []struct {
+		limit    people.Limit
+		channels bool // it bounds channels, not a survey
+		ago      time.Duration
+		want     time.Duration
+	}{
+		{day, false, time.Hour, 15 * time.Minute}, {day, true, time.Hour, 10 * time.Second},
+		{day, false, 14 * time.Minute, 14 * time.Minute}, {day, true, 9 * time.Second, 9 * time.Second},
+		{month, false, time.Hour, 15 * time.Minute}, {month, false, 14 * time.Minute, 14 * time.Minute}, {month, true, 9 * time.Second, 9 * time.Second},
+		{all, false, 14 * time.Minute, 15 * time.Minute}, {all, true, 9 * time.Second, 10 * time.Second},
+	} {
+		l, now := c.limit, newYear.Add(-c.ago)
+		if l.Currency = "USD"; c.channels {
+			l.Channels = []string{"a"}
+		} else {
+			l.Surveys = []string{"s"}
+		}
+		u := people.NewUsage(&l)
+		u.Spend(people.DayOf(now), 4_500_000)
+		if h, ok := u.Room("l", &people.Want{Cost: 500_000, Currency: "USD"}, 0, now); !ok {
+			t.Errorf("%+v: no room for what is left: %+v", l, h)
+		}
+		if h, ok := u.Room("l", &people.Want{Cost: 500_001, Currency: "USD"}, 0, now); ok || h.Channel != c.channels || h.Until.Sub(now) != c.want {
+			t.Errorf("%+v, %v before the year ends: %v for %v", l, c.ago, h, h.Until.Sub(now))
+		}
+	}
 }
 
 func TestUsage_AChannelWithoutPriceWaits(t *testing.T) {

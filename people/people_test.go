@@ -91,6 +91,18 @@ func TestWords_WithinAMessageTheyMayRefuse(t *testing.T) {
 	}
 }
 
+// A word without letters is none, and one may be as long as a message that is looked up.
+func TestWords_HaveLettersAndALength(t *testing.T) {
+	t.Parallel()
+	longest := strings.Repeat("a", people.MaxWord)
+	w := people.NewWords(people.WordLists{Stop: []string{"!!", "stop"}, Help: []string{longest}, Phrases: []string{"…"}})
+	for said, want := range map[string]people.Said{"": "", "?": "", "!!": "", "stop": "stop", longest: "help", longest + ".": "", "hello": ""} {
+		if got, _ := w.Find(said); got != want {
+			t.Errorf("%q is %q, want %q", said, got, want)
+		}
+	}
+}
+
 // The words of a survey are its own, and what answers its questions is none.
 func TestWords_OfASurvey(t *testing.T) {
 	t.Parallel()
@@ -185,13 +197,13 @@ func TestNext_OnlyThePersonTakesARefusalBack(t *testing.T) {
 		"a refusal over the person's":          {is(people.Given, people.FromWord), people.Consent{Status: people.Refused, Source: people.FromImport, At: later}, people.Refused},
 	} {
 		tc.c.Purpose, tc.c.ID = "all", 2
-		if got := people.Next(tc.now, true, &tc.c); tc.now.Source.ByPerson() && tc.now.Status == people.Refused && !tc.c.Source.ByPerson() && got != tc.now {
+		if got := people.Next(tc.now, &tc.c); tc.now.Source.ByPerson() && tc.now.Status == people.Refused && !tc.c.Source.ByPerson() && got != tc.now {
 			t.Errorf("%s: the person's own refusal became %+v, which others could take back", name, got)
 		}
-		if got := people.Next(tc.now, true, &tc.c); got.Status != tc.want {
+		if got := people.Next(tc.now, &tc.c); got.Status != tc.want {
 			t.Errorf("%s: %s, want %s", name, got.Status, tc.want)
 		}
-		if got := people.Next(people.State{}, false, &tc.c); got.Status != tc.c.Status || got.Version != 2 {
+		if got := people.Next(people.State{}, &tc.c); got.Status != tc.c.Status || got.Version != 2 {
 			t.Errorf("%s: of nobody known it makes %+v", name, got)
 		}
 	}

@@ -99,7 +99,7 @@ func (w *record) write(t *commit.Tx, at time.Time) error {
 	for i := range w.list {
 		c := w.list[i]
 		own := hashes[i]
-		now, found := stateOf(states, own, c.Purpose)
+		now := stateOf(states, own, c.Purpose)
 		if known.has(own, c.Key) {
 			w.states[i] = now
 			continue
@@ -114,7 +114,7 @@ func (w *record) write(t *commit.Tx, at time.Time) error {
 		known[recordKey{hash, c.Key}] = true
 		rows = append(rows, c.ID, hash[:], w.s.keys[0].ID(), columns.TextOrNull(c.Key), columns.ClipTo(c.Address, maxAddress), c.Purpose, string(c.Status), string(c.Source),
 			columns.Micros(c.At), columns.ClipTo(c.Words, maxWords), columns.ClipTo(c.By, maxActor))
-		next := people.Next(now, found, &c)
+		next := people.Next(now, &c)
 		w.states[i] = next
 		states.put(hash, next)
 		fresh[stateKey{hash, c.Purpose}] = next
@@ -181,15 +181,15 @@ func (s statesOf) put(h people.Hash, next people.State) {
 
 // stateOf returns the present state of a person, who has these hashes, for a purpose: the
 // latest under any key of addresses.
-func stateOf(states statesOf, hashes []people.Hash, purpose string) (now people.State, found bool) {
+func stateOf(states statesOf, hashes []people.Hash, purpose string) (now people.State) {
 	for _, h := range hashes {
 		for _, is := range states[h] {
-			if is.Purpose == purpose && (!found || is.At.After(now.At)) {
-				now, found = is, true
+			if is.Purpose == purpose && is.At.After(now.At) {
+				now = is
 			}
 		}
 	}
-	return now, found
+	return now
 }
 
 // recordKey is the idempotency key of a consent, which counts for its address.

@@ -200,9 +200,9 @@ func (m *model) say(c consent.Consent, now time.Time) consent.State {
 	m.said[c.Address]++
 	if i < 0 {
 		i = len(states)
-		m.states[c.Address] = append(states, consent.Next(consent.State{}, false, &c))
+		m.states[c.Address] = append(states, consent.Next(consent.State{}, &c))
 	} else {
-		states[i] = consent.Next(states[i], true, &c)
+		states[i] = consent.Next(states[i], &c)
 	}
 	return m.states[c.Address][i]
 }

@@ -114,9 +114,9 @@ func fails(after time.Duration, carried bool) roundTripper {
 func TestForwarder_WaitsAsLongAsItMay(t *testing.T) {
 	t.Parallel()
 	const second = time.Second
-	notOwner := replies(0, http.StatusMisdirectedRequest, forward.PeerNotOwner, "not I")
-	lost := replies(second, http.StatusServiceUnavailable, forward.PeerLost, "lost")
-	fine := replies(second, http.StatusOK, "", "fine")
+	notOwner := replies(0, http.StatusMisdirectedRequest, forward.PeerNotOwner, "not I") //nolint:bodyclose // it makes an owner, not an answer
+	lost := replies(second, http.StatusServiceUnavailable, forward.PeerLost, "lost") //nolint:bodyclose // it makes an owner, not an answer
+	fine := replies(second, http.StatusOK, "", "fine") //nolint:bodyclose // it makes an owner, not an answer
 	large := strings.Repeat("x", 2000)
 	type change struct {
 		at    time.Duration
