@@ -129,3 +129,25 @@ func TestFigures_HealthIsTheWorstThatIsKnown(t *testing.T) {
 	r.configure(func(ch *weir.Channel) { ch.Held = true })
 	health(weir.Paused, "Weir was started with --paused; weir resume starts its channels")
 }
+
+// What waits is counted, however it leaves the queue.
+func TestFigures_QueuedAreThoseThatWait(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1)
+	want := func(n int64) {
+		t.Helper()
+		if got := r.core.Figures().Queued; got != n || int64(len(r.store.waiting())) != n {
+			t.Errorf("%d are queued, %d wait, want %d", got, len(r.store.waiting()), n)
+		}
+	}
+	r.accept(calls(4)...)
+	r.accept(calls(1, func(s *weir.Spec) { s.NotAfter = start.Add(time.Minute) })...)
+	want(4)
+	r.cancelContact(3)
+	want(3)
+	r.ends(1, weir.Completed)
+	want(2)
+	r.now = start.Add(2 * time.Minute) // the last one expires
+	r.ends(2, weir.Completed)
+	want(0)
+}

@@ -3,6 +3,7 @@ package contacts_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"weir"
 )
@@ -171,5 +172,25 @@ func TestPriorities_RepliesUseTheirReserve(t *testing.T) {
 	r.ends(1, weir.Completed) // one of its messages
 	if id := r.sent[len(r.sent)-1].ID; id != 2 {
 		t.Errorf("contact %d gets the slot that is free, want 2", id)
+	}
+}
+
+// Of lanes whose turn is the same, the one whose contact was accepted first goes first.
+func TestLanes_TheOlderContactGoesFirst(t *testing.T) {
+	t.Parallel()
+	const lanes = 12
+	r := newRig(t, 1, paused, takes(completes))
+	for i := range lanes {
+		r.accept(of(string(rune('z'-i)), 1, 1)...)
+	}
+	r.pause(false)
+	r.pass(time.Minute)
+	for i, ref := range r.sent {
+		if ref.ID != weir.ContactID(i+1) {
+			t.Fatalf("dispatched in the order %v", r.sent)
+		}
+	}
+	if len(r.sent) != lanes {
+		t.Errorf("%d of %d were dispatched", len(r.sent), lanes)
 	}
 }

@@ -85,6 +85,44 @@ func TestReconcile_GivesUpAfterTheLimit(t *testing.T) {
 	}
 }
 
+// What is unclear ends at the limit, wherever that is between two questions.
+func TestReconcile_UnclearContactEndsAtTheLimit(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []time.Duration{90 * time.Second, 59*time.Minute + 17*time.Second, time.Hour} {
+		r := newRig(t, 1, takes(loses), func(r *rig) { r.cfg.LostAfter = limit })
+		r.prov.mute, r.lossy = true, true
+		r.accept(calls(1)...)
+		r.pass(limit - time.Microsecond)
+		if c := r.store[1]; !c.State.InFlight() {
+			t.Errorf("%v: it is %v before the limit", limit, c.State)
+		}
+		r.pass(time.Microsecond)
+		wantDone(t, r, 1, weir.Lost)
+	}
+}
+
+// A cancel is sent once while its answer is awaited, however often it is asked for; one that failed is
+// repeated.
+func TestReconcile_CancelIsSentOnceAtATime(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1)
+	r.canceled = func(channels.Attempt) *channels.Cancellation { return &channels.Cancellation{Failed: true} }
+	r.accept(calls(1)...)
+	r.hold["canceled"] = true
+	for range 3 {
+		r.cancelContact(1)
+		r.pass(3 * time.Minute)
+	}
+	if len(r.cancels) != 1 {
+		t.Errorf("%d cancels were sent before the first was answered", len(r.cancels))
+	}
+	delete(r.hold, "canceled")
+	r.pass(3 * time.Minute)
+	if len(r.cancels) < 2 {
+		t.Error("a cancel that failed was not repeated")
+	}
+}
+
 // A silence during which Weir itself was down does not end a contact that the
 // provider may still be working on: only status requests that fail for long
 // enough do.

@@ -116,3 +116,47 @@ func TestYields_AnotherContactIsTriedAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// A contact that keeps failing as the channel's fault while others succeed waits behind them: not at all after the first
+// failure, then four times as long each time, up to four minutes.
+func TestYields_AContactThatKeepsFailingWaitsLonger(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, func(r *rig) { r.cfg.SendConcurrency = 1 })
+	r.manner = func(a channels.Attempt) manner {
+		if a.ID.ID == 1 {
+			return isDown
+		}
+		return completes
+	}
+	var waits []time.Duration
+	r.accept(text(1))
+	for range 9 {
+		if c := r.store[1]; c.State == weir.Delayed {
+			from := r.sentAt[len(r.sentAt)-1]
+			if until := r.core.Figures().BreakerUntil; until.After(from) {
+				from = until
+			}
+			waits = append(waits, c.DueAt.Sub(from))
+		} else {
+			waits = append(waits, 0)
+		}
+		sent := sends(r, 1)
+		for r.accept(text(1)); sends(r, 1) == sent; { // which succeeds, and closes the breaker
+			r.pass(time.Second)
+		}
+	}
+	want := []time.Duration{0, time.Second, 4 * time.Second, 16 * time.Second, 64 * time.Second, 4 * time.Minute, 4 * time.Minute, 4 * time.Minute, 4 * time.Minute}
+	if !slices.Equal(waits, want) {
+		t.Errorf("it waits %v, want %v", waits, want)
+	}
+}
+
+// sends returns how often a contact was dispatched.
+func sends(r *rig, id weir.ContactID) (n int) {
+	for _, ref := range r.sent {
+		if ref.ID == id {
+			n++
+		}
+	}
+	return n
+}
