@@ -45,11 +45,11 @@ func TestOnePerson_StopsNoOther(t *testing.T) {
 			a.api.insist(http.MethodPut, "/v1/purposes/capped", map[string]any{"caps": []map[string]any{{"max": 3, "within": "7d", "over": "all"}}}, http.StatusCreated, nil)
 			a.feed(calls)
 			a.post(texts, size().earlier, "earlier", map[string]any{})
-			if !polling.Until(3*time.Minute, 50*time.Millisecond, func() bool { return texts.tally.Line(texts.line).Taken >= size().earlier }) {
+			if !polling.Until(10*time.Minute, 50*time.Millisecond, func() bool { return texts.tally.Line(texts.line).Taken >= size().earlier }) {
 				t.Fatalf("%d of %d contacts were sent", texts.tally.Line(texts.line).Taken, size().earlier)
 			}
 			before, idle := a.watch(calls)
-			late := size().earlier / 8
+			late := size().late
 			due := time.Now().Add(time.Second)
 			a.post(texts, late, "late", map[string]any{"purpose": "capped", "not_before": due.Format(time.RFC3339Nano)})
 			rest(nil, time.Until(due))
