@@ -169,6 +169,34 @@ func TestWriter_AbandonedRequestTakesNoTransaction(t *testing.T) {
 	})
 }
 
+// The caller of a request leaves while it waits for the writer, and the broker that is to claim its contacts learns that
+// nothing of it was stored.
+func TestWriter_AbandonedRequestIsAnswered(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := storetest.SQLite(t)
+		id, lease := storetest.OpenChannel(t, s, "a")
+		release := holdWriter(t, s, id, 1)
+		ctx, leave := context.WithCancel(t.Context())
+		a, err := s.NewAcceptance(ctx, id, specs(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers := make(chan error, 2)
+		a.Submit(weir.Claims{By: lease, First: 1, Done: func(_ []weir.Accepted, err error) { answers <- err }})
+		leave()
+		release()
+		synctest.Wait()
+		if len(answers) != 1 {
+			t.Fatalf("%d answers, want one", len(answers))
+		}
+		wantUnavailable(t, <-answers)
+		if n, err := s.QueuedCount(t.Context(), id); n != 1 || err != nil {
+			t.Errorf("%d contacts are stored, want that of the other caller (%v)", n, err)
+		}
+	})
+}
+
 // Nothing is written before the process is a member, and after its store was closed.
 func TestWriter_WritesNothingUnlessItRuns(t *testing.T) {
 	t.Parallel()
