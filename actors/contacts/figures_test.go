@@ -145,6 +145,8 @@ func TestFigures_QueuedAreThoseThatWait(t *testing.T) {
 	want(4)
 	r.cancelContact(3)
 	want(3)
+	r.crash(false, 0, func(weir.AttemptRef) bool { return true })
+	want(3)
 	r.ends(1, weir.Completed)
 	want(2)
 	r.now = start.Add(2 * time.Minute) // the last one expires
