@@ -171,7 +171,7 @@ type IncomingStore interface {
 	// Receive stores a message, or drops it if the channel has one of the same GUID, sender and text.
 	Receive(ctx context.Context, channel ChannelID, m Incoming) (duplicate bool, err error)
 	// ReceivedAt returns when a message of the same GUID, sender and text was received first.
-	ReceivedAt(ctx context.Context, channel ChannelID, m Incoming) (time.Time, error)
+	ReceivedAt(ctx context.Context, channel ChannelID, m Incoming) (at time.Time, erased bool, err error)
 	// IncomingSince lists messages with a greater ID, oldest first.
 	IncomingSince(ctx context.Context, channel ChannelID, after int64, limit int) ([]Incoming, error)
 }
@@ -191,8 +191,9 @@ type Eraser interface {
 	// DeleteContacts deletes the contacts that are done, with what goes with them, and returns
 	// how many it deleted. Others stay.
 	DeleteContacts(ctx context.Context, contacts []Ref) (int, error)
-	// DeleteIncoming deletes messages, and returns how many it deleted.
-	DeleteIncoming(ctx context.Context, messages []Received) (int, error)
+	// EraseIncoming deletes messages, and returns how many it deleted. Of those that have an id a
+	// digest stays for the retention, by which a provider's repetition is recognized.
+	EraseIncoming(ctx context.Context, messages []Received) (int, error)
 }
 
 // AddressPage is a page of contacts to an address.

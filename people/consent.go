@@ -63,7 +63,9 @@ type Consent struct {
 	// Late: the person said it before now, in a message that is repeated or was decided about later, so that At counts.
 	// Otherwise a consent takes effect now, whatever At is. Not stored.
 	Late  bool
-	Heard int64 // of a late one: an id that was given as it was said; 0: unknown. Not stored
+	// Erased: the history gets neither the address nor the words, because the person was erased since. Not stored.
+	Erased bool
+	Heard  int64 // of a late one: an id that was given as it was said; 0: unknown. Not stored
 }
 
 // Follow moves the instant of a consent behind the states of its person that were made before it was said, of all

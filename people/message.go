@@ -14,6 +14,7 @@ type Message struct {
 	Text    string
 	At      time.Time      // when it was received first
 	Again   bool           // it was received before
+	Erased  bool           // it was erased since it was received
 	Channel weir.ChannelID // over which it came
 	Name    string         // of the channel
 	Said    Said
@@ -63,7 +64,7 @@ func AnswerTo(m *Message, known map[string]*Purpose) (kind Answer, purpose, text
 
 // Consent returns the consent that a message is; false: it is none.
 func (m *Message) Consent() (Consent, bool) {
-	c := Consent{Key: m.Key, Address: m.From, Purpose: AllPurposes, Source: FromWord, At: m.At, Words: m.Text, By: m.Name, Late: m.Again}
+	c := Consent{Key: m.Key, Address: m.From, Purpose: AllPurposes, Source: FromWord, At: m.At, Words: m.Text, By: m.Name, Late: m.Again, Erased: m.Erased}
 	switch m.Said {
 	case SaidStop:
 		c.Status = Refused

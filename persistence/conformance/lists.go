@@ -195,7 +195,7 @@ func testErase(t *testing.T, backend Backend) {
 		if n := must[int](t)(b.DeleteContacts(b.ctx(), refs)); n != want {
 			t.Errorf("%d contacts were deleted, want %d", n, want)
 		}
-		if n := must[int](t)(b.DeleteIncoming(b.ctx(), messages)); n != want {
+		if n := must[int](t)(b.EraseIncoming(b.ctx(), messages)); n != want {
 			t.Errorf("%d messages were deleted, want %d", n, want)
 		}
 		if left := b.allPages(weir.ContactFilter{}); len(left) != 4 || left[0].ID != list[1].ID || left[1].ID != list[3].ID {

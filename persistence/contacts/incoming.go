@@ -121,17 +121,35 @@ func sameMessage(ctx context.Context, q sqlx.QueryerContext, channel weir.Channe
 	var rows []incomingRow
 	err = sqlx.SelectContext(ctx, q, &rows, readIncoming+"channel_id = ? AND guid IN (?, ?)", int64(channel), m.GUID, reusedGUID(m))
 	for i := range rows {
-		if rows[i].Sender == m.From && rows[i].Body == m.Body {
-			known = &rows[i]
+		r := &rows[i]
+		if r.erased() && *r.GUID == reusedGUID(m) || !r.erased() && r.Sender == m.From && r.Body == m.Body {
+			known = r
 		}
 	}
 	return known, len(rows) == 0, err
 }
 
-// reusedGUID stands for the guid of a message if another message has that.
+// reusedGUID stands for the guid of a message if another message has that, and of one that is erased.
 func reusedGUID(m *weir.Incoming) string {
 	sum := sha256.Sum256([]byte(m.GUID + "\x00" + m.From + "\x00" + m.Body))
-	return "sha256-" + hex.EncodeToString(sum[:])
+	return reusedPrefix + hex.EncodeToString(sum[:])
+}
+
+const reusedPrefix = "reused-"
+
+// eraseMessage leaves of a message nothing but when it was received and a digest of its id,
+// sender and text. Without an id a repetition is like any message of the same text.
+func eraseMessage(ctx context.Context, tx *sqlx.Tx, r *incomingRow) error {
+	if r.GUID == nil {
+		_, err := tx.ExecContext(ctx, "DELETE FROM incoming WHERE channel_id = ? AND id = ?", r.Channel, r.ID)
+		return err
+	}
+	guid := *r.GUID
+	if !strings.HasPrefix(guid, reusedPrefix) {
+		guid = reusedGUID(&weir.Incoming{GUID: guid, From: r.Sender, Body: r.Body})
+	}
+	_, err := tx.ExecContext(ctx, "UPDATE incoming SET guid = ?, sender = '', recipient = '', body = '', fields = '' WHERE channel_id = ? AND id = ?", guid, r.Channel, r.ID)
+	return err
 }
 
 // incomingRow is a row of incoming.
@@ -146,6 +164,11 @@ type incomingRow struct {
 	ReceivedAt int64   `db:"received_at"`
 }
 
+// erased reports whether of the message only a digest is left.
+func (r *incomingRow) erased() bool { return r.Fields == "" }
+
+const notErased = "fields <> ''"
+
 const readIncoming = "SELECT channel_id, id, guid, sender, recipient, body, fields, received_at FROM incoming WHERE "
 
 func (r *incomingRow) message() (weir.Incoming, error) {
@@ -157,22 +180,22 @@ func (r *incomingRow) message() (weir.Incoming, error) {
 }
 
 // ReceivedAt implements [weir.IncomingStore].
-func (s *Incoming) ReceivedAt(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (time.Time, error) {
+func (s *Incoming) ReceivedAt(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (at time.Time, erased bool, _ error) {
 	fitIncoming(&m)
 	known, _, err := sameMessage(ctx, s.Read, channel, &m)
 	if err == nil && known == nil {
 		err = sql.ErrNoRows
 	}
 	if err != nil {
-		return time.Time{}, s.Failure("read when a message was received", err)
+		return time.Time{}, false, s.Failure("read when a message was received", err)
 	}
-	return columns.Instant(known.ReceivedAt), nil
+	return columns.Instant(known.ReceivedAt), known.erased(), nil
 }
 
 // IncomingSince implements [weir.IncomingStore].
 func (s *Incoming) IncomingSince(ctx context.Context, channel weir.ChannelID, after int64, limit int) ([]weir.Incoming, error) {
 	var rows []incomingRow
-	err := s.Read.SelectContext(ctx, &rows, readIncoming+"channel_id = ? AND id > ? ORDER BY id LIMIT ?", int64(channel), after, limit)
+	err := s.Read.SelectContext(ctx, &rows, readIncoming+"channel_id = ? AND id > ? AND "+notErased+" ORDER BY id LIMIT ?", int64(channel), after, limit)
 	if err != nil {
 		return nil, s.Failure("read messages", err)
 	}
@@ -207,10 +230,10 @@ func (s *Incoming) IncomingFrom(ctx context.Context, from []string, before int64
 	list := make([]weir.Received, 0, len(found))
 	for _, ref := range found[:min(len(found), limit)] {
 		var rows []incomingRow
-		if err := s.Read.SelectContext(ctx, &rows, readIncoming+"channel_id = ? AND id = ?", ref.Channel, ref.ID); err != nil {
+		if err := s.Read.SelectContext(ctx, &rows, readIncoming+"channel_id = ? AND id = ? AND "+notErased, ref.Channel, ref.ID); err != nil {
 			return nil, s.Failure("read messages", err)
 		}
-		for i := range rows { // none: it was purged meanwhile
+		for i := range rows { // none: it was purged or erased meanwhile
 			m, err := rows[i].message()
 			if err != nil {
 				return nil, s.Failure("read messages", err)

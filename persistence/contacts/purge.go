@@ -109,19 +109,21 @@ func (s *Purger) DeleteContacts(ctx context.Context, contacts []weir.Ref) (int, 
 	})
 }
 
-// DeleteIncoming implements [weir.Eraser].
-func (s *Purger) DeleteIncoming(ctx context.Context, messages []weir.Received) (int, error) {
+// EraseIncoming implements [weir.Eraser].
+func (s *Purger) EraseIncoming(ctx context.Context, messages []weir.Received) (int, error) {
 	byChannel := map[weir.ChannelID][]any{}
 	for i := range messages {
 		byChannel[messages[i].Channel] = append(byChannel[messages[i].Channel], messages[i].ID)
 	}
 	return s.eachPart(ctx, byChannel, func(tx *sqlx.Tx, channel weir.ChannelID, ids []any) (int, error) {
-		done, err := tx.ExecContext(ctx, "DELETE FROM incoming WHERE channel_id = ? AND id IN "+columns.Marks(len(ids)), append([]any{int64(channel)}, ids...)...)
-		if err != nil {
-			return 0, err
+		var rows []incomingRow
+		err := tx.SelectContext(ctx, &rows, readIncoming+notErased+" AND channel_id = ? AND id IN "+columns.Marks(len(ids))+s.Dialect.ForUpdate, append([]any{int64(channel)}, ids...)...)
+		for i := range rows {
+			if err == nil {
+				err = eraseMessage(ctx, tx, &rows[i])
+			}
 		}
-		n, err := done.RowsAffected()
-		return int(n), err
+		return len(rows), err
 	})
 }
 

@@ -110,6 +110,9 @@ func (w *record) write(t *commit.Tx, at time.Time) error {
 		}
 		c.Follow(theirs, at)
 		c.At = columns.Instant(columns.Micros(c.At)) // as it is stored
+		if c.Erased {
+			c.Address, c.Words = "", ""
+		}
 		hash := own[0]
 		known[recordKey{hash, c.Key}] = true
 		rows = append(rows, c.ID, hash[:], w.s.keys[0].ID(), columns.TextOrNull(c.Key), columns.ClipTo(c.Address, maxAddress), c.Purpose, string(c.Status), string(c.Source),
@@ -376,7 +379,9 @@ type erasure struct {
 // Write implements [commit.Work].
 func (w *erasure) Write(t *commit.Tx, _ *commit.Request) (err error) {
 	args := w.s.hashArguments(w.address)
-	t.AddOnce("DELETE FROM undecided_messages WHERE hash IN "+columns.Marks(len(args)), args...)
-	w.erased, err = t.Exec("UPDATE consents SET addr = '', words = '', ckey = NULL WHERE hash IN "+columns.Marks(len(args))+" AND addr <> ''", args...)
+	who := " WHERE hash IN " + columns.Marks(len(args)) + " AND addr <> ''"
+	// What a provider has sent keeps its key, a digest that Weir has made: a repetition brings nothing back.
+	t.AddOnce("UPDATE undecided_messages SET addr = '', words = '', found = '', decision = 'erased'"+who, args...)
+	w.erased, err = t.Exec("UPDATE consents SET addr = '', words = '', ckey = CASE WHEN source IN ('word', 'provider') THEN ckey END"+who, args...)
 	return err
 }

@@ -212,7 +212,7 @@ type decision struct {
 func (w *decision) Write(t *commit.Tx, r *commit.Request) error {
 	t.GiveIDs(r, 1)
 	var rows []undecidedRow
-	if err := t.SelectContext(t.Ctx, &rows, readUndecided+"id = ?", w.id); err != nil {
+	if err := t.SelectContext(t.Ctx, &rows, readUndecided+"id = ? AND addr <> ''", w.id); err != nil {
 		return err
 	}
 	if len(rows) == 0 {

@@ -200,7 +200,7 @@ func (f *Finder) Erase(c *route.Call, to []string) (out Erased, err error) {
 		if err != nil || len(messages) == 0 {
 			return out, err
 		}
-		n, err := f.store.DeleteIncoming(c, messages)
+		n, err := f.store.EraseIncoming(c, messages)
 		if out.Messages += n; err != nil || n == 0 {
 			return out, err
 		}

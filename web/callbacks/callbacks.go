@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,8 +49,9 @@ type Store interface {
 	channelReader
 	// Receive stores a message, or drops it if the channel has one of the same GUID, sender and text.
 	Receive(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (duplicate bool, err error)
-	// ReceivedAt returns when a message of the same GUID, sender and text was received first.
-	ReceivedAt(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (time.Time, error)
+	// ReceivedAt returns when a message of the same GUID, sender and text was received first, and
+	// whether it was erased since.
+	ReceivedAt(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (at time.Time, erased bool, err error)
 }
 
 // Broker is the running broker as callbacks use it.
@@ -302,9 +304,15 @@ func (s *Handler) hear(ctx context.Context, ch weir.Channel, m *weir.Incoming, h
 	}
 	if said.Again = duplicate; duplicate { // the first delivery was not acknowledged, and its instant counts
 		var err error
-		if said.At, err = s.Store.ReceivedAt(ctx, ch.ID, *m); err != nil {
+		if said.At, said.Erased, err = s.Store.ReceivedAt(ctx, ch.ID, *m); err != nil {
 			return err
 		}
+	}
+	if said.Erased { // what it says counts if it did not yet; nothing else is kept or answered
+		if _, counts := said.Consent(); !counts {
+			return nil
+		}
+		said.ReplyTo = ""
 	}
 	var before []people.State
 	if says == people.SaidStop { // who has refused already does not opt out again
@@ -358,6 +366,9 @@ func (s *Handler) consent(ctx context.Context, ch weir.Channel, c channels.Conse
 	if err != nil {
 		return "", err
 	}
+	if repeats(&said, before) { // not every notice has an id, and a repetition must not bring back an address that was erased
+		return string(weir.Duplicate), nil
+	}
 	if _, err := s.People.RecordConsents(ctx, []people.Consent{said}); err != nil {
 		return "", err
 	}
@@ -365,6 +376,14 @@ func (s *Handler) consent(ctx context.Context, ch weir.Channel, c channels.Conse
 		s.Broker.OptedOut(ch.ID, address)
 	}
 	return string(weir.Applied), nil
+}
+
+// repeats reports whether a provider reports what it has reported already, and nothing was said since.
+func repeats(said *people.Consent, states []people.State) bool {
+	i := slices.IndexFunc(states, func(is people.State) bool {
+		return is.Purpose == said.Purpose && is.Status == said.Status && is.Source == said.Source
+	})
+	return i >= 0 && !slices.ContainsFunc(states, func(is people.State) bool { return is.At.After(states[i].At) })
 }
 
 // nobody reports whether a sender on a channel of phone numbers has none that a contact could

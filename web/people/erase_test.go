@@ -41,11 +41,11 @@ func (f *erasing) DeleteContacts(ctx context.Context, list []weir.Ref) (int, err
 	return f.Store.DeleteContacts(ctx, list)
 }
 
-func (f *erasing) DeleteIncoming(ctx context.Context, list []weir.Received) (int, error) {
+func (f *erasing) EraseIncoming(ctx context.Context, list []weir.Received) (int, error) {
 	if err := f.fails("messages"); err != nil {
 		return 0, err
 	}
-	return f.Store.DeleteIncoming(ctx, list)
+	return f.Store.EraseIncoming(ctx, list)
 }
 
 func (f *erasing) Erase(ctx context.Context, address string) (int, error) {

@@ -55,6 +55,9 @@ func (driver) ParseCallback(c channels.Callback) (channels.CallbackResult, error
 	case "incoming":
 		in := weir.Incoming{GUID: c.Query.Get("guid"), From: c.Query.Get("from"), Body: c.Query.Get("body"), ReceivedAt: c.At}
 		return channels.CallbackResult{Incoming: []weir.Incoming{in}, ContentType: "application/json", Body: []byte("[]")}, nil
+	case "consent":
+		said := channels.Consent{Address: c.Query.Get("from"), Refused: c.Query.Get("refused") == "true", ID: c.Query.Get("id"), At: c.At}
+		return channels.CallbackResult{Consents: []channels.Consent{said}}, nil
 	case "ping":
 		return channels.CallbackResult{}, nil
 	case "signed": // status/{attempt}/{outcome} below it, signed over everything that providers sign
@@ -93,7 +96,7 @@ func Table() []channels.Type {
 		return driver{settings: c.Settings}, nil
 	}
 	var paths []channels.CallbackPath
-	for _, path := range []string{"status/{attempt}/{outcome}", "incoming", "ping", "form", "signed/{attempt}/{outcome}", "check", "headers", "panic"} {
+	for _, path := range []string{"status/{attempt}/{outcome}", "incoming", "consent", "ping", "form", "signed/{attempt}/{outcome}", "check", "headers", "panic"} {
 		paths = append(paths, channels.CallbackPath{Path: path})
 	}
 	paths[1].ByHand = "Messages from people"
