@@ -913,7 +913,7 @@ type ConsentFile struct {
 	// Rejected lines with mistakes, whether listed in errors or not
 	Rejected int `json:"rejected"`
 
-	// Superseded refusals and consents that change nothing, because something else counts for the person
+	// Superseded refusals and consents that change nothing, because something else counts for the person; 0 without pii:read
 	Superseded int `json:"superseded"`
 }
 
@@ -2942,10 +2942,10 @@ type StateList struct {
 	// File of a file: what became of its lines; then states is empty
 	File ConsentFile `json:"file,omitempty,omitzero"`
 
-	// InFlight contacts to people who refused that are in flight already: the providers are asked to cancel them, and some may reach the person all the same; absent: none
+	// InFlight contacts to people who refused that are in flight already: the providers are asked to cancel them, and some may reach the person all the same; absent: none, or without pii:read
 	InFlight int `json:"in_flight,omitempty,omitzero"`
 
-	// States a state for each consent
+	// States a state for each consent; empty without pii:read, because it would say of any number whether it is known
 	States []StateView `json:"states"`
 }
 

@@ -77,7 +77,7 @@ func rights() map[string]string {
 		"PUT /v1/purposes/{name}":     "people:admin",
 		"DELETE /v1/purposes/{name}":  "people:admin",
 		"GET /v1/consents":            "people:admin",
-		"POST /v1/people:erase":       "people:admin+contacts:write+surveys:admin",
+		"POST /v1/people:erase":       "people:admin+contacts:write+surveys:admin+pii:read",
 		"POST /v1/consents":           "people:admin",
 		"POST /v1/consents:search":    "people:admin+pii:read contacts:read+pii:read",
 		"POST /v1/people:find":        "people:admin+pii:read contacts:read+pii:read",

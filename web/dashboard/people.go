@@ -73,7 +73,7 @@ type personView struct {
 // MayErase reports whether to offer the erasure of a person: the token may, and something is kept.
 func (c *caller) MayErase(p *personView) bool {
 	return (len(p.Counts) > 0 || len(p.Talk) > 0 || len(p.Respondents) > 0) &&
-		c.MayAll(operators.ScopePeopleAdmin) && c.MayAll(operators.ScopeContactsWrite) && c.MayAll(operators.ScopeSurveysAdmin)
+		c.MayAll(operators.ScopePeopleAdmin) && c.MayAll(operators.ScopeContactsWrite) && c.MayAll(operators.ScopeSurveysAdmin) && c.May(operators.ScopePIIRead)
 }
 
 // refuses reports whether contacts of a purpose are suppressed.

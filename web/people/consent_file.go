@@ -28,7 +28,7 @@ const (
 type ConsentFile struct {
 	Refused    int `json:"refused" doc:"refusals that are recorded"`
 	Given      int `json:"given" doc:"consents that are recorded"`
-	Superseded int `json:"superseded" doc:"refusals and consents that change nothing, because something else counts for the person"`
+	Superseded int `json:"superseded" doc:"refusals and consents that change nothing, because something else counts for the person; 0 without pii:read"`
 	Rejected   int `json:"rejected" doc:"lines with mistakes, whether listed in errors or not"`
 	// LastLine is how far a file came that broke off.
 	LastLine int                    `json:"last_line,omitempty" doc:"of a file that broke off: the lines up to this one were dealt with"`
@@ -89,6 +89,9 @@ func (r *consentRoutes) recordFile(c *route.Call, w http.ResponseWriter, rt *rou
 		err = route.ReadError(err)
 	}
 	result := f.result(report)
+	if !c.PII() { // as in [consentRoutes.record]
+		result.Superseded, f.inFlight = 0, 0
+	}
 	if rec, ok := w.(*route.Recorder); ok {
 		rec.Changes = recorded(result.Refused, result.Given)
 	}

@@ -43,9 +43,9 @@ type StateView struct {
 
 // StateList lists states, in the order of the request.
 type StateList struct {
-	States []StateView `json:"states" nullable:"false" doc:"a state for each consent"`
+	States []StateView `json:"states" nullable:"false" doc:"a state for each consent; empty without pii:read, because it would say of any number whether it is known"`
 	// Unlike what waits, they may reach the person.
-	InFlight int `json:"in_flight,omitempty" doc:"contacts to people who refused that are in flight already: the providers are asked to cancel them, and some may reach the person all the same; absent: none"`
+	InFlight int `json:"in_flight,omitempty" doc:"contacts to people who refused that are in flight already: the providers are asked to cancel them, and some may reach the person all the same; absent: none, or without pii:read"`
 	// File is what became of a file; then States has nothing.
 	File *ConsentFile `json:"file,omitempty" doc:"of a file: what became of its lines; then states is empty"`
 }
@@ -103,7 +103,7 @@ func (r *consentRoutes) table() []*route.Route {
 		Description: "As JSON: 1 to 1000, all or none. As application/x-ndjson: a file of any length, one consent a line, which is recorded in parts; of one person in the order of the lines. Lines with mistakes are left out, and the first 1000 of them reported. A file that breaks off leaves the lines up to last_line of the answer, and may leave some behind it; with keys it can be repeated. They are durable before the response, and a contact whose claim begins after it is not dispatched to an address that has refused: it ends as suppressed, also if it waited already. What is in flight is called off where the provider can. " +
 			"A refusal that a person sent as a message, or that a provider reports, can be taken back only by the person. The state is kept by a keyed hash of the address.",
 		Body: route.TypeOf[ConsentsBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBatchBody, Handle: r.record, Uploads: []string{route.NDJSONType},
-		Answers: []route.Answer{{Status: http.StatusOK, Description: "what counts of each address now, in the order of the request; or what became of a file", Body: route.TypeOf[StateList]()}},
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "what counts of each address now, in the order of the request, with pii:read; or what became of a file", Body: route.TypeOf[StateList]()}},
 		Refusal: route.TypeOf[ConsentProblem](),
 	}
 	post.File = func(c *route.Call, w http.ResponseWriter) error { return r.recordFile(c, w, post) }
@@ -155,7 +155,11 @@ func (r *consentRoutes) record(c *route.Call) (route.Reply, error) {
 		only, _ := given[0].(map[string]any)
 		changes = append(changes, operators.FieldChange{Field: "to", After: auth.MaskNumber(text(only, "to"))})
 	}
-	return route.Reply{Status: http.StatusOK, Body: StateList{States: stateViews(states), InFlight: r.callOff(c, list, states)}, Changes: changes}, nil
+	out := StateList{States: stateViews(states), InFlight: r.callOff(c, list, states)}
+	if !c.PII() { // whoever may record what people said does not learn by it what is known of them
+		out = StateList{States: []StateView{}}
+	}
+	return route.Reply{Status: http.StatusOK, Body: out, Changes: changes}, nil
 }
 
 // recorded is what the audit log has of consents.

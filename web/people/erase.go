@@ -84,7 +84,7 @@ func (r *personRoutes) eraseRoute() *route.Route {
 		Description: "Whatever waits for the person is canceled. The address, and what was said, is removed from the history of consents; the person from surveys; contacts and messages are deleted. " +
 			"The answer is a receipt of what went and what remains. Whether the person may be contacted stays as it is. Repeating the request is safe, and continues where an error or the end of the process has interrupted it.",
 		Body: route.TypeOf[EraseBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.erase, Repeatable: true,
-		Also:    []operators.Scope{operators.ScopeContactsWrite, operators.ScopeSurveysAdmin},
+		Also:    []operators.Scope{operators.ScopeContactsWrite, operators.ScopeSurveysAdmin, operators.ScopePIIRead}, // the receipt says whether a number is known
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "the receipt", Body: route.TypeOf[ErasureView]()}},
 	}
 }

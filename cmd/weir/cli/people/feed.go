@@ -169,7 +169,7 @@ func (f *feed) send(ctx context.Context, rows []row) error {
 			}
 			continue
 		}
-		if len(list.States) != len(rows) {
+		if len(list.States) != len(rows) && len(list.States) > 0 { // none: without pii:read
 			return errors.New("unexpected response: the number of states differs from the request")
 		}
 		f.recorded(rows, list.States)
@@ -184,7 +184,7 @@ func (f *feed) recorded(rows []row, states []client.StateView) {
 	defer f.mu.Unlock()
 	for i := range rows {
 		f.counts.add(&rows[i])
-		if states[i].Status != rows[i].consent.Status {
+		if len(states) > 0 && states[i].Status != rows[i].consent.Status {
 			f.counts.Superseded++
 		}
 	}

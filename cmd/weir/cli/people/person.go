@@ -236,8 +236,8 @@ messages, and remove the address and the words from the history of consents. Whe
 person may be contacted stays as it is, by a keyed hash of the address. The receipt says
 what went, and what remains and why; an erasure that is not complete is to be repeated.
 
-The token needs people:admin, contacts:write and surveys:admin. "-" reads the number from
-standard input. The erasure is in the audit log, with the address masked.`, "  weir person erase +525512345678 --yes",
+The token needs people:admin, contacts:write, surveys:admin and pii:read. "-" reads the
+number from standard input. The erasure is in the audit log, with the address masked.`, "  weir person erase +525512345678 --yes",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
 			body, err := (&personFlags{}).body(a, c, args)
 			if err != nil {
