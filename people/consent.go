@@ -62,7 +62,7 @@ type Consent struct {
 
 	// Late: the person said it before now, in a message that is repeated or was decided about later, so that At counts.
 	// Otherwise a consent takes effect now, whatever At is. Not stored.
-	Late  bool
+	Late bool
 	// Erased: the history gets neither the address nor the words, because the person was erased since. Not stored.
 	Erased bool
 	Heard  int64 // of a late one: an id that was given as it was said; 0: unknown. Not stored

@@ -15,6 +15,7 @@ type Message struct {
 	At      time.Time      // when it was received first
 	Again   bool           // it was received before
 	Erased  bool           // it was erased since it was received
+	Known   bool           // a survey is contacting the person
 	Channel weir.ChannelID // over which it came
 	Name    string         // of the channel
 	Said    Said
@@ -34,6 +35,28 @@ const (
 
 // AnswerEvery is the time in which a person gets one answer of a kind.
 const AnswerEvery = 24 * time.Hour
+
+// MaxStrangers is how many answers a channel gives in an hour to senders whom no survey is contacting. Whoever forges
+// senders can cause no more of them; what the messages say is recorded all the same.
+const MaxStrangers = 200
+
+// Strangers counts the answers of a channel to them. The zero value has given none.
+type Strangers struct {
+	since time.Time
+	n     int
+}
+
+// Admit reports whether the channel answers one more, and counts it.
+func (s *Strangers) Admit(now time.Time) bool {
+	if now.Sub(s.since) >= time.Hour || now.Before(s.since) {
+		s.since, s.n = now, 0
+	}
+	if s.n == MaxStrangers {
+		return false
+	}
+	s.n++
+	return true
+}
 
 // AnswerTo returns the answer to a message of a purpose, and the purpose whose text it is: if
 // the message's own has none, it is that of the default purpose. The text is empty if there

@@ -18,6 +18,7 @@ func messageTopics() []topic {
 		{"confirmations of refusals", testConfirmations},
 		{"confirmations are none that a client makes", testConfirmationIsNotTaken},
 		{"answers to the same person at once", testAnswersRace},
+		{"answers to forged senders", testForgedSenders},
 		{"messages that may be refusals", testUndecided},
 		{"when a message was received", testReceivedAt},
 	}
@@ -170,6 +171,41 @@ func testAnswersRace(t *testing.T, backend Backend) {
 	list := must[[]people.Undecided](t)(b.Undecided(b.ctx(), 0, 10))
 	if len(list) > 2 {
 		t.Errorf("undecided: %+v", list)
+	}
+}
+
+// testForgedSenders: a channel answers a bounded number of senders whom no survey is contacting; others, and other
+// channels, are answered as ever, and every refusal counts.
+func testForgedSenders(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	id, _ := b.owned("a")
+	other, _ := b.owned("b")
+	b.purpose(people.DefaultPurpose, people.Purpose{Help: "We are Weir.", Confirmation: "You are out."})
+	const more = 50
+	var all sync.WaitGroup
+	send := func(id weir.ChannelID, i int, known bool) {
+		all.Go(func() {
+			m := heard(id, fmt.Sprint("forged", id, i), []people.Said{people.SaidHelp, people.SaidStop}[i%2], "…")
+			m.ReplyTo, m.Known = fmt.Sprint("+1555", 1_000_000*int64(id)+int64(i)), known
+			m.From = "tel:" + m.ReplyTo
+			_, err := b.Hear(b.ctx(), m)
+			b.ok(err)
+		})
+	}
+	for i := range people.MaxStrangers + more {
+		send(id, i, false)
+	}
+	all.Wait()
+	b.wantQueued(id, people.MaxStrangers)
+	for i := range 10 {
+		send(id, people.MaxStrangers+more+i, true)
+		send(other, i, false)
+	}
+	all.Wait()
+	b.wantQueued(id, people.MaxStrangers+10)
+	b.wantQueued(other, 10)
+	if n := len(must[[]people.Consent](t)(b.AllConsents(b.ctx(), 0, 1000))); n != (people.MaxStrangers+more+20)/2 {
+		t.Errorf("%d refusals are recorded", n)
 	}
 }
 

@@ -26,6 +26,8 @@ type messageStore struct {
 	consents *consentStore
 	purposes *purposeStore
 	queue    Queue // takes the answers
+	// strangers were answered by each channel, since this process owns the database. The writer alone uses it.
+	strangers map[weir.ChannelID]*people.Strangers
 }
 
 // Hear implements [people.Messages].
@@ -92,7 +94,7 @@ func (w *hearing) answer(t *commit.Tx, r *commit.Request, owner weir.Owner) erro
 		return nil
 	}
 	had, err := w.answered(t, kind, r.At)
-	if err != nil || had {
+	if err != nil || had || !w.m.Known && !w.s.admit(w.m.Channel, r.At) {
 		return err
 	}
 	hash := w.s.keys[0].History(w.m.From)
@@ -101,6 +103,17 @@ func (w *hearing) answer(t *commit.Tx, r *commit.Request, owner weir.Owner) erro
 	spec := weir.Spec{To: w.m.ReplyTo, Priority: weir.Reply, Messages: []string{text}, Purpose: purpose, Owner: owner}
 	fresh := contacts.NewContact(weir.Ref{Channel: w.m.Channel, ID: weir.ContactID(r.IDs[1])}, spec, r.At)
 	return w.s.queue.InsertContacts(t, []contacts.Insertion{{Contact: fresh, Into: &w.accepted}})
+}
+
+// admit reports whether a channel answers one more sender whom no survey is contacting.
+func (s *messageStore) admit(channel weir.ChannelID, now time.Time) bool {
+	if s.strangers == nil {
+		s.strangers = map[weir.ChannelID]*people.Strangers{}
+	}
+	if s.strangers[channel] == nil {
+		s.strangers[channel] = &people.Strangers{}
+	}
+	return s.strangers[channel].Admit(now)
 }
 
 // answered reports whether the person had an answer of a kind lately, or to this message.

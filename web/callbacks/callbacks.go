@@ -297,7 +297,7 @@ func (s *Handler) hear(ctx context.Context, ch weir.Channel, m *weir.Incoming, h
 		says, found = people.SaidMaybe, m.Body
 	}
 	said := people.Message{
-		Key: messageKey(ch.ID, m), From: people.Canonical(m.From), Text: m.Body, At: m.ReceivedAt, Channel: ch.ID, Name: ch.Name, Said: says, Found: found, Purpose: heard.Purpose, ReplyTo: s.replyTo(ch, m.From),
+		Key: messageKey(ch.ID, m), From: people.Canonical(m.From), Text: m.Body, At: m.ReceivedAt, Channel: ch.ID, Name: ch.Name, Said: says, Found: found, Purpose: heard.Purpose, Known: heard.Decides, ReplyTo: s.replyTo(ch, m.From),
 	}
 	if ch.Deleted { // nothing goes out over it
 		said.ReplyTo = ""
