@@ -31,11 +31,17 @@ type channelKind struct {
 	api.ChannelTypeView
 	Offer  api.TemplateView // its Template is empty: there is none
 	common []api.SettingView
+	words  *locale.Locale
 }
 
 // Title describes the kind in a line.
 func (k *channelKind) Title() string {
-	return strings.TrimSuffix(asSentence(cmp.Or(k.Offer.Summary, k.Summary)), ".")
+	return strings.TrimSuffix(k.sentence(cmp.Or(k.Offer.Summary, k.Summary)), ".")
+}
+
+// sentence returns what the API says about a type as a sentence in the language of the page.
+func (k *channelKind) sentence(text string) string {
+	return k.words.Text(locale.Message(asSentence(text)))
 }
 
 // Name names the kind.
@@ -47,11 +53,15 @@ func (k *channelKind) Name() string {
 }
 
 // Steps returns what is to be done at the provider.
-func (k *channelKind) Steps() []string {
+func (k *channelKind) Steps() (list []string) {
+	steps := k.SetUp
 	if k.Offer.Template != "" {
-		return k.Offer.SetUp
+		steps = k.Offer.SetUp
 	}
-	return k.SetUp
+	for _, step := range steps {
+		list = append(list, k.sentence(step))
+	}
+	return list
 }
 
 // Link returns the page that creates a channel of the kind.
@@ -72,9 +82,9 @@ func readChannelKinds(c *caller) (list []*channelKind, err error) {
 	}
 	for _, t := range all.ChannelTypes {
 		for _, offer := range t.Templates {
-			list = append(list, &channelKind{t, offer, all.Common})
+			list = append(list, &channelKind{t, offer, all.Common, c.Locale})
 		}
-		list = append(list, &channelKind{ChannelTypeView: t, common: all.Common})
+		list = append(list, &channelKind{ChannelTypeView: t, common: all.Common, words: c.Locale})
 	}
 	return list, nil
 }
@@ -153,28 +163,28 @@ func channelFields(k *channelKind) *form.Declaration {
 		},
 	}
 	for _, name := range k.Offer.Values {
-		fields = append(fields, form.Field{Name: "value-" + name, At: []string{"settings", "values", name}, Words: settingLabel(name), Kind: form.Code, Needed: true})
+		fields = append(fields, form.Field{Name: "value-" + name, At: []string{"settings", "values", name}, Words: k.label(name), Kind: form.Code, Needed: true})
 	}
 	for _, name := range k.Offer.Secrets {
-		fields = append(fields, form.Field{Name: "secret-" + name, At: []string{"settings", "secrets", name}, Words: settingLabel(name), Kind: form.Secret, Needed: true})
+		fields = append(fields, form.Field{Name: "secret-" + name, At: []string{"settings", "secrets", name}, Words: k.label(name), Kind: form.Secret, Needed: true})
 	}
 	for i := range k.ChannelTypeView.Settings {
 		if s := &k.ChannelTypeView.Settings[i]; k.Offer.Template == "" || s.Key == k.Offer.Key {
-			fields = append(fields, settingField(s))
+			fields = append(fields, k.settingField(s))
 		}
 	}
 	for i := range k.common {
-		s := settingField(&k.common[i])
+		s := k.settingField(&k.common[i])
 		s.Folded = k.common[i].Key != rateSetting
 		fields = append(fields, s)
 	}
 	return &form.Declaration{Fields: fields}
 }
 
-func settingField(s *api.SettingView) form.Field {
+func (k *channelKind) settingField(s *api.SettingView) form.Field {
 	kinds := map[string]form.Kind{"boolean": form.Switch, "integer": form.Number, "object": form.JSON, "url": form.URL}
 	f := form.Field{
-		Name: "set-" + s.Key, At: []string{"settings", s.Key}, Kind: cmp.Or(kinds[string(s.Kind)], form.Code), Words: settingLabel(s.Key), Hints: asSentence(s.Help),
+		Name: "set-" + s.Key, At: []string{"settings", s.Key}, Kind: cmp.Or(kinds[string(s.Kind)], form.Code), Words: k.label(s.Key), Hints: k.sentence(s.Help),
 		Default: s.Default, Values: s.Values, Needed: s.Required,
 	}
 	switch {
@@ -201,8 +211,16 @@ func newChannelForm(v *visit, k *channelKind, fresh bool) *channelForm {
 	return f
 }
 
+// label returns the name of a setting in the language of the page.
+func (k *channelKind) label(key string) string {
+	return k.words.Text(locale.Message(settingLabel(key)))
+}
+
 // settingLabel returns the name of a setting for people.
 func settingLabel(key string) string {
+	if key == "from" { // otherwise it could be the beginning of an interval
+		return "Sender"
+	}
 	words := strings.FieldsFunc(key, func(r rune) bool { return r == '_' || r == '-' })
 	for i, w := range words {
 		if slices.Contains([]string{"api", "id", "sid", "sms", "url"}, w) {

@@ -10,7 +10,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"weir/channels"
+	"weir/channels/all"
+	"weir/router/routertest"
 	"weir/web/api"
 )
 
@@ -63,6 +67,34 @@ func (r *rig) channelView(name string) api.ChannelView {
 	var ch api.ChannelView
 	r.api("GET", "/v1/channels/"+name, "", &ch)
 	return ch
+}
+
+// In a language other than English, a page about a kind of channel has no English sentence of the type.
+func TestChannelForm_SpeaksTheLanguageOfItsReader(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "channels:admin", "contacts:read")
+	b := r.login("channels:admin")
+	types := all.Types(routertest.New(time.Now))
+	for _, language := range []string{"es", "fr", "pt"} {
+		for i := range types {
+			kinds := append([]channels.Template{{}}, types[i].Templates...)
+			for j := range kinds {
+				query := url.Values{"type": {types[i].Name}}
+				english := types[i].SetUp
+				if kinds[j].Name != "" {
+					query.Set("template", kinds[j].Name)
+					english = kinds[j].SetUp
+				}
+				for _, s := range append(channels.CommonSettings(), types[i].Settings...) {
+					english = append(english, s.Help)
+				}
+				page := b.get("/channels/_new?"+query.Encode(), "Accept-Language", language).want(200)
+				for _, text := range english {
+					page.hasNot(html.EscapeString(strings.TrimSuffix(text[1:], ".")) + ".") // without its first letter, which may be a capital
+				}
+			}
+		}
+	}
 }
 
 // Scenario 310.

@@ -14,7 +14,11 @@ import (
 	"strings"
 	"testing"
 	"text/template/parse"
+	"time"
 
+	"weir/channels"
+	"weir/channels/all"
+	"weir/router/routertest"
 	"weir/web/dashboard/locale"
 )
 
@@ -29,6 +33,7 @@ func TestMessages_AreInEveryLanguage(t *testing.T) {
 	used := messagesOfGo(t)
 	maps.Copy(used, messagesOfTemplates(t, d.templates["en"]))
 	maps.Copy(used, sentencesOfWhy(t))
+	maps.Copy(used, wordsOfChannelTypes())
 	if len(used) < 50 {
 		t.Fatalf("only %d messages were found: %v", len(used), used)
 	}
@@ -147,6 +152,39 @@ func messagesOfGo(t *testing.T) map[locale.Message]string {
 			})
 		}
 	}
+	return found
+}
+
+// wordsOfChannelTypes returns what the pages say about the channel types that come with the program: summaries, steps of
+// their set-up, labels and help of their settings.
+func wordsOfChannelTypes() map[locale.Message]string {
+	found := map[locale.Message]string{}
+	sentence := func(typ, text string) { found[locale.Message(asSentence(text))] = "channel type " + typ }
+	label := func(typ, key string) { found[locale.Message(settingLabel(key))] = "a setting of channel type " + typ }
+	types := all.Types(routertest.New(time.Now))
+	types = append(types, channels.Type{Name: "of every kind", Settings: channels.CommonSettings()})
+	for i := range types {
+		typ := &types[i]
+		summaries, steps := []string{typ.Summary}, typ.SetUp
+		for j := range typ.Settings {
+			label(typ.Name, typ.Settings[j].Key)
+			sentence(typ.Name, typ.Settings[j].Help)
+		}
+		for _, p := range typ.Callbacks {
+			found[locale.Message(p.ByHand)] = "a callback of channel type " + typ.Name
+		}
+		for j := range typ.Templates {
+			offer := &typ.Templates[j]
+			summaries, steps = append(summaries, offer.Summary), append(steps, offer.SetUp...)
+			for _, key := range slices.Concat(offer.Values, offer.Secrets) {
+				label(typ.Name, key)
+			}
+		}
+		for _, s := range slices.Concat(summaries, steps) {
+			sentence(typ.Name, s)
+		}
+	}
+	delete(found, "")
 	return found
 }
 
