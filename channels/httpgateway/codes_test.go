@@ -84,10 +84,11 @@ func TestVendors_EveryDocumentedCodeHasAFate(t *testing.T) {
 			"InvalidSenderId": channel, "InsufficientBalance": channel, "Sent to 0/1": contact,
 		}},
 		"Africa's Talking, no id": {"africastalking", verdict(`{"SMSMessageData": {"Recipients": [{"status": %q, "messageId": "None"}]}}`), cases{"Another": contact}},
-		// https://developer.vonage.com/api-errors/sms: not 0 means that something went wrong. 5 says that it did on the way.
+		// https://developer.vonage.com/en/api-errors/sms. The status says whether the message was queued for sending, and no
+		// other than 0 says that it was: https://developer.vonage.com/en/messaging/sms/guides/troubleshooting-sms.
 		"Vonage": {"vonage", verdict(`{"messages": [{"status": %q, "message-id": "m"}]}`), cases{
-			"0": accepted, "1": channel, "2": content, "3": content, "4": channel, "5": {Status: channels.Unclear, ChannelFault: true, Answered: true}, "6": unusable, "7": unusable,
-			"8": channel, "9": channel, "10": channel, "11": channel, "12": content, "13": {Status: channels.Unclear, ChannelFault: true, Answered: true}, "14": channel, "15": channel, "16": contact, "19": channel,
+			"0": accepted, "1": channel, "2": content, "3": content, "4": channel, "5": channel, "6": unusable, "7": unusable,
+			"8": channel, "9": channel, "10": channel, "11": channel, "12": content, "13": channel, "14": channel, "15": channel, "16": contact, "19": channel,
 			"20": channel, "22": contact, "23": channel, "29": contact, "32": channel, "33": unusable, "34": unusable, "99": contact,
 		}},
 		"Vonage, no code": {"vonage", verdict(`{"messages": [%s]}`), cases{"{}": unclear, `{"status": ""}`: unclear, `{"status": null}`: unclear}},
