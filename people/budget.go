@@ -76,8 +76,8 @@ func NewBudget(survey string, b *SurveyBudget, spent Money) *Usage {
 }
 
 // beyondBudget returns what a claim is told that the budget does not pay for.
-func (u *Usage) beyondBudget(reason string, now time.Time) Hold {
-	h := Hold{Rule: RuleBudget, Reason: "the survey's budget: " + reason, Until: now.Add(unpaidBudgetRetry)}
+func (u *Usage) beyondBudget(reason string, now time.Time) Denial {
+	h := Denial{Rule: RuleBudget, Reason: "the survey's budget: " + reason, Until: now.Add(unpaidBudgetRetry)}
 	if u.budget.Over {
 		h.Until = time.Time{}
 	}

@@ -85,7 +85,7 @@ func TestBudget_PaysForItsSurveyAlone(t *testing.T) {
 			currency string
 			want     bool
 		}{{3_000_000, "USD", true}, {3_000_001, "USD", false}, {1, "EUR", false}} {
-			h, ok := u.Room("s", &people.Want{Cost: w.cost, Currency: w.currency}, 0, now)
+			h, ok := u.Room("s", &people.Demand{Cost: w.cost, Currency: w.currency}, 0, now)
 			if ok != w.want || !ok && (h.Rule != people.RuleBudget || h.Channel || !h.Until.Equal(until)) {
 				t.Errorf("over %v, %s %s: %v %+v", over, w.cost, w.currency, ok, h)
 			}

@@ -110,8 +110,8 @@ func (u *Usage) Begin() {
 	u.claimed, u.units, u.taken, u.fresh, u.money.taken = 0, 0, nil, map[Hash]bool{}, 0
 }
 
-// Want is what one claim consumes.
-type Want struct {
+// Demand is what one claim consumes.
+type Demand struct {
 	Hash     Hash
 	Units    int // of the rate
 	Cost     Money
@@ -124,8 +124,8 @@ func (u *Usage) Contacted(hash Hash, at time.Time) {
 	u.order = append(u.order, contacted{hash, at})
 }
 
-// Uncontacted undoes [Usage.Contacted] of an instant.
-func (u *Usage) Uncontacted(hash Hash, at time.Time) {
+// UndoContacted undoes [Usage.Contacted] of an instant.
+func (u *Usage) UndoContacted(hash Hash, at time.Time) {
 	i := slices.IndexFunc(u.order, func(c contacted) bool { return c.hash == hash && c.at.Equal(at) })
 	if i < 0 {
 		return
@@ -149,8 +149,8 @@ func (u *Usage) expire(now time.Time) {
 	}
 }
 
-// Hold reports which limit refused a claim, and until when.
-type Hold struct {
+// Denial reports which limit refused a claim, and until when.
+type Denial struct {
 	Rule    Rule
 	Reason  string
 	Until   time.Time
@@ -159,21 +159,21 @@ type Hold struct {
 
 // Room reports whether the limit has room for a claim, beside what the batch has taken.
 // inFlight is how many contacts of its channels are in flight.
-func (u *Usage) Room(name string, w *Want, inFlight int, now time.Time) (Hold, bool) {
+func (u *Usage) Room(name string, w *Demand, inFlight int, now time.Time) (Denial, bool) {
 	if u.InFlight > 0 && inFlight+u.claimed >= u.InFlight {
-		return Hold{RuleInFlight, fmt.Sprintf("limit %s: %d of %d contacts in flight over its channels", name, inFlight+u.claimed, u.InFlight), now.Add(inFlightRetry), true}, false
+		return Denial{RuleInFlight, fmt.Sprintf("limit %s: %d of %d contacts in flight over its channels", name, inFlight+u.claimed, u.InFlight), now.Add(inFlightRetry), true}, false
 	}
 	if u.PerSecond > 0 {
 		u.fill(now)
 		if need := min(float64(w.Units), u.burst()); u.tokens-float64(u.units) < need {
 			wait := (need - u.tokens + float64(u.units)) / float64(u.PerSecond)
-			return Hold{RulePerSecond, fmt.Sprintf("limit %s: %d dispatches a second over its channels", name, u.PerSecond), now.Add(time.Duration(wait*float64(time.Second)) + time.Millisecond), true}, false
+			return Denial{RulePerSecond, fmt.Sprintf("limit %s: %d dispatches a second over its channels", name, u.PerSecond), now.Add(time.Duration(wait*float64(time.Second)) + time.Millisecond), true}, false
 		}
 	}
 	if u.NewPeoplePerDay > 0 {
 		u.expire(now)
 		if _, known := u.people[w.Hash]; !known && !u.fresh[w.Hash] && len(u.people)+len(u.fresh) >= u.NewPeoplePerDay {
-			return Hold{RuleNewPeople, fmt.Sprintf("limit %s: %d people in 24 hours over its channels, the most that are allowed", name, u.NewPeoplePerDay), u.nextPlaces(now), false}, false
+			return Denial{RuleNewPeople, fmt.Sprintf("limit %s: %d people in 24 hours over its channels, the most that are allowed", name, u.NewPeoplePerDay), u.nextPlaces(now), false}, false
 		}
 	}
 	return u.affords(name, w, now)
@@ -210,7 +210,7 @@ func (u *Usage) fill(now time.Time) {
 }
 
 // Take takes room for a claim of the batch.
-func (u *Usage) Take(w *Want, now time.Time) {
+func (u *Usage) Take(w *Demand, now time.Time) {
 	u.claimed++
 	u.units += w.Units
 	u.money.taken += w.Cost

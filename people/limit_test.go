@@ -35,14 +35,14 @@ func TestUsage_NeverExceedsItsLimit(t *testing.T) {
 			var batch []contact
 			for range rapid.IntRange(1, 4).Draw(t, "claims") {
 				person := rapid.IntRange(0, 9).Draw(t, "person")
-				h, ok := u.Room("l", &people.Want{Hash: hashOf(person), Units: 1}, 0, now)
+				h, ok := u.Room("l", &people.Demand{Hash: hashOf(person), Units: 1}, 0, now)
 				if !ok {
 					if !h.Until.After(now) {
 						t.Fatalf("no room until %v, which is not after %v", h.Until, now)
 					}
 					continue
 				}
-				u.Take(&people.Want{Hash: hashOf(person), Units: 1}, now)
+				u.Take(&people.Demand{Hash: hashOf(person), Units: 1}, now)
 				batch = append(batch, contact{person, now})
 			}
 			if rapid.IntRange(0, 4).Draw(t, "commits") == 0 { // it is rolled back
@@ -52,7 +52,7 @@ func TestUsage_NeverExceedsItsLimit(t *testing.T) {
 			made = append(made, batch...)
 			if len(made) > 0 && rapid.IntRange(0, 3).Draw(t, "undo") == 0 {
 				i := rapid.IntRange(0, len(made)-1).Draw(t, "which")
-				u.Uncontacted(hashOf(made[i].person), made[i].at)
+				u.UndoContacted(hashOf(made[i].person), made[i].at)
 				made = slices.Delete(made, i, i+1)
 			}
 			recent := map[int]bool{}
@@ -83,27 +83,27 @@ func TestUsage_WhoeverWasContactedIsNotNew(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	u := people.NewUsage(&people.Limit{Channels: []string{"a"}, NewPeoplePerDay: 2})
 	for _, person := range []int{1, 2, 1} {
-		if h, ok := u.Room("l", &people.Want{Hash: hashOf(person), Units: 1}, 0, now); !ok {
+		if h, ok := u.Room("l", &people.Demand{Hash: hashOf(person), Units: 1}, 0, now); !ok {
 			t.Fatalf("person %d: %+v", person, h)
 		}
-		u.Take(&people.Want{Hash: hashOf(person), Units: 1}, now)
+		u.Take(&people.Demand{Hash: hashOf(person), Units: 1}, now)
 	}
-	if h, ok := u.Room("l", &people.Want{Hash: hashOf(3), Units: 1}, 0, now); ok || h.Channel || h.Rule != people.RuleNewPeople {
+	if h, ok := u.Room("l", &people.Demand{Hash: hashOf(3), Units: 1}, 0, now); ok || h.Channel || h.Rule != people.RuleNewPeople {
 		t.Errorf("a third person in the same batch: %+v", h)
 	}
 	u.Committed()
 	now = now.Add(23 * time.Hour)
 	u.Begin()
-	if _, ok := u.Room("l", &people.Want{Hash: hashOf(2), Units: 1}, 0, now); !ok {
+	if _, ok := u.Room("l", &people.Demand{Hash: hashOf(2), Units: 1}, 0, now); !ok {
 		t.Error("the second person is new after 23 hours")
 	}
-	u.Take(&people.Want{Hash: hashOf(2), Units: 1}, now)
+	u.Take(&people.Demand{Hash: hashOf(2), Units: 1}, now)
 	u.Committed()
 	now = now.Add(time.Hour)
 	if n := u.People(now); n != 1 {
 		t.Errorf("%d people count after a day, want the one who was contacted again", n)
 	}
-	if h, ok := u.Room("l", &people.Want{Hash: hashOf(3), Units: 1}, 0, now); !ok {
+	if h, ok := u.Room("l", &people.Demand{Hash: hashOf(3), Units: 1}, 0, now); !ok {
 		t.Errorf("a third person after a day: %+v", h)
 	}
 }
@@ -117,7 +117,7 @@ func TestUsage_PlacesAreFreeByTheHour(t *testing.T) {
 		for i := range places {
 			u.Contacted(hashOf(i), begin.Add(time.Duration(i)*time.Minute))
 		}
-		h, ok := u.Room("l", &people.Want{Hash: hashOf(places), Units: 1}, 0, begin.Add(12*time.Hour))
+		h, ok := u.Room("l", &people.Demand{Hash: hashOf(places), Units: 1}, 0, begin.Add(12*time.Hour))
 		if want := begin.Add(24*time.Hour + time.Duration(part-1)*time.Minute); ok || !h.Until.Equal(want) {
 			t.Errorf("of %d places %d are free at %v, want %v", places, part, h.Until, want)
 		}
@@ -129,24 +129,24 @@ func TestUsage_InFlightCountsAllChannelsAndTheBatch(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	u := people.NewUsage(&people.Limit{Channels: []string{"a", "b"}, InFlight: 3})
 	for i := range 2 {
-		if h, ok := u.Room("l", &people.Want{Hash: hashOf(i), Units: 1}, 1, now); !ok {
+		if h, ok := u.Room("l", &people.Demand{Hash: hashOf(i), Units: 1}, 1, now); !ok {
 			t.Fatalf("%+v", h)
 		}
-		u.Take(&people.Want{Hash: hashOf(i), Units: 1}, now)
+		u.Take(&people.Demand{Hash: hashOf(i), Units: 1}, now)
 	}
-	if h, ok := u.Room("l", &people.Want{Hash: hashOf(9), Units: 1}, 1, now); ok || !h.Channel || h.Rule != people.RuleInFlight {
+	if h, ok := u.Room("l", &people.Demand{Hash: hashOf(9), Units: 1}, 1, now); ok || !h.Channel || h.Rule != people.RuleInFlight {
 		t.Errorf("beyond: %+v", h)
 	}
 	for _, end := range []func(){u.Begin, u.Committed} { // what was in flight and the batch of before are counted by others
 		if end(); !hasRoom(u, 2, now) || hasRoom(u, 3, now) {
 			t.Error("behind the batch it still counts")
 		}
-		u.Take(&people.Want{Units: 1}, now)
+		u.Take(&people.Demand{Units: 1}, now)
 	}
 }
 
 func hasRoom(u *people.Usage, inFlight int, now time.Time) bool {
-	_, ok := u.Room("l", &people.Want{Units: 1}, inFlight, now)
+	_, ok := u.Room("l", &people.Demand{Units: 1}, inFlight, now)
 	return ok
 }
 
@@ -161,7 +161,7 @@ func TestUsage_RateHasRoomWhenItSays(t *testing.T) {
 		for range rapid.IntRange(1, 30).Draw(t, "claims") {
 			now = now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 10, 300, 2000}).Draw(t, "ms")) * time.Millisecond)
 			u.Begin()
-			w := people.Want{Units: rapid.IntRange(1, 12).Draw(t, "units")}
+			w := people.Demand{Units: rapid.IntRange(1, 12).Draw(t, "units")}
 			h, ok := u.Room("l", &w, 0, now)
 			if !ok {
 				refused++

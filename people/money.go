@@ -208,13 +208,13 @@ func (u *Usage) MoneySpent(now time.Time) (today, month, all Money) {
 func (u *Usage) SpentInAll() Money { return u.money.all }
 
 // affords reports whether the limit has money for a claim.
-func (u *Usage) affords(name string, w *Want, now time.Time) (Hold, bool) {
+func (u *Usage) affords(name string, w *Demand, now time.Time) (Denial, bool) {
 	s := &u.money
 	if !u.CountsMoney() {
-		return Hold{}, true
+		return Denial{}, true
 	}
 	channel := len(u.Surveys) == 0
-	hold := func(until time.Time, format string, args ...any) (Hold, bool) {
+	deny := func(until time.Time, format string, args ...any) (Denial, bool) {
 		if u.budget != nil {
 			return u.beyondBudget(fmt.Sprintf(format, args...), now), false
 		}
@@ -222,10 +222,10 @@ func (u *Usage) affords(name string, w *Want, now time.Time) (Hold, bool) {
 		if channel {
 			soon = unpaidChannelRetry
 		}
-		return Hold{RuleMoney, "limit " + name + ": " + fmt.Sprintf(format, args...), earliest(until, now.Add(soon)), channel}, false
+		return Denial{RuleMoney, "limit " + name + ": " + fmt.Sprintf(format, args...), earliest(until, now.Add(soon)), channel}, false
 	}
 	if w.Currency != u.Currency {
-		return hold(now.Add(day), "the channel has no price in %s", u.Currency)
+		return deny(now.Add(day), "the channel has no price in %s", u.Currency)
 	}
 	today, month, all := u.MoneySpent(now)
 	y, m, d := now.UTC().Date()
@@ -239,10 +239,10 @@ func (u *Usage) affords(name string, w *Want, now time.Time) (Hold, bool) {
 		{s.perDay, today, " today (UTC)", time.Date(y, m, d+1, 0, 0, 0, 0, time.UTC)},
 	} {
 		if spent := x.spent + s.taken; x.most > 0 && spent+w.Cost > x.most {
-			return hold(x.until, "%s of %s %s spent%s, and a contact for %s more would exceed it", spent, x.most, u.Currency, x.when, w.Cost)
+			return deny(x.until, "%s of %s %s spent%s, and a contact for %s more would exceed it", spent, x.most, u.Currency, x.when, w.Cost)
 		}
 	}
-	return Hold{}, true
+	return Denial{}, true
 }
 
 // How soon somebody looks again for money: contacts may have cost less than was reserved, and

@@ -185,7 +185,7 @@ func TestUsage_MoneyIsNeverExceeded(t *testing.T) {
 			batch := 0
 			for range rapid.IntRange(1, 4).Draw(t, "claims") {
 				cost := rapid.IntRange(0, 9).Draw(t, "cost")
-				want := people.Want{Cost: people.Money(cost * 1_000_000), Currency: "USD"}
+				want := people.Demand{Cost: people.Money(cost * 1_000_000), Currency: "USD"}
 				h, ok := u.Room("l", &want, 0, now)
 				if !ok {
 					if !h.Until.After(now) || h.Channel || h.Rule != people.RuleMoney {
@@ -256,10 +256,10 @@ func TestUsage_WaitsForMoney(t *testing.T) {
 		}
 		u := people.NewUsage(&l)
 		u.Spend(people.DayOf(now), 4_500_000)
-		if h, ok := u.Room("l", &people.Want{Cost: 500_000, Currency: "USD"}, 0, now); !ok {
+		if h, ok := u.Room("l", &people.Demand{Cost: 500_000, Currency: "USD"}, 0, now); !ok {
 			t.Errorf("%+v: no room for what is left: %+v", l, h)
 		}
-		if h, ok := u.Room("l", &people.Want{Cost: 500_001, Currency: "USD"}, 0, now); ok || h.Channel != c.channels || h.Until.Sub(now) != c.want {
+		if h, ok := u.Room("l", &people.Demand{Cost: 500_001, Currency: "USD"}, 0, now); ok || h.Channel != c.channels || h.Until.Sub(now) != c.want {
 			t.Errorf("%+v, %v before the year ends: %v for %v", l, c.ago, h, h.Until.Sub(now))
 		}
 	}
@@ -271,7 +271,7 @@ func TestUsage_AChannelWithoutPriceWaits(t *testing.T) {
 	for _, l := range []people.Limit{{MoneyPerDay: "5"}, {MoneyPerMonth: "5"}, {Money: "5"}} {
 		l.Channels, l.Currency = []string{"a"}, "USD"
 		u := people.NewUsage(&l)
-		for _, w := range []people.Want{{}, {Currency: "EUR", Cost: 1}} {
+		for _, w := range []people.Demand{{}, {Currency: "EUR", Cost: 1}} {
 			h, ok := u.Room("l", &w, 0, now)
 			if ok || !h.Channel || h.Reason != "limit l: the channel has no price in USD" || !h.Until.Equal(now.Add(10*time.Second)) {
 				t.Errorf("%+v, %+v: %+v, %v", l, w, h, ok)

@@ -61,7 +61,7 @@ func TestBudgetCheck_ASurveyEndsWhenNobodyCanBePaidFor(t *testing.T) {
 				break
 			}
 			i := r.IntN(len(costs))
-			switch want := (people.Want{Cost: costs[i], Currency: "USD"}); states[i] {
+			switch want := (people.Demand{Cost: costs[i], Currency: "USD"}); states[i] {
 			case waits:
 				use.Begin()
 				if h, ok := use.Room("s", &want, 0, time.Unix(0, 0)); ok {

@@ -31,7 +31,7 @@ func (w *transitionWriter) write(t *commit.Tx, c *changes) error {
 	}
 	dead := func(t *commit.Tx, steps []step) error { return insertDeadLetters(&w.contacts.Dialect, t, steps) }
 	for _, write := range []func(*commit.Tx, []step) error{
-		leaveQueue, amend, enterQueue, w.flights.write, w.settle, w.finish, archive, dead, w.observe, w.remember,
+		leaveQueue, amend, enterQueue, w.flights.write, w.settle, w.finish, archive, dead, w.observe, w.recordClaims,
 	} {
 		if err := write(t, steps); err != nil {
 			return err
@@ -59,9 +59,9 @@ func (w *transitionWriter) observe(t *commit.Tx, steps []step) error {
 	})
 }
 
-// remember reports to the gate which claims are committed, and which attempts are known not to
+// recordClaims reports to the gate which claims are committed, and which attempts are known not to
 // have been sent.
-func (w *transitionWriter) remember(t *commit.Tx, steps []step) error {
+func (w *transitionWriter) recordClaims(t *commit.Tx, steps []step) error {
 	for i := range steps {
 		flight, _ := w.contacts.flights.get(steps[i].ref())
 		before := &flight.progress

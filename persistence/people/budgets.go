@@ -55,8 +55,8 @@ func (s *budgetStore) BudgetUse(survey string) (people.BudgetUse, bool) {
 	return use, ok
 }
 
-// read reads the budgets and what is spent of each.
-func (s *budgetStore) read(ctx context.Context) error {
+// loadAll reads the budgets and what is spent of each.
+func (s *budgetStore) loadAll(ctx context.Context) error {
 	if s.load == nil {
 		return nil
 	}

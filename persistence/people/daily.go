@@ -40,8 +40,8 @@ type dailyStore struct {
 	names   dayNames
 }
 
-// read reads the names of the latest days.
-func (s *dailyStore) read(ctx context.Context, now time.Time) error {
+// loadAll reads the names of the latest days.
+func (s *dailyStore) loadAll(ctx context.Context, now time.Time) error {
 	var rows []struct {
 		Day    int    `db:"day"`
 		Survey string `db:"survey"`

@@ -37,12 +37,12 @@ type batch struct {
 	claimed  map[weir.AttemptRef]entry
 	returned map[weir.AttemptRef]returned
 
-	uncontacted []uncontacted
-	optedOut    []people.Consent
+	undone   []undoneContact
+	optedOut []people.Consent
 }
 
-// uncontacted is a person who counts no longer as contacted at an instant.
-type uncontacted struct {
+// undoneContact is a person who counts no longer as contacted at an instant.
+type undoneContact struct {
 	channel string
 	hash    people.Hash
 	at      time.Time
@@ -77,7 +77,7 @@ func (g *Gate) Begin() {
 func (g *Gate) Committed() {
 	g.purposes.committed()
 	g.prices.committed()
-	g.limits.committed(g.prices.spent, g.uncontacted)
+	g.limits.committed(g.prices.spent, g.undone)
 	g.budgets.committed(g.prices.spent)
 }
 
@@ -221,7 +221,7 @@ func (g *Gate) Returned(t *commit.Tx, c *weir.Contact, attempt int, before *weir
 	ref := weir.AttemptRef{Ref: c.Ref, Number: attempt}
 	if g.limits.current.newPeople(t.Channel(c.Channel).Name) {
 		hash := g.keys[0].History(people.Canonical(c.To))
-		g.uncontacted = append(g.uncontacted, uncontacted{t.Channel(c.Channel).Name, hash, columns.Instant(columns.Micros(before.ClaimedAt))})
+		g.undone = append(g.undone, undoneContact{t.Channel(c.Channel).Name, hash, columns.Instant(columns.Micros(before.ClaimedAt))})
 	}
 	if _, here := g.claimed[ref]; here {
 		delete(g.claimed, ref)

@@ -90,8 +90,8 @@ func newLimitStore(db *commit.DB, b *budgetStore) *limitStore {
 	return s
 }
 
-// read loads all limits into memory at the start.
-func (s *limitStore) read(ctx context.Context) error {
+// loadAll reads all limits into memory at the start.
+func (s *limitStore) loadAll(ctx context.Context) error {
 	var rows []struct {
 		Name  string `db:"name"`
 		Rules string `db:"rules"`
@@ -273,7 +273,7 @@ func (s *limitStore) takeRoom(t *commit.Tx, now *limits, c *weir.Contact, claim 
 		return people.Verdict{}
 	}
 	now.learn(name, c.Channel)
-	want := people.Want{Hash: hash, Units: max(1, segments.Total(c.Messages)), Cost: claim.Cost, Currency: claim.Currency}
+	want := people.Demand{Hash: hash, Units: max(1, segments.Total(c.Messages)), Cost: claim.Cost, Currency: claim.Currency}
 	for _, l := range mine {
 		inFlight := 0
 		if l.usage.InFlight > 0 {
@@ -316,7 +316,7 @@ func (s *limitStore) publish(now time.Time) {
 }
 
 // committed keeps the changes of a batch, and what its claims have taken.
-func (s *limitStore) committed(spent map[spentKey]people.Money, gone []uncontacted) {
+func (s *limitStore) committed(spent map[spentKey]people.Money, gone []undoneContact) {
 	if len(s.limited) > 0 {
 		all := maps.Clone(*s.all.Load())
 		for name, to := range s.limited {
@@ -339,7 +339,7 @@ func (s *limitStore) committed(spent map[spentKey]people.Money, gone []uncontact
 		}
 		for _, u := range gone {
 			if slices.Contains(l.usage.Channels, u.channel) {
-				l.usage.Uncontacted(u.hash, u.at)
+				l.usage.UndoContacted(u.hash, u.at)
 			}
 		}
 	}

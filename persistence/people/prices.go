@@ -150,8 +150,8 @@ func readSpent(ctx context.Context, from selecter, u *people.Usage, channels []a
 	return nil
 }
 
-// read reads the prices.
-func (s *priceStore) read(ctx context.Context) error {
+// loadAll reads the prices.
+func (s *priceStore) loadAll(ctx context.Context) error {
 	var rows []struct {
 		Channel string `db:"channel"`
 		Rules   string `db:"rules"`

@@ -103,8 +103,8 @@ func (s *purposeStore) committed() {
 	}
 }
 
-// read reads the purposes.
-func (s *purposeStore) read(ctx context.Context) error {
+// loadAll reads the purposes.
+func (s *purposeStore) loadAll(ctx context.Context) error {
 	var rows []struct {
 		Name    string `db:"name"`
 		Rules   string `db:"rules"`

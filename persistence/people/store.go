@@ -93,19 +93,19 @@ func (s *Store) OpenPeople(ctx context.Context, configured [][]byte) error {
 	if err := s.keyring.open(ctx, configured); err != nil {
 		return err
 	}
-	if err := s.purposeStore.read(ctx); err != nil {
+	if err := s.purposeStore.loadAll(ctx); err != nil {
 		return err
 	}
-	if err := s.priceStore.read(ctx); err != nil {
+	if err := s.priceStore.loadAll(ctx); err != nil {
 		return err
 	}
-	if err := s.budgetStore.read(ctx); err != nil {
+	if err := s.budgetStore.loadAll(ctx); err != nil {
 		return err
 	}
-	if err := s.dailyStore.read(ctx, time.Now()); err != nil {
+	if err := s.dailyStore.loadAll(ctx, time.Now()); err != nil {
 		return err
 	}
-	return s.limitStore.read(ctx)
+	return s.limitStore.loadAll(ctx)
 }
 
 // ReadPeople reads a page of whom the rules know, so that claims look up nobody else; until it has
