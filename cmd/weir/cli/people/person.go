@@ -157,7 +157,7 @@ func talkOf(is *client.PersonView) []talkRow {
 		}
 		what := "contact " + c.ID
 		if n := len(c.Attempts); n > 1 {
-			what += fmt.Sprintf(" (%d attempts)", n)
+			what += " (" + terminal.Plural(n, "attempt", "attempts") + ")"
 		}
 		why := c.Reason
 		if why == "" {

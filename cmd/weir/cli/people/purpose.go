@@ -98,7 +98,7 @@ func ruleTexts(p *client.PurposeView) []string {
 		list = append(list, "a stop word is confirmed: "+terminal.Visible(p.Confirmation))
 	}
 	if n := len(p.Holidays); n > 0 {
-		list = append(list, fmt.Sprintf("%d holidays", n))
+		list = append(list, terminal.Plural(n, "holiday", "holidays"))
 	}
 	return list
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
 	"weir/cmd/weir/cli/app"
 	"weir/cmd/weir/routerclient"
 	"weir/router/acd"
@@ -86,7 +87,7 @@ func printSeeded(console *app.Console, x acd.Example) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(console.Stdout, "%d agents, %d pools, queues %s\n", len(x.Agents), len(x.Pools), acd.Agents+" and "+acd.Callers)
+	_, err := fmt.Fprintf(console.Stdout, "%s, %s, queues %s\n", terminal.Plural(len(x.Agents), "agent", "agents"), terminal.Plural(len(x.Pools), "pool", "pools"), acd.Agents+" and "+acd.Callers)
 	return err
 }
 
