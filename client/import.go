@@ -1,11 +1,14 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"mime"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"sync"
@@ -21,17 +24,25 @@ type Import struct {
 	// Progress is called with each part of the body that was read for sending; may be
 	// nil.
 	Progress func(part []byte)
+	// Refused receives the rejected rows, in the format of the file; nil: only the first reasons are returned.
+	// It receives none if the import ends early.
+	Refused io.Writer
 }
 
 // ImportResult is the result of an import.
 type ImportResult struct {
+	Rows       int64 `json:"rows,omitempty"` // that were read
 	Added      int64 `json:"added"`
 	Duplicates int64 `json:"duplicates"`
 	Updated    int64 `json:"updated,omitempty"` // duplicates that changed the respondent
 	Rejected   int64 `json:"rejected"`
+	Kept       int64 `json:"kept,omitempty"` // rows that Refused received, if not all
 	// LastLine is the last processed line of an import that ended early.
-	LastLine int64      `json:"last_line,omitempty"`
-	Errors   []RowError `json:"errors"` // the first rejected rows
+	LastLine int64                  `json:"last_line,omitempty"`
+	Errors   []RowError             `json:"errors"`            // the first rejected rows
+	Columns  []ContactsImportColumn `json:"columns,omitempty"` // of a dry run
+	First    []RespondentRow        `json:"first,omitempty"`   // of a dry run
+	Missing  map[string]int         `json:"missing,omitempty"` // of a dry run for a draft: rows without a value that the texts use
 }
 
 // Import loads respondents. It makes a single try, because the body cannot be read
@@ -40,37 +51,95 @@ func (c *Client) Import(ctx context.Context, i Import) (result ImportResult, err
 	query := url.Values{}
 	setQuery(query, "on_error", i.Params.OnError)
 	setQuery(query, "duplicates", i.Params.Duplicates)
+	setQuery(query, "dry_run", i.Params.DryRun)
 	setQuery(query, "encoding", i.Params.Encoding)
 	setQuery(query, "phone", i.Params.Phone)
 	setQuery(query, "columns", i.Params.Columns)
-	body := &progressReader{from: i.Body, report: i.Progress}
-	r, err := c.newRequest(ctx, http.MethodPost, "/v1/surveys/"+url.PathEscape(i.Survey)+"/respondents", query, body)
+	setQuery(query, "header", i.Params.Header)
+	err = c.importFile(ctx, upload{
+		path: "/v1/surveys/" + url.PathEscape(i.Survey) + "/respondents", query: query, contentType: i.ContentType,
+		body: i.Body, size: i.Size, progress: i.Progress, refused: i.Refused,
+	}, &result)
+	return result, err
+}
+
+// upload is a file to import.
+type upload struct {
+	path, contentType string
+	query             url.Values
+	head, tail        []byte // around the file, in a form
+	body              io.Reader
+	size              int64 // of the file; 0: unknown
+	progress          func(part []byte)
+	refused           io.Writer // of the rejected rows; nil: they are not asked for
+}
+
+// importFile uploads a file, and decodes the answer, or what an error says of it, into result.
+func (c *Client) importFile(ctx context.Context, u upload, result any) error {
+	body := &progressReader{from: u.body, report: u.progress}
+	r, err := c.newRequest(ctx, http.MethodPost, u.path, u.query, io.MultiReader(bytes.NewReader(u.head), body, bytes.NewReader(u.tail)))
 	if err != nil {
-		return result, err
+		return err
 	}
-	if i.Size > 0 {
-		r.ContentLength = i.Size
+	if u.size > 0 {
+		r.ContentLength = int64(len(u.head)+len(u.tail)) + u.size
 	}
-	r.Header.Set("Content-Type", i.ContentType)
+	r.Header.Set("Content-Type", u.contentType)
 	r.Header.Set("Expect", "100-continue") // the server can reject the request before the body is sent
+	if u.refused != nil {
+		r.Header.Set("Accept", "multipart/mixed, application/json")
+	}
 	response, err := c.send(r, func(name string, d *json.Decoder) error {
-		if name == "import" {
-			return d.Decode(&result)
+		switch {
+		case name == "import":
+			return d.Decode(result)
+		case name == "file" && u.refused != nil:
+			var text string
+			if err := d.Decode(&text); err != nil {
+				return err
+			}
+			_, err := io.WriteString(u.refused, text)
+			return err
 		}
 		return d.Decode(&json.RawMessage{})
 	})
 	failed := body.stop()
 	switch {
 	case err != nil && failed != nil:
-		return result, fmt.Errorf("read the file to import: %w", failed)
+		return fmt.Errorf("read the file to import: %w", failed)
 	case err != nil:
-		return result, err
+		return err
 	}
 	defer func() { _ = response.Body.Close() }()
-	if err := json.NewDecoder(response.Body).Decode(&result); err != nil {
-		return result, &noResponseError{c.base, fmt.Errorf("incomplete or unexpected response: %w", err)}
+	return c.readImport(response, result, u.refused)
+}
+
+// readImport reads the result, and the rejected rows if there are any.
+func (c *Client) readImport(response *http.Response, result any, refused io.Writer) error {
+	kind, params, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	if kind != "multipart/mixed" {
+		if err := json.NewDecoder(response.Body).Decode(result); err != nil {
+			return &noResponseError{c.base, fmt.Errorf("incomplete or unexpected response: %w", err)}
+		}
+		return nil
 	}
-	return result, nil
+	parts := multipart.NewReader(response.Body, params["boundary"])
+	part, err := parts.NextPart()
+	if err == nil {
+		err = json.NewDecoder(part).Decode(result)
+	}
+	if err == nil {
+		part, err = parts.NextPart()
+	}
+	if err == nil {
+		if _, err = io.Copy(refused, part); err == nil {
+			_, err = parts.NextPart()
+		}
+	}
+	if err != io.EOF { //nolint:errorlint // the mark of a whole response, which a broken one wraps
+		return &noResponseError{c.base, fmt.Errorf("incomplete or unexpected response: %w", err)}
+	}
+	return nil
 }
 
 // progressReader reports everything that is read, until stop is called. The

@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
-	"mime"
 	"mime/multipart"
-	"net/http"
 	"net/textproto"
 	"net/url"
 )
@@ -78,34 +75,11 @@ func (c *Client) ImportContacts(ctx context.Context, i ContactsImport) (result C
 	if err != nil {
 		return result, err
 	}
-	body := &progressReader{from: i.Body, report: i.Progress}
-	r, err := c.newRequest(ctx, http.MethodPost, "/v1/channels/"+url.PathEscape(i.Channel)+"/contacts:import", query, io.MultiReader(bytes.NewReader(head), body, bytes.NewReader(tail)))
-	if err != nil {
-		return result, err
-	}
-	if i.Size > 0 {
-		r.ContentLength = int64(len(head)+len(tail)) + i.Size
-	}
-	r.Header.Set("Content-Type", kind)
-	r.Header.Set("Expect", "100-continue") // the server can reject the request before the body is sent
-	if i.Refused != nil {
-		r.Header.Set("Accept", "multipart/mixed, application/json")
-	}
-	response, err := c.send(r, func(name string, d *json.Decoder) error {
-		if name == "import" {
-			return d.Decode(&result)
-		}
-		return d.Decode(&json.RawMessage{})
-	})
-	failed := body.stop()
-	switch {
-	case err != nil && failed != nil:
-		return result, fmt.Errorf("read the file to import: %w", failed)
-	case err != nil:
-		return result, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	return result, c.readContactsImport(response, &result, i.Refused)
+	err = c.importFile(ctx, upload{
+		path: "/v1/channels/" + url.PathEscape(i.Channel) + "/contacts:import", query: query, contentType: kind,
+		head: head, body: i.Body, tail: tail, size: i.Size, progress: i.Progress, refused: i.Refused,
+	}, &result)
+	return result, err
 }
 
 // contactsForm returns what is before and behind the file in the form that sends it.
@@ -135,32 +109,4 @@ func contactsForm(i ContactsImport) (head, tail []byte, kind string, err error) 
 		return nil, nil, "", err
 	}
 	return b.Bytes()[:before], b.Bytes()[before:], form.FormDataContentType(), nil
-}
-
-// readContactsImport reads the result, and the rejected rows if there are any.
-func (c *Client) readContactsImport(response *http.Response, result *ContactsImportResult, refused io.Writer) error {
-	kind, params, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
-	if kind != "multipart/mixed" {
-		if err := json.NewDecoder(response.Body).Decode(result); err != nil {
-			return &noResponseError{c.base, fmt.Errorf("incomplete or unexpected response: %w", err)}
-		}
-		return nil
-	}
-	parts := multipart.NewReader(response.Body, params["boundary"])
-	part, err := parts.NextPart()
-	if err == nil {
-		err = json.NewDecoder(part).Decode(result)
-	}
-	if err == nil {
-		part, err = parts.NextPart()
-	}
-	if err == nil {
-		if _, err = io.Copy(refused, part); err == nil {
-			_, err = parts.NextPart()
-		}
-	}
-	if err != io.EOF { //nolint:errorlint // the mark of a whole response, which a broken one wraps
-		return &noResponseError{c.base, fmt.Errorf("incomplete or unexpected response: %w", err)}
-	}
-	return nil
 }

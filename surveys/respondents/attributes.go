@@ -105,7 +105,6 @@ const (
 
 // Row is one respondent of a file.
 type Row struct {
-	Line       int    // line on which the row begins, from 1
 	Phone      string // E.164
 	Attributes map[string]string
 }

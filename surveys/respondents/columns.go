@@ -9,7 +9,6 @@ import (
 	"unicode"
 
 	"weir"
-	"weir/internal/validation"
 )
 
 // ResultPrefix begins a column of the results with an attribute that has the name of another column.
@@ -23,48 +22,6 @@ func ResultColumns() (own []string, last string) {
 		"bucket", "counted", "opted_out", "added_at", "started_at", "finished_at", "updated_at",
 		"messages_sent", "messages_received", "call_seconds",
 	}, "other_attributes"
-}
-
-// Columns says which columns of a CSV file are what. Without it each is an attribute of its name,
-// but for the phone number. Names are compared as [Reader] makes attributes of them.
-type Columns struct {
-	Phone string   // the column of the phone number; empty: phone
-	Only  []string // the other columns that are read, each as COLUMN or COLUMN=ATTRIBUTE; nil: all
-}
-
-// of returns the names of the columns as attributes, and which of them are ignored.
-func (c Columns) of(header []string) (names []string, ignored []bool, err error) {
-	names, ignored = slices.Clone(header), Ignored(header)
-	rename := func(column, name string) error {
-		found := false
-		for i := range header {
-			if normalizeName(header[i]) == normalizeName(column) {
-				names[i], ignored[i], found = name, false, true
-			}
-		}
-		if !found {
-			return weir.Errorf(weir.CodeInvalid, "the file has no column %s", validation.Clip(column))
-		}
-		return nil
-	}
-	if c.Only != nil {
-		for i := range header {
-			ignored[i] = c.Phone != "" || normalizeName(header[i]) != FieldPhone
-		}
-	}
-	for _, column := range c.Only {
-		column, name, renamed := strings.Cut(column, "=")
-		if !renamed {
-			name = column
-		}
-		if err := rename(column, name); err != nil {
-			return nil, nil, err
-		}
-	}
-	if c.Phone != "" {
-		err = rename(c.Phone, FieldPhone)
-	}
-	return names, ignored, err
 }
 
 // Ignored returns which columns of a file are no attributes: those of the results of a survey, if
@@ -95,6 +52,12 @@ func ContactHeaders() map[string][]string {
 		"survey": {"survey"}, "purpose": {"purpose"}, "time_zone": {"timezone", "zone"},
 		"callback_url": {"callbackurl"}, "call_flow_id": {"callflowid", "callflow"}, "twiml": {"twiml"},
 	}
+}
+
+// PhoneHeaders returns the headers that usually are the phone number of a respondent, as [PlainHeader]
+// returns them.
+func PhoneHeaders() []string {
+	return []string{FieldPhone, "phonenumber", "telephone", "mobile", "msisdn", "number", "tel", "telefono", "celular"}
 }
 
 // PlainHeader returns a header in lower case, with only its letters and digits.

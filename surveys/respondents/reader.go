@@ -6,18 +6,14 @@ package respondents
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"weir"
 	"weir/internal/csvfile"
-	"weir/internal/phonenumber"
-	"weir/internal/validation"
 )
 
 // Format is the format of a file of respondents.
@@ -52,43 +48,12 @@ func (b *RowError) Error() string {
 	return fmt.Sprintf("line %d, %s: %s", b.Line, b.Column, b.Reason)
 }
 
-// Reader reads respondents row by row in bounded memory. It is not for
-// concurrent use.
+// Reader reads the rows of a file in bounded memory. It is not for concurrent use.
 type Reader struct {
 	lines   lineReader
 	decoded func() bool // from another encoding than UTF-8
-	format  Format
-	region  string
 	comma   string
-	names   []string        // of the columns of CSV, as in the file
-	columns []string        // the same, as attributes; empty: it is ignored
-	zones   map[string]bool // names of time zones so far
-}
-
-// NewReader starts to read a file. region applies to numbers without a country
-// code. It fails if the file is empty or has no usable header.
-func NewReader(r io.Reader, format Format, encoding, region string) (*Reader, error) {
-	return NewColumnReader(r, format, encoding, region, Columns{})
-}
-
-// NewColumnReader is [NewReader] for a file whose columns are not named as those of a list of
-// respondents.
-func NewColumnReader(r io.Reader, format Format, encoding, region string, columns Columns) (*Reader, error) {
-	if format != CSV && format != NDJSON {
-		return nil, weir.Errorf(weir.CodeInvalid, "format %q is not one of csv and ndjson", validation.Clip(string(format)))
-	}
-	out, err := newReader(r, format, encoding)
-	if err != nil {
-		return nil, err
-	}
-	out.region = region
-	if format == NDJSON {
-		return out, nil
-	}
-	if err := out.header(columns); err != nil {
-		return nil, err
-	}
-	return out, nil
+	names   []string // of the columns of CSV, as in the file
 }
 
 // NewTable starts to read a CSV file whose columns mean what the caller decides: by
@@ -107,43 +72,7 @@ func newReader(r io.Reader, format Format, encoding string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{lines: lineReader{in: bufio.NewReaderSize(&lineEnds{in: in}, 16<<10)}, decoded: decoded, format: format, zones: map[string]bool{}}, nil
-}
-
-// Next returns the next row. The error is a *[RowError] if reading can continue,
-// io.EOF after the last row, and otherwise the error that ended the reading.
-func (r *Reader) Next() (Row, error) {
-	for {
-		cells, number, err := r.nextCells()
-		if errors.Is(err, errSkip) {
-			continue
-		}
-		if err != nil {
-			return Row{}, rowError(number, err)
-		}
-		row := Row{Line: number, Attributes: make(map[string]string, len(cells))}
-		phone := ""
-		for _, c := range cells {
-			switch {
-			case c.name == "" || IsRemark(c.name):
-				continue
-			case c.name == FieldPhone:
-				phone = strings.TrimSpace(c.value)
-				continue
-			}
-			value, err := valueOf(c.name, c.value, r.zones)
-			if err != nil {
-				return Row{}, &RowError{Line: number, Column: c.name, Reason: err.Error()}
-			}
-			if value != "" {
-				row.Attributes[c.name] = value
-			}
-		}
-		if row.Phone, err = phonenumber.Normalize(phone, r.region); err != nil {
-			return Row{}, &RowError{Line: number, Column: FieldPhone, Reason: err.Error()}
-		}
-		return row, nil
-	}
+	return &Reader{lines: lineReader{in: bufio.NewReaderSize(&lineEnds{in: in}, 16<<10)}, decoded: decoded}, nil
 }
 
 // Header returns the names of the columns of CSV as they are in the file, and the
@@ -152,20 +81,6 @@ func (r *Reader) Header() (names []string, separator string) { return r.names, r
 
 // Decoded reports whether the file has another encoding than UTF-8, as far as it was read.
 func (r *Reader) Decoded() bool { return r.decoded() }
-
-// Record returns the fields of the next record as they are in the file, and the number
-// of its first line, as in [Row] and [RowError]. A malformed record, and one of NDJSON,
-// is a single field: its first line, which is empty if it is too long.
-func (r *Reader) Record() (fields []string, line int, err error) {
-	if r.format == NDJSON {
-		l, err := r.lines.next()
-		return []string{l.text}, l.number, err
-	}
-	if fields, line, err = r.lines.record(r.comma); line > 0 {
-		err = nil
-	}
-	return fields, line, err
-}
 
 // errSkip marks an empty line.
 var errSkip = errors.New("an empty line")
@@ -179,22 +94,6 @@ func rowError(number int, err error) error {
 		return bad
 	}
 	return &RowError{Line: number, Reason: err.Error()}
-}
-
-// nextCells returns the cells of the next row; the number is 0 if reading failed.
-func (r *Reader) nextCells() ([]cell, int, error) {
-	if r.format == NDJSON {
-		return r.nextObject()
-	}
-	fields, number, err := r.nextFields()
-	if err != nil {
-		return nil, number, err
-	}
-	out := make([]cell, len(fields))
-	for i, f := range fields {
-		out[i] = cell{r.columns[i], f}
-	}
-	return out, number, nil
 }
 
 // Fields returns the fields of the next record that is not empty, one for each column, and
@@ -281,60 +180,6 @@ func (r *Reader) readNames() error {
 	return nil
 }
 
-// header reads the names of the columns, as attributes.
-func (r *Reader) header(columns Columns) error {
-	if err := r.readNames(); err != nil {
-		return err
-	}
-	fields, ignored, err := columns.of(r.names)
-	if err != nil {
-		return err
-	}
-	limit := MaxAttributes + 1
-	for i, f := range fields {
-		if ignored[i] || IsRemark(normalizeName(f)) {
-			limit++
-		}
-	}
-	if len(fields) > limit {
-		return weir.Errorf(weir.CodeInvalid, "the file has %d columns; at most %d are allowed", len(fields), limit)
-	}
-	for i, f := range fields {
-		name := normalizeName(f)
-		if ignored[i] {
-			r.columns = append(r.columns, "")
-			continue
-		}
-		if err := r.checkColumn(name); err != nil {
-			return weir.Errorf(weir.CodeInvalid, "column %d: %v", i+1, err)
-		}
-		r.columns = append(r.columns, name)
-	}
-	if !slices.Contains(r.columns, FieldPhone) {
-		return weir.Errorf(weir.CodeInvalid, "the first line must name the columns, one of them phone")
-	}
-	return nil
-}
-
-func (r *Reader) checkColumn(name string) error {
-	switch {
-	case !ValidName(name):
-		return errors.New(NameRule) // the error must not quote the name: without a header it may be a phone number
-	case BuiltIn(name):
-		return fmt.Errorf("%s is the name of a template field", name)
-	case slices.Contains(r.columns, name):
-		return fmt.Errorf("%s is listed twice", name)
-	}
-	return nil
-}
-
-// normalizeName converts a name to that of an attribute: "First Name" becomes
-// first_name.
-func normalizeName(s string) string {
-	s = strings.TrimPrefix(strings.ToLower(strings.TrimSpace(s)), ResultPrefix)
-	return strings.NewReplacer(" ", "_", "-", "_").Replace(s)
-}
-
 // NewLines starts to read a file of NDJSON whose objects mean what the caller decides: by
 // [Reader.Line] only. longest is the max length of a line, in bytes.
 func NewLines(r io.Reader, encoding string, longest int) (*Reader, error) {
@@ -374,59 +219,4 @@ func (r *Reader) nextLine() (line, error) {
 		return l, errEncoding
 	}
 	return l, nil
-}
-
-// nextObject reads a row of NDJSON.
-func (r *Reader) nextObject() ([]cell, int, error) {
-	l, err := r.nextLine()
-	if err != nil {
-		return nil, l.number, err
-	}
-	cells, err := parseFlatObject(l)
-	return cells, l.number, err
-}
-
-var errObject = errors.New("is not one JSON object")
-
-// parseFlatObject parses a flat object of texts, numbers, booleans and nulls.
-func parseFlatObject(l line) ([]cell, error) {
-	d := json.NewDecoder(strings.NewReader(l.text))
-	d.UseNumber()
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, errObject
-	}
-	var out []cell
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return nil, errObject
-		}
-		name, _ := key.(string)
-		value, err := d.Token()
-		if err != nil {
-			return nil, errObject
-		}
-		if IsRemark(name) {
-			continue
-		}
-		c, err := scalar(name, value)
-		if err == nil && slices.ContainsFunc(out, func(o cell) bool { return o.name == c.name }) {
-			err = errors.New("is listed twice")
-		}
-		// One more cell than attributes, because phone is among them.
-		if err == nil && len(out) > MaxAttributes {
-			err = fmt.Errorf("has more than %d attributes", MaxAttributes)
-		}
-		if err != nil {
-			return nil, &RowError{Line: l.number, Column: validation.Clip(c.name), Reason: err.Error()}
-		}
-		out = append(out, c)
-	}
-	if t, err := d.Token(); err != nil || t != json.Delim('}') {
-		return nil, errObject
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errObject
-	}
-	return out, nil
 }

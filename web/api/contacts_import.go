@@ -4,16 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
-	"mime"
-	"mime/multipart"
 	"net/http"
-	"net/textproto"
 	"slices"
-	"strconv"
-	"strings"
 
 	"weir"
+	"weir/internal/plainjson"
 	"weir/operators"
 	"weir/surveys/respondents"
 	"weir/web/auth"
@@ -21,15 +18,6 @@ import (
 	"weir/web/imports"
 	"weir/web/route"
 )
-
-// Media types of an import.
-const (
-	formType  = "multipart/form-data"
-	mixedType = "multipart/mixed"
-)
-
-// ImportCounts is the header of an answer that is a file of refused rows: the figures of [ContactImport], as JSON.
-const ImportCounts = "Weir-Import"
 
 // maxDefaults bounds the part contact of an import, in bytes.
 const maxDefaults = 256 << 10
@@ -39,7 +27,7 @@ type ContactImport struct {
 	ImportFigures
 	Errors  []respondents.RowError `json:"errors" nullable:"false" doc:"the first 1000 rejected rows, in their order"`
 	Header  string                 `json:"header,omitempty" doc:"of a dry run of CSV, and if the columns are refused: identifies the names of the columns in their order, for the parameter header"`
-	Columns []ImportColumn         `json:"columns,omitempty" doc:"of a dry run, and if the columns are refused: what they are"`
+	Columns []imports.ImportColumn `json:"columns,omitempty" doc:"of a dry run, and if the columns are refused: what they are"`
 	First   []ImportRow            `json:"first,omitempty" doc:"of a dry run: the first 10 rows that are not rejected"`
 }
 
@@ -51,14 +39,6 @@ type ImportFigures struct {
 	Rejected   int `json:"rejected" doc:"that were not queued; errors says why"`
 	Kept       int `json:"kept,omitempty" doc:"rejected rows that the file in the answer has, if not all"`
 	LastLine   int `json:"last_line,omitempty" doc:"line up to which all rows were handled"`
-}
-
-// ImportColumn is a column of a file. Without pii:read numbers are masked.
-type ImportColumn struct {
-	Header string   `json:"header" doc:"as in the file"`
-	Field  string   `json:"field,omitempty" doc:"the field of a contact that it is; absent: it is left out"`
-	Wrong  string   `json:"wrong,omitempty" doc:"why it is refused"`
-	Values []string `json:"values,omitempty" doc:"the first ones"`
 }
 
 // ImportRow is a row of a file as a contact. Without pii:read numbers are masked.
@@ -91,9 +71,9 @@ func (r *acceptRoutes) importRoute(post *route.Route) *route.Route {
 			{Name: "run", Kind: "string", Description: "name of the run: under another one the same rows are queued again"},
 			{Name: "from_line", Kind: "integer", Minimum: 0, Maximum: 1 << 40, Description: "leave out the rows of earlier lines"},
 		},
-		BodyLimit: route.MaxImport, Uploads: []string{route.CSVType, route.NDJSONType, formType},
+		BodyLimit: route.MaxImport, Uploads: []string{route.CSVType, route.NDJSONType, imports.FormType},
 		Answers:  []route.Answer{{Status: http.StatusOK, Description: "what came of the rows", Body: route.TypeOf[ContactImport]()}},
-		OnDemand: []string{route.CSVType, route.NDJSONType, mixedType},
+		OnDemand: []string{route.CSVType, route.NDJSONType, imports.MixedType},
 		Refusal:  route.TypeOf[ContactImportProblem](),
 		Codes:    []weir.Code{weir.CodeNotFound, weir.CodeConflict},
 	}
@@ -178,36 +158,37 @@ func (i *contactImport) check() error {
 // run reads the file to its end. An answer may have the refused rows, which the caller closes.
 func (i *contactImport) run(p *route.Deadlines, rt *route.Route) (refused *imports.Refused, err error) {
 	c := i.call
-	u, err := openUpload(c.Request, p, rt)
+	var defaults map[string]any
+	u, err := imports.OpenUpload(c.Request, p, rt.Uploads, map[string]func(io.Reader) error{"contact": func(part io.Reader) (err error) {
+		defaults, err = readDefaults(part)
+		return err
+	}})
 	if err != nil {
 		return nil, err
 	}
-	if given := c.Query.Text("encoding"); given != "" {
-		u.charset = given
-	}
-	table, err := imports.Open(u.body, u.format, u.charset)
+	table, err := u.Table(c.Query.Text("encoding"))
 	if err != nil {
-		return nil, route.ReadError(err)
+		return nil, err
 	}
-	if u.format == respondents.NDJSON && c.Query.Text("columns") != "" {
+	if u.Format == respondents.NDJSON && c.Query.Text("columns") != "" {
 		return nil, weir.Errorf(weir.CodeInvalid, "columns are those of a file in CSV")
 	}
-	i.rows = contactKind{channel: c.Request.PathValue("channel"), run: c.Query.Text("run"), defaults: u.defaults, take: i.take}
+	i.rows = contactKind{channel: c.Request.PathValue("channel"), run: c.Query.Text("run"), defaults: defaults, take: i.take}
 	var columns []imports.Column
 	if table.Columns != nil {
 		var wrong []weir.FieldError
 		if columns, wrong = mapColumns(c, table.Columns); len(wrong) > 0 {
-			i.told = ContactImport{Errors: []respondents.RowError{}, Header: imports.Sum(table.Columns), Columns: i.columns(columns, wrong, firstValues(table, len(columns)))}
+			i.told = ContactImport{Errors: []respondents.RowError{}, Header: imports.Sum(table.Columns), Columns: imports.ColumnsOf(columns, wrong, table.FirstValues(), c.PII(), "to")}
 			return nil, httpjson.Invalid(wrong)
 		}
 	}
-	if !i.dry && wantsFile(c.Request) {
-		if refused, err = imports.NewRefused(table); err != nil {
-			return nil, &weir.Error{Code: weir.CodeUnavailable, Message: "there is no room for a temporary file of rejected rows", Cause: err}
+	if !i.dry {
+		if refused, err = imports.KeepRefused(c.Request, table); err != nil {
+			return nil, err
 		}
 	}
 	i.report, err = imports.Run(c, &i.rows, table, columns, imports.Options{
-		From: c.Query.Int("from_line"), Refused: refused, Ready: i.ready,
+		From: c.Query.Int("from_line"), Refused: refused, Ready: imports.Ready(c, i.r.downloads.Ending),
 		Stored: func() { p.ExtendRead(); p.ExtendWrite() },
 	})
 	i.tell(columns)
@@ -218,79 +199,24 @@ func (i *contactImport) run(p *route.Deadlines, rt *route.Route) (refused *impor
 		if refused != nil {
 			_ = refused.Close()
 		}
-		return nil, i.endOf(err)
+		return nil, imports.EndOf(c, err)
 	}
 	return refused, nil
 }
 
 // mapColumns says what the columns of a file are, and what is wrong with them.
 func mapColumns(c *route.Call, headers []string) ([]imports.Column, []weir.FieldError) {
-	if want := c.Query.Text("header"); want != "" && want != imports.Sum(headers) {
-		columns, _ := imports.Map(ContactFields(), headers, imports.Rest+"=")
-		return columns, []weir.FieldError{{Pointer: "/header", Code: "changed", Detail: "the file has other columns than the one of the dry run"}}
+	if wrong := imports.CheckHeader(c.Query.Text("header"), headers); wrong != nil {
+		columns, _ := imports.Map(ContactFields(), imports.MaxColumns, headers, imports.Rest+"=")
+		return columns, wrong
 	}
-	return imports.Map(ContactFields(), headers, c.Query.Text("columns"))
-}
-
-// firstValues reads the first values of columns that are not understood.
-func firstValues(table *imports.Table, columns int) [][]string {
-	values := make([][]string, columns)
-	for range imports.FirstValues {
-		cells, err := table.Cells()
-		if err != nil {
-			break
-		}
-		for i := range min(columns, len(cells)) {
-			values[i] = append(values[i], cells[i])
-		}
-	}
-	return values
-}
-
-// ready returns why the import must end now; nil: it goes on.
-func (i *contactImport) ready() error {
-	if ending := i.r.downloads.Ending; ending != nil && ending() {
-		return route.ErrDraining()
-	}
-	if !i.call.Principal.StillAdmitted() {
-		return auth.ErrWrongToken()
-	}
-	return nil
-}
-
-// endOf returns the error of an import that ended early, for the client.
-func (i *contactImport) endOf(err error) error {
-	if known := weir.CodeOf(err); known != weir.CodeInternal {
-		return err
-	}
-	if cause := i.call.Err(); cause != nil {
-		return &weir.Error{Code: weir.CodeUnavailable, Message: "the import was ended; send the file again to continue", Cause: cause}
-	}
-	return route.ReadError(err)
-}
-
-// accepts reports whether the answer may have a media type that the request names.
-func accepts(r *http.Request, kind string) bool {
-	for item := range strings.SplitSeq(strings.Join(r.Header.Values("Accept"), ","), ",") {
-		if got, _, err := mime.ParseMediaType(item); err == nil && got == kind {
-			return true
-		}
-	}
-	return false
-}
-
-// wantsFile reports whether the answer is to have the rejected rows.
-func wantsFile(r *http.Request) bool {
-	return accepts(r, mixedType) || accepts(r, route.CSVType) || accepts(r, route.NDJSONType)
+	return imports.Map(ContactFields(), imports.MaxColumns, headers, c.Query.Text("columns"))
 }
 
 // tell makes the answer of the report.
 func (i *contactImport) tell(columns []imports.Column) {
 	r := i.report
-	i.told = ContactImport{ImportFigures: ImportFigures{Rows: r.Rows, Queued: r.States[stateQueued], Duplicates: r.States[stateDuplicate], Rejected: r.Rejected, LastLine: r.LastLine}, Errors: r.Reasons}
-	if i.told.Errors == nil {
-		i.told.Errors = []respondents.RowError{}
-	}
+	i.told = ContactImport{ImportFigures: ImportFigures{Rows: r.Rows, Queued: r.States[stateQueued], Duplicates: r.States[stateDuplicate], Rejected: r.Rejected, LastLine: r.LastLine}, Errors: imports.Listed(r.Reasons)}
 	if !i.call.PII() {
 		for n := range i.told.Errors { // a column is named by its header, which may be a row in a file without one
 			i.told.Errors[n].Column = auth.MaskText(i.told.Errors[n].Column)
@@ -299,34 +225,10 @@ func (i *contactImport) tell(columns []imports.Column) {
 	if !i.dry {
 		return
 	}
-	i.told.Columns = i.columns(columns, nil, r.Values)
+	i.told.Columns = imports.ColumnsOf(columns, nil, r.Values, i.call.PII(), "to")
 	for n := range r.First {
 		i.told.First = append(i.told.First, ImportRow{r.First[n].Line, i.shown(r.First[n].Value)})
 	}
-}
-
-// columns returns what the columns are, with their first values.
-func (i *contactImport) columns(columns []imports.Column, wrong []weir.FieldError, values [][]string) []ImportColumn {
-	mask := auth.MaskText
-	if i.call.PII() {
-		mask = func(text string) string { return text }
-	}
-	list := make([]ImportColumn, len(columns))
-	for n, c := range columns {
-		list[n] = ImportColumn{Header: mask(c.Header), Field: mask(c.Field)}
-		for _, value := range values[n] {
-			if c.Field == "to" && !i.call.PII() {
-				value = auth.MaskNumber(value)
-			}
-			list[n].Values = append(list[n].Values, mask(value))
-		}
-		for _, e := range wrong {
-			if e.Pointer == "/columns/"+strconv.Itoa(n) {
-				list[n].Wrong = e.Detail
-			}
-		}
-	}
-	return list
 }
 
 // shown returns a contact for the preview.
@@ -377,50 +279,10 @@ func (i *contactImport) changes() []operators.FieldChange {
 
 // answer writes the result of an import that came to its end.
 func (i *contactImport) answer(w http.ResponseWriter, p *route.Deadlines, refused *imports.Refused) error {
-	kind := route.CSVType + "; charset=utf-8"
-	if refused != nil && refused.Format == respondents.NDJSON {
-		kind = route.NDJSONType
-	}
-	if refused == nil {
-		httpjson.WriteJSON(w, http.StatusOK, i.told)
-		return nil
-	}
-	if refused.Kept < i.told.Rejected {
+	if refused != nil && refused.Kept < i.told.Rejected {
 		i.told.Kept = refused.Kept
 	}
-	if !accepts(i.call.Request, mixedType) {
-		figures, _ := json.Marshal(i.told.ImportFigures) // numbers cannot fail
-		w.Header().Set(ImportCounts, string(figures))
-		w.Header().Set("Content-Type", kind)
-		w.WriteHeader(http.StatusOK)
-		_, err := refused.WriteTo(p)
-		return abortOn(err)
-	}
-	parts := multipart.NewWriter(p)
-	w.Header().Set("Content-Type", mixedType+"; boundary="+parts.Boundary())
-	w.WriteHeader(http.StatusOK)
-	part, err := parts.CreatePart(textproto.MIMEHeader{"Content-Type": {httpjson.JSONType}})
-	if err == nil {
-		err = json.NewEncoder(part).Encode(i.told)
-	}
-	if err == nil && refused.Kept > 0 {
-		part, err = parts.CreatePart(textproto.MIMEHeader{"Content-Type": {kind}})
-		if err == nil {
-			_, err = refused.WriteTo(part)
-		}
-	}
-	if err == nil {
-		err = parts.Close()
-	}
-	return abortOn(err)
-}
-
-// abortOn aborts the connection after an error: an answer that began must not look whole.
-func abortOn(err error) error {
-	if err != nil {
-		panic(http.ErrAbortHandler)
-	}
-	return nil
+	return imports.Answer(w, i.call.Request, p, refused, i.told, i.told.ImportFigures)
 }
 
 // take queues contacts by the route of POST …/contacts.
@@ -438,4 +300,21 @@ func (i *contactImport) take(ctx context.Context, bodies []any) (AcceptedList, e
 		i.reached[purpose] = reached{i.reached[purpose].contacts + r.contacts, r.reason}
 	}
 	return q.list, nil
+}
+
+// readDefaults reads what rows of a form leave out.
+func readDefaults(part io.Reader) (map[string]any, error) {
+	raw, err := httpjson.ReadAll(part, -1, maxDefaults)
+	if err != nil {
+		return nil, route.ReadError(err)
+	}
+	v, err := plainjson.Parse(raw)
+	fields, ok := v.(map[string]any)
+	if err != nil || !ok {
+		return nil, weir.Errorf(weir.CodeInvalid, "the part contact must be a JSON object")
+	}
+	if fields = filledFields(fields); fields["to"] != nil || fields["key"] != nil {
+		return nil, weir.Errorf(weir.CodeInvalid, "the part contact has what rows leave out, and neither to nor key")
+	}
+	return fields, nil
 }

@@ -19,6 +19,7 @@ import (
 	"weir/web"
 	"weir/web/api"
 	"weir/web/auth"
+	"weir/web/imports"
 	"weir/web/webtest"
 )
 
@@ -133,7 +134,7 @@ func TestImportContacts_RefusedRowsAreAFile(t *testing.T) {
 	g := r.Do("POST", importPath, listOfContacts, "Content-Type", "text/csv", "Accept", "text/csv")
 	file := g.Body
 	var figures api.ImportFigures
-	if err := json.Unmarshal([]byte(g.Header.Get(api.ImportCounts)), &figures); err != nil || figures.Rejected != 3 || g.Status != 200 {
+	if err := json.Unmarshal([]byte(g.Header.Get(imports.Counts)), &figures); err != nil || figures.Rejected != 3 || g.Status != 200 {
 		t.Fatalf("%v %d %s", err, g.Status, g.Header)
 	}
 	if lines := strings.Split(file, "\n"); len(lines) != 5 || lines[0] != "weir_line;weir_column;weir_reason;Phone;Text;label.ward" || !strings.HasPrefix(lines[1], "3;Phone;") || !strings.HasSuffix(lines[2], ";+15550003;x") {

@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -9,10 +10,11 @@ import (
 	"strings"
 
 	"weir"
+	"weir/internal/validation"
 	"weir/surveys/respondents"
 )
 
-// MaxColumns is the max number of columns of a file.
+// MaxColumns is the usual max number of columns of a file.
 const MaxColumns = 100
 
 // Field is what a column can be.
@@ -22,11 +24,25 @@ type Field struct {
 	Name     string
 	Headers  []string // of columns that usually are it, as [respondents.PlainHeader] returns them
 	Required bool     // a column must be it
+	Missing  string   // what to say if none is; empty: that none is
 	Many     bool     // several columns can be it
+
+	// NameOf returns the name that a column has if it is a named field and its header suggests no
+	// other; false: it suggests none. nil: only a header that begins with the name of the field does.
+	NameOf func(header string) (string, bool)
+	Wrong  func(name string) string // what is wrong with a name; nil: nothing, if there is one
 }
 
 // named reports whether each column that is the field has a name.
 func (f *Field) named() bool { return strings.HasSuffix(f.Name, ".") }
+
+// wrong returns what is wrong with the name of a column.
+func (f *Field) wrong(name string) string {
+	if f.Wrong == nil {
+		return ""
+	}
+	return f.Wrong(name)
+}
 
 // Column is a column of a file.
 type Column struct {
@@ -42,20 +58,21 @@ const Rest = "*"
 type choice struct {
 	column int    // from 1 on; 0: by its header
 	header string // as [respondents.PlainHeader] returns it
+	text   string // the column as it was named
 	field  string // empty: it is left out
 }
 
-// Map says what the columns of a file are: as chosen, and the others as their headers suggest.
+// Map says what the columns of a file are, at most limit: as chosen, and the others as their headers suggest.
 // chosen is a list as of [respondents.SplitList], each item a COLUMN=FIELD. COLUMN is a header, #N
 // for the column of that number, or [Rest]; without a FIELD it is left out. The pointers of mistakes
 // are /columns, and /columns/N for one about a column, counted from 0.
-func Map(fields []Field, headers []string, chosen string) (columns []Column, wrong []weir.FieldError) {
-	if len(headers) > MaxColumns {
+func Map(fields []Field, limit int, headers []string, chosen string) (columns []Column, wrong []weir.FieldError) {
+	if len(headers) > limit {
 		columns = make([]Column, len(headers))
 		for i, header := range headers {
 			columns[i].Header = header
 		}
-		return columns, []weir.FieldError{{Pointer: "/columns", Code: "length", Detail: fmt.Sprintf("the file has %d columns; at most %d are allowed", len(headers), MaxColumns)}}
+		return columns, []weir.FieldError{{Pointer: "/columns", Code: "length", Detail: fmt.Sprintf("the file has %d columns; at most %d are allowed", len(headers), limit)}}
 	}
 	m := mapping{fields: fields, columns: make([]Column, len(headers)), settled: make([]bool, len(headers)), taken: map[string]int{}}
 	for i, header := range headers {
@@ -69,7 +86,7 @@ func Map(fields []Field, headers []string, chosen string) (columns []Column, wro
 	m.guess(rest)
 	for _, f := range fields {
 		if f.Required && m.taken[f.Name] == 0 {
-			m.refuse("/columns", "required", "no column is "+f.Name)
+			m.refuse("/columns", "required", cmp.Or(f.Missing, "no column is "+f.Name))
 		}
 	}
 	return m.columns, m.wrong
@@ -102,7 +119,7 @@ func (m *mapping) parse(chosen string) (rest bool, list []choice) {
 		number, field, _ := strings.Cut(item, "=")
 		if text, ok := strings.CutPrefix(number, "#"); ok {
 			if n, err := strconv.Atoi(text); err == nil && n > 0 {
-				list = append(list, choice{column: n, field: field})
+				list = append(list, choice{column: n, text: number, field: field})
 				continue
 			}
 		}
@@ -113,7 +130,7 @@ func (m *mapping) parse(chosen string) (rest bool, list []choice) {
 		case strings.TrimSpace(item[:at]) == Rest && item[at+1:] == "":
 			rest = true
 		default:
-			list = append(list, choice{header: respondents.PlainHeader(item[:at]), field: item[at+1:]})
+			list = append(list, choice{header: respondents.PlainHeader(item[:at]), text: item[:at], field: item[at+1:]})
 		}
 	}
 	return rest, list
@@ -140,7 +157,7 @@ func (m *mapping) choose(c choice) {
 		m.take(i, f, name)
 	}
 	if !found {
-		m.refuse("/columns", "unknown", "a column that columns names is not in the file")
+		m.refuse("/columns", "unknown", "the file has no column "+validation.Clip(strings.TrimSpace(c.text)))
 	}
 }
 
@@ -163,7 +180,10 @@ func (m *mapping) take(i int, f *Field, name string) {
 	m.settled[i] = true
 	m.taken[f.Name]++
 	full := f.Name + name
+	why := f.wrong(name)
 	switch {
+	case why != "":
+		m.refuse(at(i), "format", why)
 	case f.named() && name == "":
 		m.refuse(at(i), "required", "needs a name, such as "+f.Name+"name")
 	case f.named() && m.taken[full] > 0, !f.named() && !f.Many && m.taken[f.Name] > 1:
@@ -187,7 +207,7 @@ func (m *mapping) guess(rest bool) {
 		case f == nil && !rest:
 			m.refuse(at(i), "unknown", "is not understood: name what it is, or leave it out")
 		case f == nil:
-		case !f.Many && m.taken[f.Name] > 0 && rest:
+		case rest && (!f.Many && m.taken[f.Name] > 0 || f.wrong(name) != ""):
 		default:
 			m.take(i, f, name)
 		}
@@ -204,6 +224,13 @@ func (m *mapping) suggested(header string) (f *Field, name string) {
 		}
 		if slices.Contains(f.Headers, plain) {
 			return f, ""
+		}
+	}
+	for i := range m.fields {
+		if f := &m.fields[i]; f.NameOf != nil {
+			if name, ok := f.NameOf(header); ok {
+				return f, name
+			}
 		}
 	}
 	return nil, ""

@@ -38,7 +38,7 @@ func TestMap_SaysWhatColumnsAre(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		columns, wrong := imports.Map(fields(), header, c.chosen)
+		columns, wrong := imports.Map(fields(), imports.MaxColumns, header, c.chosen)
 		var got, mistakes []string
 		for _, column := range columns {
 			if column.Field == "" {
@@ -53,7 +53,7 @@ func TestMap_SaysWhatColumnsAre(t *testing.T) {
 			t.Errorf("%s as %q: %q, %q; want %q, %q", c.header, c.chosen, got, mistakes, c.want, c.wrong)
 		}
 	}
-	if _, wrong := imports.Map(fields(), make([]string, imports.MaxColumns+1), ""); len(wrong) != 1 || wrong[0].Code != "length" {
+	if _, wrong := imports.Map(fields(), imports.MaxColumns, make([]string, imports.MaxColumns+1), ""); len(wrong) != 1 || wrong[0].Code != "length" {
 		t.Errorf("too many columns: %v", wrong)
 	}
 }
@@ -68,7 +68,7 @@ func FuzzMap(f *testing.F) {
 		if err != nil {
 			return
 		}
-		columns, wrong := imports.Map(fields(), headers, chosen)
+		columns, wrong := imports.Map(fields(), imports.MaxColumns, headers, chosen)
 		for _, e := range wrong {
 			if e.Pointer == "" || e.Code == "" || e.Detail == "" {
 				t.Fatalf("a mistake says nothing: %+v", e)
@@ -77,7 +77,7 @@ func FuzzMap(f *testing.F) {
 		if len(wrong) > 0 {
 			return
 		}
-		again, wrong := imports.Map(fields(), headers, imports.Choices(columns))
+		again, wrong := imports.Map(fields(), imports.MaxColumns, headers, imports.Choices(columns))
 		if len(wrong) > 0 || !slices.Equal(columns, again) {
 			t.Fatalf("%q: %v, then %v %v", imports.Choices(columns), columns, again, wrong)
 		}
@@ -99,7 +99,7 @@ func FuzzRun(f *testing.F) {
 		if err != nil {
 			return
 		}
-		columns, _ := imports.Map(fields(), table.Columns, "*=")
+		columns, _ := imports.Map(fields(), imports.MaxColumns, table.Columns, "*=")
 		if table.Columns != nil && columns == nil {
 			return
 		}

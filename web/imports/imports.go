@@ -77,6 +77,8 @@ type Options struct {
 	// BatchRows and BatchBytes bound a batch, and Tries how often one is given to a store that is not
 	// available; 0: 1000, 1 MiB and 8. A kind that does not recognize its rows is tried once.
 	BatchRows, BatchBytes, Tries int
+	// Whole: nothing is to be stored if a row is refused, and so the rows after the first such are only checked.
+	Whole bool
 	// Ready is called before each batch, and returns why the import must end now; nil: it goes on.
 	Ready func() error
 	// Stored is called after each batch.
@@ -179,7 +181,13 @@ func (r *run[T]) flush(ctx context.Context) error {
 			sound = append(sound, row)
 		}
 	}
+	if r.o.Whole && r.Rejected+len(r.batch) > len(sound) {
+		sound = nil
+	}
 	err := r.store(ctx, sound)
+	if r.o.Stored != nil {
+		r.o.Stored()
+	}
 	for _, row := range r.batch {
 		switch {
 		case row.Wrong != nil:
@@ -203,21 +211,18 @@ func (r *run[T]) flush(ctx context.Context) error {
 // store stores rows. While the store is not available it tries again: rows are stored once.
 func (r *run[T]) store(ctx context.Context, rows []*Row[T]) error {
 	for try := 1; ; try++ {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		if r.o.Ready != nil {
 			if err := r.o.Ready(); err != nil {
 				return err
 			}
 		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if len(rows) == 0 {
 			return nil
 		}
 		err := r.kind.Store(ctx, rows)
-		if r.o.Stored != nil {
-			r.o.Stored()
-		}
 		if weir.CodeOf(err) != weir.CodeUnavailable || try == r.o.Tries {
 			return err
 		}

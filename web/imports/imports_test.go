@@ -103,7 +103,7 @@ func columnsOf(t testing.TB, table *imports.Table) []imports.Column {
 	if table.Columns == nil {
 		return nil
 	}
-	columns, wrong := imports.Map(fields(), table.Columns, "*=")
+	columns, wrong := imports.Map(fields(), imports.MaxColumns, table.Columns, "*=")
 	if len(wrong) > 0 {
 		t.Fatal(wrong)
 	}

@@ -15,7 +15,8 @@ const MaxRefused = 64 << 20
 // Refused keeps the refused rows of a file in a temporary file, in the format of the file: see
 // [respondents.RejectedWriter].
 type Refused struct {
-	Kept   int // rows
+	Kept   int   // rows
+	Max    int64 // bytes of the file
 	Format respondents.Format
 
 	row  bytes.Buffer // the next one
@@ -31,7 +32,7 @@ func NewRefused(of *Table) (*Refused, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Refused{Format: of.Format, file: f}
+	r := &Refused{Max: MaxRefused, Format: of.Format, file: f}
 	r.out = respondents.NewRejectedWriter(&r.row, of.Format)
 	if of.Columns != nil {
 		_, separator := of.reader.Header()
@@ -48,7 +49,7 @@ func (r *Refused) add(why respondents.RowError, cells []string) error {
 	if err := errors.Join(r.out.Write(why, cells), r.out.Flush()); err != nil {
 		return err
 	}
-	if r.full = r.size+int64(r.row.Len()) > MaxRefused; r.full {
+	if r.full = r.size+int64(r.row.Len()) > r.Max; r.full {
 		return nil
 	}
 	n, err := r.file.Write(r.row.Bytes())

@@ -11,6 +11,7 @@ import (
 	"weir"
 	"weir/surveys"
 	"weir/surveys/respondents"
+	"weir/web/imports"
 	surveyapi "weir/web/surveys"
 	"weir/web/webtest"
 )
@@ -102,7 +103,7 @@ func TestSurveyImport_BadRowsAreSkippedOrLetNothingIn(t *testing.T) {
 			if tc.format == "application/x-ndjson" {
 				first = 2
 			}
-			want := surveyapi.ImportView{Rejected: 2, Errors: []respondents.RowError{{Line: first, Column: "phone", Reason: badRow}, {Line: first + 1, Reason: tc.third}}}
+			want := surveyapi.ImportView{Rows: 5, Rejected: 2, Errors: []respondents.RowError{{Line: first, Column: "phone", Reason: badRow}, {Line: first + 1, Reason: tc.third}}}
 			strict, distinct := tc.status == 422, strings.Contains(tc.query, "duplicates=error")
 			if !strict || distinct {
 				want.Duplicates = 1
@@ -259,6 +260,67 @@ func TestSurveyImport_LinesMayEndInCR(t *testing.T) {
 		v := webtest.Into[surveyapi.ImportView](t, r.Do("POST", webtest.ImportPath, file, "Content-Type", "text/csv"), 200)
 		if v.Added != 2 || v.Rejected != 0 {
 			t.Errorf("lines that end in %q: %+v", end, v)
+		}
+	}
+}
+
+// A dry run says what the import does, stores nothing, and shows what the columns and the first rows are; columns by number are those
+// of the file that was shown.
+func TestSurveyImport_DryRunSaysWhatTheImportDoes(t *testing.T) {
+	t.Parallel()
+	r := webtest.New(t)
+	r.Put("s1", `"region":"MX",`)
+	file := "Mobile;First Name;Notes (long)\n55 0000 0000;Ana;x\nCANARY;Bo;\n55 0000 0001;;\n55 0000 0002\n"
+	said := webtest.Into[surveyapi.ImportView](t, r.Load("?dry_run=true&columns=*%3D", "text/csv", file), 200)
+	want := surveyapi.ImportView{
+		Rows: 4, Added: 2, Rejected: 2, Errors: []respondents.RowError{{Line: 3, Column: "phone", Reason: badRow}, {Line: 5, Reason: "has 1 fields; the header has 3"}},
+		Header: said.Header, Missing: map[string]int{"first_name": 1},
+		Columns: []imports.ImportColumn{{Header: "Mobile", Field: "phone", Values: []string{"55 0000 0000", "CANARY", "55 0000 0001"}}, {Header: "First Name", Field: "first_name", Values: []string{"Ana", "Bo", ""}}, {Header: "Notes (long)", Values: []string{"x", "", ""}}},
+		First:   []surveyapi.RespondentRow{{Line: 2, Phone: webtest.PhoneNumber(0), Attributes: map[string]string{"first_name": "Ana"}}, {Line: 4, Phone: webtest.PhoneNumber(1), Attributes: map[string]string{}}},
+	}
+	if d := cmp.Diff(want, said); d != "" || len(r.RespondentsOf("s1")) != 0 || said.Header == "" {
+		t.Error(d)
+	}
+	columns := "&columns=%231%3Dphone,%232%3Dname,%233%3D&header=" + said.Header
+	g := r.Load("?on_error=skip"+columns, "text/csv", "Mobile;Notes (long);First Name\n")
+	if v := importOf(t, g); g.Status != 422 || v == nil || len(v.Columns) != 3 || !strings.Contains(g.Body, `"code":"changed"`) {
+		t.Errorf("%d %s", g.Status, g.Body)
+	}
+	did := webtest.Into[surveyapi.ImportView](t, r.Load("?on_error=skip"+columns, "text/csv", file), 200)
+	if d := cmp.Diff(surveyapi.ImportView{Rows: said.Rows, Added: said.Added, Rejected: said.Rejected, Errors: said.Errors}, did); d != "" || r.RespondentsOf("s1")[0].Attributes["name"] != "Ana" {
+		t.Error(d, r.RespondentsOf("s1"))
+	}
+	if g := r.Load("?columns=%231%3Dphone", "application/x-ndjson", "{}"); g.Status != 422 {
+		t.Errorf("%d %s", g.Status, g.Body)
+	}
+}
+
+// The refused rows are a file, also if nothing is loaded because of them; whoever mends them can send it as it is.
+func TestSurveyImport_RefusedRowsAreAFile(t *testing.T) {
+	t.Parallel()
+	const file = "phone;first_name\n+525500000000;Ana\n1;Bo\n"
+	const refused = "weir_line;weir_column;weir_reason;phone;first_name\n3;phone;the phone number has an unknown country code or is not valid in its country;1;Bo\n"
+	for query, status := range map[string]int{"?on_error=skip": 200, "?on_error=none": 422} {
+		r := webtest.New(t)
+		r.Put("s1", "")
+		g := r.Do("POST", webtest.ImportPath+query, file, "Content-Type", "text/csv", "Accept", "multipart/mixed, application/json")
+		var got surveyapi.ImportProblem
+		if status == 422 {
+			if err := json.Unmarshal([]byte(g.Body), &got); err != nil {
+				t.Fatal(err)
+			}
+		} else if parts := webtest.Mixed(t, g); len(parts) == 2 {
+			got.Import, got.File = &surveyapi.ImportView{}, parts[1]
+			if err := json.Unmarshal([]byte(parts[0]), got.Import); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if g.Status != status || got.File != refused || got.Import.Rejected != 1 {
+			t.Errorf("%s: %d %s", query, g.Status, g.Body)
+		}
+		g = r.Do("POST", webtest.ImportPath+"?on_error=skip", strings.Replace(refused, ";1;Bo", ";+525500000001;Bo", 1), "Content-Type", "text/csv", "Accept", "text/csv")
+		if g.Status != 200 || g.Body != "" || !strings.Contains(g.Header.Get("Weir-Import"), `"added":1`) {
+			t.Errorf("%d %s %s", g.Status, g.Body, g.Header)
 		}
 	}
 }

@@ -120,7 +120,7 @@ func TestSurveyImport_FilesOfAnyLengthTakeBoundedMemory(t *testing.T) {
 		req.Header.Set("Authorization", "Bearer "+webtest.APICanary)
 		var answer counted
 		r.Handler.ServeHTTP(&answer, req)
-		want := fmt.Sprintf(`{"added":%d,"duplicates":0,"rejected":%d,"errors":[`, tc.good, tc.n-tc.good)
+		want := fmt.Sprintf(`{"rows":%d,"added":%d,"duplicates":0,"rejected":%d,"errors":[`, tc.n, tc.good, tc.n-tc.good)
 		if !strings.HasPrefix(answer.head.String(), want) || store.rows != tc.good || answer.objects != 1+min(1000, tc.n-tc.good) {
 			t.Errorf("%s: %s, %d stored, %d objects", tc.mode, answer.head.String(), store.rows, answer.objects)
 		}

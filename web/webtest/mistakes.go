@@ -2,7 +2,11 @@ package webtest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
 	"strings"
 	"testing"
 
@@ -140,5 +144,28 @@ func badCalls() []Refused {
 		{Name: "TwiML with text around", Channel: "voice", Body: Batch(Call(`{"twiml":"<Response/>x"}`)), Mistakes: at("/call/twiml", "format")},
 		{Name: "TwiML too large", Channel: "voice", Body: Batch(Call(`{"twiml":"<Response>` + strings.Repeat("ä", 40_000) + `</Response>"}`)), Mistakes: at("/call/twiml", "length")},
 		{Name: "unknown field of a call", Channel: "voice", Body: Batch(Call(`{"call_flow_id":1,"loop":2}`)), Mistakes: at("/call/loop", "unknown")},
+	}
+}
+
+// Mixed returns the parts of a response of several.
+func Mixed(t *testing.T, g Got) (parts []string) {
+	t.Helper()
+	_, params, err := mime.ParseMediaType(g.Header.Get("Content-Type"))
+	if err != nil {
+		t.Fatalf("%v: %s", err, g.Body)
+	}
+	for r := multipart.NewReader(strings.NewReader(g.Body), params["boundary"]); ; {
+		part, err := r.NextPart()
+		if errors.Is(err, io.EOF) {
+			return parts
+		}
+		text := []byte(nil)
+		if err == nil {
+			text, err = io.ReadAll(part)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, string(text))
 	}
 }

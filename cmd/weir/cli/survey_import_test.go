@@ -2,7 +2,10 @@ package cli_test
 
 import (
 	"encoding/json"
+	"io"
+	"mime/multipart"
 	"net/http"
+	"net/textproto"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,17 +21,31 @@ import (
 
 const respondents = "POST /v1/surveys/flu/respondents"
 
-// imported answers an import in which bad rows, from row 2 on, are rejected.
+// imported answers an import in which bad rows, from row 2 on, are rejected, with their file if it is asked for.
 func imported(status, added, bad int) http.HandlerFunc {
 	var rows []string
+	file := "weir_line,weir_column,weir_reason,phone\n"
 	for i := range bad {
 		rows = append(rows, `{"line":`+strconv.Itoa(i+2)+`,"column":"phone","reason":"is no phone number"}`)
+		file += strconv.Itoa(i+2) + ",phone,is no phone number," + strconv.Itoa(i+1) + "\n"
 	}
 	body := `{"added":` + strconv.Itoa(added) + `,"duplicates":1,"rejected":` + strconv.Itoa(bad) + `,"errors":[` + strings.Join(rows, ",") + `]}`
 	if status != http.StatusOK {
-		body = `{"code":"invalid","detail":"nothing was loaded","import":` + body + `}`
+		body = `{"code":"invalid","detail":"nothing was loaded","import":` + body + `,"file":` + strconv.Quote(file) + `}`
 	}
-	return answers(status, body)
+	return func(w http.ResponseWriter, r *http.Request) {
+		if status != http.StatusOK || r.Header.Get("Accept") == "" {
+			answers(status, body)(w, r)
+			return
+		}
+		parts := multipart.NewWriter(w)
+		w.Header().Set("Content-Type", "multipart/mixed; boundary="+parts.Boundary())
+		for _, part := range [][2]string{{"application/json", body}, {"text/csv", file}} {
+			p, _ := parts.CreatePart(textproto.MIMEHeader{"Content-Type": {part[0]}})
+			_, _ = io.WriteString(p, part[1])
+		}
+		_ = parts.Close()
+	}
 }
 
 func TestSurveyImport_PrintsItsCountsAndPassesFlagsOn(t *testing.T) {
@@ -48,6 +65,7 @@ func TestSurveyImport_PrintsItsCountsAndPassesFlagsOn(t *testing.T) {
 		t.Error(diff)
 	}
 	clitest.Check(t, f.run("", "import", "-", "flu"), app.Usage, "^$", "add --format csv")
+	clitest.Check(t, f.run("", "import", "people.csv", "flu", "--dry-run", "--errors", "x.csv"), app.Usage, "^$", "cannot be combined")
 	clitest.Check(t, f.run("", "import", "people.xlsx", "flu"), app.Usage, "^$", "add --format csv")
 	clitest.Check(t, f.run("", "import", "people.csv", "flu", "--on-error", "stop"), app.Usage, "^$", "want skip or none")
 	clitest.Check(t, f.run("", "import", "people.csv", "flu", "--show", "-1"), app.Usage, "^$", "--show")
@@ -83,6 +101,11 @@ func TestSurveyImport_OfNothingIsAnError(t *testing.T) {
 	same(t, f.run("", "import", name, "flu", "--on-error", "none"), app.Rejected, `flu: 0 respondents imported, 1 duplicate, 1 row rejected
   line 2, phone: is no phone number
 `, "weir: 1 row was rejected; nothing was imported\n")
+	rejected := filepath.Join(t.TempDir(), "rejected.csv")
+	clitest.Check(t, f.run("", "import", name, "flu", "--on-error", "none", "--errors", rejected), app.Rejected, "1 rejected row is in", "nothing was imported")
+	if diff := cmp.Diff("weir_line,weir_column,weir_reason,phone\n2,phone,is no phone number,1\n", read(t, rejected)); diff != "" {
+		t.Error(diff)
+	}
 	f = newFakeWeir(t, map[string]http.HandlerFunc{respondents: answers(http.StatusUnprocessableEntity, `{"code":"invalid","detail":"the file is empty"}`)})
 	same(t, f.run("", "import", name, "flu"), app.Rejected, "", "weir: Weir answered 422 (invalid): the file is empty\n")
 }
@@ -169,4 +192,23 @@ func TestSurveyImport_CorrectedRowsAreImported(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A dry run shows what the rows become, and imports nothing.
+func TestSurveyImport_DryRunShowsTheRows(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	b.channel("sms")
+	clitest.Check(t, at(t, b.url, fluDefinition, "survey", "put", "-", "flu"), app.OK, "", "")
+	name := file(t, "crm.csv", "Mobile;First name;Notes (long)\n+12125550100;Ann;x\n12;Bo;\n+12125550101;;\n")
+	same(t, b.run("survey", "import", name, "flu", "--columns", "*=", "--dry-run"), app.Rejected, `flu: 2 respondents can be imported, 1 row would be rejected
+  column Mobile: phone
+  column First name: first_name
+  column Notes (long): left out
+  line 2: +12125550100 {"first_name":"Ann"}
+  line 4: +12125550101 {}
+  1 row has no value for {{first_name}}, which the texts of the survey use
+  line 3, phone: the phone number has no country code (+…) and no region is set
+`, "weir: 1 row was rejected; nothing was imported\n")
+	same(t, b.run("survey", "respondents", "flu", "-o", "jsonl"), app.OK, "", "")
 }

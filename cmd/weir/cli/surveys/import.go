@@ -1,11 +1,15 @@
 package surveys
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +18,7 @@ import (
 	"weir/cmd/internal/command"
 	"weir/cmd/internal/terminal"
 	"weir/cmd/weir/cli/app"
+	"weir/surveys/respondents"
 )
 
 // importFlags holds the flags of an import.
@@ -22,6 +27,7 @@ type importFlags struct {
 	encoding, errors, phone     string
 	columns                     []string
 	show                        int
+	dryRun                      bool
 }
 
 const importAbout = `Import respondents from a file ("-" for standard input) into a survey. Files of any size
@@ -29,7 +35,9 @@ are streamed.
 
 CSV: the first line names the columns, including phone, or another one that --phone
 names. NDJSON: one flat object per line, with a key phone. All other columns are
-attributes; --columns reads only some of them, as COLUMN or COLUMN=ATTRIBUTE. The
+attributes; --columns reads only some of them, as COLUMN or COLUMN=ATTRIBUTE; #3 is the
+third column, and "*=" reads those whose names can be that of a phone number or of an
+attribute. --dry-run shows what the first rows become, and imports nothing. The
 results of a survey can be the list of the next one. A phone number that the
 survey already has is a duplicate and is skipped, so an import can be repeated. With
 --duplicates update it sets the attributes of the respondent, if it was not contacted yet.
@@ -37,10 +45,9 @@ survey already has is a duplicate and is skipped, so an import can be repeated. 
 Invalid rows are listed with their line, and the exit code is 4: with --on-error skip
 the others are imported; none: import nothing if any row is invalid.
 
---errors writes the first 1000 invalid rows to a file of the same format, in UTF-8, with
-the columns weir_line, weir_column and weir_reason, which an import ignores: correct the
-rows and import that file. Standard input is kept meanwhile in a temporary file beside it,
-which needs as much space as the input.`
+--errors writes the invalid rows to a file of the same format, in UTF-8, with the columns
+weir_line, weir_column and weir_reason, which an import ignores: correct the rows and
+import that file.`
 
 // importCommand makes "weir survey import".
 func importCommand(a *app.App, r *app.Connection) *cobra.Command {
@@ -59,10 +66,11 @@ func importCommand(a *app.App, r *app.Connection) *cobra.Command {
 	f.Var(&o.format, "format", "format of the file (default: by its extension)")
 	f.StringVar(&o.phone, "phone", "", "column of CSV with the phone number (default: phone)")
 	f.StringSliceVar(&o.columns, "columns", nil, "other columns of CSV to read, as COLUMN or COLUMN=ATTRIBUTE (default: all, under their names)")
-	f.StringVar(&o.encoding, "encoding", "", "encoding: utf-8, utf-16le, utf-16be or windows-1252 (default: by byte order mark, or utf-8)")
+	f.StringVar(&o.encoding, "encoding", "", "encoding: utf-8, utf-16le, utf-16be or windows-1252 (default: as the file says, UTF-8 or windows-1252)")
 	f.Var(&o.onError, "on-error", "skip invalid rows; none: import nothing if any row is invalid")
 	f.Var(&o.duplicates, "duplicates", "skip a duplicate phone number, treat it as an invalid row, or update the respondent")
-	f.StringVar(&o.errors, "errors", "", "write the first 1000 rejected rows to this file, with the reasons")
+	f.BoolVar(&o.dryRun, "dry-run", false, "only show what the rows of the file become")
+	f.StringVar(&o.errors, "errors", "", "write all rejected rows to this file, with the reasons")
 	f.IntVar(&o.show, "show", 10, "number of rejected rows to print")
 	return c
 }
@@ -74,8 +82,11 @@ func runImport(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connect
 	if err != nil {
 		return command.UsageError(c, err.Error())
 	}
-	if o.show < 0 {
+	switch {
+	case o.show < 0:
 		return command.UsageError(c, "--show must be 0 or more")
+	case o.dryRun && o.errors != "":
+		return command.UsageError(c, "--errors cannot be combined with --dry-run")
 	}
 	from, bytes, done, err := a.Console.OpenInput(c, file)
 	if err != nil {
@@ -86,31 +97,21 @@ func runImport(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connect
 	if err != nil {
 		return err
 	}
-	sent := &sentRows{}
-	if o.errors != "" {
-		if sent, err = newSentRows(file, bytes > 0, o.errors); err != nil {
-			return err
-		}
-		defer func() { _ = sent.Close() }()
-	}
 	p := a.Console.NewProgress(a.Clock, filepath.Base(file), bytes, kind == "text/csv")
 	sum, err := to.Import(ctx, client.Import{
-		Survey: survey, Params: client.PostRespondentsParams{OnError: o.onError.Value, Duplicates: o.duplicates.Value, Encoding: o.encoding, Phone: o.phone, Columns: strings.Join(o.columns, ",")}, ContentType: kind, Body: from, Size: bytes, Progress: func(part []byte) { p.Add(part); sent.add(part) },
+		Survey: survey, Params: client.PostRespondentsParams{OnError: o.onError.Value, Duplicates: o.duplicates.Value, DryRun: o.dryRun, Encoding: o.encoding, Phone: o.phone, Columns: respondents.JoinList(o.columns)},
+		ContentType: kind, Body: from, Size: bytes, Progress: p.Add, Refused: rejected.File(),
 	})
 	p.Clear()
-	for _, row := range sum.Errors {
-		rejected.Add(row)
-	}
-	rejected.Count = sum.Rejected
-	var failed error
-	if o.errors != "" && len(sum.Errors) > 0 {
-		failed = sent.writeRejected(rejected, kind, o.encoding, sum.Errors)
-	}
-	if failed = errors.Join(failed, rejected.Close()); failed != nil {
+	rejected.Received(sum.Errors, sum.Rejected, sum.Kept)
+	if failed := rejected.Close(); failed != nil {
 		return errors.Join(err, failed)
 	}
 	if err != nil && !(client.StatusOf(err) == http.StatusUnprocessableEntity && sum.Rejected > 0 && sum.LastLine == 0) {
 		return importFailed(err, sum)
+	}
+	if o.dryRun {
+		return a.Console.PrintFileResult(&r.Output, rejected, "; nothing was imported", preview(survey, &sum), sum)
 	}
 	note := ""
 	if o.onError.Value == "none" {
@@ -123,6 +124,23 @@ func runImport(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connect
 		client.ImportResult
 		Errors []client.RowError `json:"errors"`
 	}{survey, sum, rejected.First})
+}
+
+// preview says what a file becomes.
+func preview(survey string, sum *client.ImportResult) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s, %s\n", survey, terminal.Plural(sum.Added, "respondent can be imported", "respondents can be imported"), terminal.Plural(sum.Rejected, "row would be rejected", "rows would be rejected"))
+	for _, column := range sum.Columns {
+		fmt.Fprintf(&b, "  column %s: %s\n", terminal.Visible(column.Header), cmp.Or(column.Field, "left out"))
+	}
+	for _, row := range sum.First {
+		attributes, _ := json.Marshal(row.Attributes) // texts cannot fail
+		fmt.Fprintf(&b, "  line %d: %s %s\n", row.Line, row.Phone, attributes)
+	}
+	for _, name := range slices.Sorted(maps.Keys(sum.Missing)) {
+		fmt.Fprintf(&b, "  %s no value for {{%s}}, which the texts of the survey use\n", terminal.Plural(sum.Missing[name], "row has", "rows have"), name)
+	}
+	return b.String()
 }
 
 // importFailed adds to an error what was imported and how to continue.
