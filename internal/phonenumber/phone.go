@@ -10,6 +10,9 @@ import (
 	"github.com/nyaruka/phonenumbers"
 )
 
+// ReasonNoCountry is why a number without a country code is refused where no region says which one it is.
+const ReasonNoCountry = "the phone number has no country code (+…) and no region is set"
+
 // Errors of phone numbers. They must not contain the number.
 var (
 	errNoPhone      = errors.New("is missing")
@@ -17,7 +20,7 @@ var (
 	errRounded      = errors.New("the phone number has a fraction, as spreadsheets write it; format the column as text")
 	errTwoNumbers   = errors.New("the phone number has a second one behind a slash; give one number")
 	errPhoneChars   = errors.New("the phone number has characters other than digits, +, space, -, ., / and brackets")
-	errNoCountry    = errors.New("the phone number has no country code (+…) and no region is set")
+	errNoCountry    = errors.New(ReasonNoCountry)
 	errPhoneLength  = errors.New("the phone number is too short or too long for its country")
 	errPhoneUnknown = errors.New("the phone number has an unknown country code or is not valid in its country")
 )

@@ -18,6 +18,9 @@ import (
 // NameRule is the rule for the names of attributes, for error messages.
 const NameRule = "the name of an attribute begins with a letter and has up to 63 of a-z, 0-9 and _"
 
+// ReasonNoRegion is why a number without a country code is refused in a survey without a region.
+const ReasonNoRegion = phonenumber.ReasonNoCountry
+
 var attributeName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`)
 
 // ValidName reports whether a name satisfies [NameRule].

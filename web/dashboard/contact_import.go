@@ -1,15 +1,11 @@
 package dashboard
 
 import (
-	"bytes"
-	"encoding/base64"
-	"io"
 	"net/url"
 	"strings"
 
 	"weir/operators"
 	"weir/web/dashboard/locale"
-	"weir/web/imports"
 )
 
 // importPath is the path of no contact: ids begin with a digit.
@@ -21,14 +17,11 @@ const fieldLabel = "label"
 // contactFile sends the rows of a file as contacts of a channel.
 type contactFile struct {
 	*locale.Locale
-	link     string // to the contacts of the channel
-	channel  string
-	run      string // with another name, the same rows are sent again
-	encoding string
+	link    string // to the contacts of the channel
+	channel string
+	run     string // with another name, the same rows are sent again
 	// Defaults of rows that leave them out.
 	text, priority, purpose string
-
-	accepted, duplicates int
 }
 
 func newContactFile(v *visit, form url.Values) (fileUse, error) {
@@ -36,7 +29,7 @@ func newContactFile(v *visit, form url.Values) (fileUse, error) {
 	return &contactFile{
 		Locale:  v.Locale,
 		link:    v.Link("/contacts") + "?" + url.Values{"channel": {field("channel")}}.Encode(),
-		channel: field("channel"), run: field("run"), encoding: field("encoding"), text: strings.ReplaceAll(field("text"), "\r\n", "\n"), priority: field("priority"), purpose: field("purpose"),
+		channel: field("channel"), run: field("run"), text: strings.ReplaceAll(field("text"), "\r\n", "\n"), priority: field("priority"), purpose: field("purpose"),
 	}, nil
 }
 
@@ -119,103 +112,40 @@ func (f *contactFile) mistakes() []string {
 	return list
 }
 
-// previewFile implements [fileTarget].
-func (f *contactFile) previewFile(form *fileForm, v *visit, u *upload, file []byte, whole bool) error {
+func (f *contactFile) request() (path string, query url.Values, defaults map[string]any) {
 	if f.channel == "" {
-		return nil // said already
+		return "", nil, nil
 	}
-	chosen := f.chosen(form, u.form)
-	told, err := f.upload(v, u, bytes.NewReader(file), chosen, true)
-	if chosen.Get("header") != "" && changed(err) { // another file is chosen now
-		form.Header, chosen = "", url.Values{}
-		told, err = f.upload(v, u, bytes.NewReader(file), f.chosen(form, chosen), true)
-	}
-	form.showColumns(told, u.form)
-	if whole && len(told.Columns) > 0 {
-		form.Carried, form.Total = base64.StdEncoding.EncodeToString(file), told.Rows
-	}
-	if err != nil {
-		return form.refuseFile(err, len(told.Columns))
-	}
-	form.showRows(told)
-	return nil
-}
-
-// sendFile implements [fileTarget].
-func (f *contactFile) sendFile(form *fileForm, v *visit, u *upload, carried []byte) error {
-	if u.form["column"] == nil {
-		form.refuse(f.T("this file has other columns than the one of the preview; choose it and show the preview first"))
-	}
-	if len(form.Wrong) > 0 {
-		if carried == nil {
-			var err error
-			if carried, err = io.ReadAll(io.LimitReader(u.file, maxCarried)); err != nil {
-				return uploadError(err)
-			}
-			carried = carried[:bytes.LastIndexByte(carried, '\n')+1]
-		}
-		return f.previewFile(form, v, u, carried, u.carried)
-	}
-	told, err := f.upload(v, u, u.file, f.chosen(form, u.form), false)
-	if told.Rows == 0 && refusedWhole(err) {
-		if changed(err) {
-			u.form.Del("column")
-		}
-		form.showColumns(told, u.form)
-		if carried != nil {
-			form.Carried = base64.StdEncoding.EncodeToString(carried)
-		}
-		return form.refuseFile(err, len(told.Columns))
-	}
-	f.accepted, f.duplicates = told.Queued, told.Duplicates
-	form.end(&fileResult{Rows: told.Rows, Last: told.LastLine, Refused: told.refused(f.Locale)}, err)
-	return nil
-}
-
-// chosen returns the parameters that say what the columns are: as the form says, or as they are guessed.
-func (f *contactFile) chosen(form *fileForm, fields url.Values) url.Values {
-	names := fields["column_name"]
-	columns := make([]imports.Column, len(fields["column"]))
-	for i, field := range fields["column"] {
-		if columns[i].Field = field; field == fieldLabel {
-			columns[i].Field = fieldLabel + "."
-			if len(names) == len(columns) {
-				columns[i].Field += strings.TrimSpace(names[i])
-			}
-		}
-	}
-	if len(columns) == 0 {
-		return url.Values{"columns": {imports.Rest + "="}}
-	}
-	q := url.Values{"columns": {imports.Choices(columns)}}
-	if form.Header != "" {
-		q.Set("header", form.Header)
-	}
-	return q
-}
-
-// upload sends the file to the API. The answer is also that of an error, as far as there is one.
-func (f *contactFile) upload(v *visit, u *upload, file io.Reader, query url.Values, dry bool) (*toldImport, error) {
-	if f.encoding != "" {
-		query.Set("encoding", f.encoding)
-	}
+	query, defaults = url.Values{}, filled("priority", f.priority, "purpose", f.purpose)
 	if f.run != "" {
 		query.Set("run", f.run)
 	}
-	if dry {
-		query.Set("dry_run", "true")
-	}
-	defaults := filled("priority", f.priority, "purpose", f.purpose)
 	if f.text != "" {
 		defaults["messages"] = []string{f.text}
 	}
-	return v.importFile(u, apiPath("v1", "channels", f.channel, "contacts:import")+"?"+query.Encode(), defaults, file)
+	return apiPath("v1", "channels", f.channel, "contacts:import"), query, defaults
 }
 
-func (f *contactFile) outcome(l *locale.Locale) (figures []fileFigure, text string) {
-	text = l.T("%d contacts are queued.", f.accepted)
-	if f.duplicates > 0 {
-		text += " " + l.T("%d rows were sent before: nobody is contacted twice.", f.duplicates)
+func (*contactFile) ofAPI(name string) (field, own string) {
+	field, own, _ = strings.Cut(name, ".")
+	return field, own
+}
+
+func (*contactFile) toAPI(field, own string) string {
+	if field == fieldLabel {
+		return fieldLabel + "." + own
 	}
-	return []fileFigure{{"accepted", l.T("Queued"), f.accepted}, {"duplicates", l.T("Sent before"), f.duplicates}}, text
+	return field
+}
+
+func (*contactFile) row(told *toldRow) map[string]any { return told.Contact }
+
+func (*contactFile) notes(*fileForm, *toldImport, bool) []string { return nil }
+
+func (*contactFile) outcome(l *locale.Locale, told *toldImport) (figures []fileFigure, text string) {
+	text = l.T("%d contacts are queued.", told.Queued)
+	if told.Duplicates > 0 {
+		text += " " + l.T("%d rows were sent before: nobody is contacted twice.", told.Duplicates)
+	}
+	return []fileFigure{{"accepted", l.T("Queued"), told.Queued}, {"duplicates", l.T("Sent before"), told.Duplicates}}, text
 }

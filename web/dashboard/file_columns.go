@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"weir/surveys/respondents"
 	"weir/web/dashboard/locale"
 )
 
@@ -20,17 +19,15 @@ type column struct {
 // columnField is what a column can be.
 type columnField struct {
 	option
-	headers  []string // of columns that usually are it, as [respondents.PlainHeader] returns them
-	required bool     // a column must be it
-	many     bool     // several columns can be it
-	named    bool     // each column that is it has a name
+	required bool // a column must be it
+	many     bool // several columns can be it
+	named    bool // each column that is it has a name
 }
 
 // columnRules are what the columns of a file can be.
 type columnRules struct {
 	fields []columnField
-	other  string // field of a column whose header suggests none; empty: it is not sent
-	max    int    // columns
+	max    int // columns
 	// nameOf proposes the name of a column, and nameRule returns what is wrong with a name.
 	nameOf   func(header string) string
 	nameRule func(name string) string
@@ -51,37 +48,6 @@ func (r *columnRules) field(value string) (columnField, bool) {
 		return columnField{}, false
 	}
 	return r.fields[i], true
-}
-
-// suggested returns the field that a header suggests.
-func (r *columnRules) suggested(header string) (columnField, bool) {
-	plain := respondents.PlainHeader(header)
-	for _, f := range r.fields {
-		if slices.Contains(f.headers, plain) {
-			return f, true
-		}
-	}
-	return columnField{}, false
-}
-
-// guess gives each column a field, by its header. If several columns suggest a field that one
-// column can be, it is the first.
-func (r *columnRules) guess(headers []string) []column {
-	list := make([]column, len(headers))
-	taken, ignored := map[string]bool{}, respondents.Ignored(headers)
-	for i, header := range headers {
-		c := column{Header: header, Name: r.nameOf(header)}
-		f, ok := r.suggested(header)
-		switch {
-		case isRemark(header) || r.other != "" && ignored[i]:
-		case ok && (f.many || !taken[f.Value]):
-			c.Field, taken[f.Value] = f.Value, true
-		case r.nameRule(c.Name) == "":
-			c.Field = r.other
-		}
-		list[i] = c
-	}
-	return list
 }
 
 // choose gives the columns the fields and names of a form, and reports whether it has those of all.
@@ -127,9 +93,4 @@ func (r *columnRules) mistakes(l *locale.Locale, columns []column) (list []strin
 		}
 	}
 	return list
-}
-
-// isRemark reports whether a column has remarks of an earlier file of refused rows.
-func isRemark(header string) bool {
-	return respondents.IsRemark(strings.ToLower(strings.TrimSpace(header)))
 }

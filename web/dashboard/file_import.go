@@ -5,18 +5,14 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"io"
 	"maps"
 	"net/http"
 	"net/url"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
-	"weir"
 	"weir/operators"
 	"weir/surveys/respondents"
 	"weir/web/dashboard/display"
@@ -27,20 +23,14 @@ import (
 
 // A file is sent in two steps: the first one shows what its rows become, the second one sends them.
 // Nothing of it is stored in between: a small file travels in the form of the second step, a larger
-// one is chosen again. The second step passes the file on to the API while it arrives, whole
-// ([fileTarget]) or in requests of bounded size ([rowTarget]), so that its memory does not depend on
-// the length of the file. Rows that were sent are recognized when they are sent again, and so the
+// one is chosen again. Both steps pass the file on to the API, the second one while it arrives, so that
+// its memory does not depend on the length of the file. Rows that were sent are recognized when they are sent again, and so the
 // whole file can be repeated after an interruption of any kind.
 
 // Limits of a file.
 const (
-	maxUploads  = 8    // at once
-	batchRows   = 1000 // of one request
-	batchBytes  = 768 << 10
-	shownRows   = 10
-	shownValues = 5 // of a column
-	maxRepeats  = 8 // of a request that the API asks to repeat
-	maxPause    = 10 * time.Second
+	maxUploads = 8 // at once
+	shownRows  = 10
 )
 
 // fileUse is what an uploaded file is for.
@@ -53,36 +43,19 @@ type fileUse interface {
 	fields(c *caller) (first, more []fileField, err error)
 	// mistakes returns what is wrong with the fields.
 	mistakes() []string
+	// request returns where the file is sent, with parameters beside those of every file, and what its
+	// rows leave out; an empty path: that is not known yet.
+	request() (path string, query url.Values, defaults map[string]any)
+	// ofAPI returns the field and the name of a column, by its field in the API, and toAPI the reverse.
+	ofAPI(name string) (field, own string)
+	toAPI(field, own string) string
+	// row returns a row of the preview.
+	row(told *toldRow) map[string]any
+	// notes returns what to know before the rows are sent that were checked: all of them, or the first ones.
+	notes(f *fileForm, told *toldImport, whole bool) []string
 	// outcome returns what came of the rows that were sent, as figures and in words.
-	outcome(l *locale.Locale) (figures []fileFigure, text string)
+	outcome(l *locale.Locale, told *toldImport) (figures []fileFigure, text string)
 }
-
-// fileTarget passes a file on as it is.
-type fileTarget interface {
-	fileUse
-	// previewFile shows what the rows of the beginning of a file become, or of a whole one.
-	previewFile(f *fileForm, v *visit, u *upload, file []byte, whole bool) error
-	// sendFile sends the file, and notes what came of it. carried is the whole file, if the form has it.
-	sendFile(f *fileForm, v *visit, u *upload, carried []byte) error
-}
-
-// rowTarget is the kind of record that the rows of an uploaded file create.
-type rowTarget interface {
-	fileUse
-	// row sets what is sent for a row, or why it is refused. body is for people.
-	row(columns []column, r *fileRow) (body map[string]any)
-	// check refuses a row in the preview that the API would refuse, and gives body the values that
-	// the API will store.
-	check(r *fileRow, body map[string]any)
-	// notes returns what to know before the rows are sent that were checked: all of them, or the
-	// first ones.
-	notes(columns []column, whole bool) []string
-	// send sends rows, and refuses those that the API refuses. An error concerns all of them.
-	send(post fileRequest, columns []column, rows []*fileRow) error
-}
-
-// fileRequest sends a request with rows to the API.
-type fileRequest func(at, kind string, rows []byte, into any) error
 
 // fileWords are the words of the page of a use.
 type fileWords struct {
@@ -123,17 +96,10 @@ type fileFigure struct {
 // fileRow is a row of a file.
 type fileRow struct {
 	Line   int
-	cells  []string // as in the file
-	raw    []byte   // what is sent
-	Column string   // that Reason is about; empty: the whole row
-	Reason string   // why the row is not sent; empty: it can be sent
+	Column string // that Reason is about; empty: the whole row
+	Reason string // why the row is not sent; empty: it can be sent
 	Shown  [][]string
 }
-
-func (r *fileRow) refuse(column, reason string) { r.Column, r.Reason = column, reason }
-
-// size returns a bound for the bytes of what is sent and of what is kept of it.
-func (r *fileRow) size() int { return max(len(r.raw), len(strings.Join(r.cells, ","))) }
 
 // fileForm is the form that sends a file, as it was filled in.
 type fileForm struct {
@@ -152,6 +118,7 @@ type fileForm struct {
 	Wrong       []string  // mistakes
 	Notes       []string  // what to know before it is sent
 	Result      *fileResult
+	told        *toldImport // what came of it
 }
 
 // fileResult is what came of the rows of a file.
@@ -226,7 +193,7 @@ func (f *fileForm) content() *content {
 	if f.Result == nil {
 		return c
 	}
-	_, text := f.use.outcome(f.Locale)
+	_, text := f.use.outcome(f.Locale, f.told)
 	c.title, c.flash = f.About.done, &flash{Text: text, Bad: f.Result.Stopped != nil}
 	if n := f.Result.Refused.Count; n > 0 {
 		c.flash.Text += " " + f.T("%d rows are refused.", n)
@@ -263,45 +230,6 @@ func (f *fileForm) MayNext(v *view) bool { return v.May(f.About.next...) }
 // refuse adds a mistake that concerns the whole file.
 func (f *fileForm) refuse(text string) { f.Wrong = append(f.Wrong, asSentence(text)) }
 
-// open begins to read the file, and gives each column a field: as it was chosen for a file with the
-// same columns, or else as its header suggests. asChosen reports the former; a form that names no
-// file of before is taken as it is. A file that cannot be read is a mistake, and there is no table.
-func (f *fileForm) open(from io.Reader, form url.Values) (table *respondents.Reader, asChosen bool) {
-	table, err := respondents.NewTable(from, f.Encoding)
-	if known, ok := errors.AsType[*weir.Error](err); ok {
-		err = errors.New(known.Message)
-	}
-	if err != nil {
-		f.refuse(err.Error())
-		return nil, false
-	}
-	headers, _ := table.Header()
-	if len(headers) > f.Rules.max {
-		f.refuse(f.T("the file has %d columns; at most %d are allowed", len(headers), f.Rules.max))
-		return nil, false
-	}
-	f.Columns = f.Rules.guess(headers)
-	sum := imports.Sum(headers)
-	asChosen = (f.Header == "" || f.Header == sum) && f.Rules.choose(f.Columns, form)
-	f.Header = sum
-	return table, asChosen
-}
-
-// nextRow reads the next row of a file. The error is io.EOF after the last one, and otherwise one
-// after which nothing more can be read.
-func (f *fileForm) nextRow(use rowTarget, from *respondents.Reader) (r fileRow, body map[string]any, err error) {
-	cells, line, err := from.Fields()
-	r = fileRow{Line: line, cells: slices.Clone(cells)}
-	if bad, ok := errors.AsType[*respondents.RowError](err); ok {
-		r.refuse(bad.Column, bad.Reason)
-		return r, nil, nil
-	}
-	if err == nil {
-		body = use.row(f.Columns, &r)
-	}
-	return r, body, err
-}
-
 // preview shows what the rows become. It sends nothing.
 func (f *fileForm) preview(v *visit, u *upload) error {
 	head, err := io.ReadAll(io.LimitReader(u.file, maxCarried+1))
@@ -313,60 +241,64 @@ func (f *fileForm) preview(v *visit, u *upload) error {
 		// The last line may be cut off. The preview needs none that long.
 		head = head[:bytes.LastIndexByte(head, '\n')+1]
 	}
-	switch use := f.use.(type) {
-	case fileTarget:
-		return use.previewFile(f, v, u, head, whole)
-	case rowTarget:
-		if table, _ := f.open(bytes.NewReader(head), u.form); table != nil {
-			f.Wrong = append(f.Wrong, f.Rules.mistakes(f.Locale, f.Columns)...)
-			f.show(use, table, head, whole)
-		}
+	return f.previewFile(v, u, head, whole)
+}
+
+// previewFile shows what the rows of the beginning of a file become, or of a whole one.
+func (f *fileForm) previewFile(v *visit, u *upload, file []byte, whole bool) error {
+	if path, _, _ := f.use.request(); path == "" {
+		return nil // said already
 	}
+	chosen := f.chosen(u.form)
+	told, err := f.post(v, u, bytes.NewReader(file), chosen, true)
+	if chosen.Get("header") != "" && changed(err) { // another file is chosen now
+		f.Header = ""
+		told, err = f.post(v, u, bytes.NewReader(file), f.chosen(url.Values{}), true)
+	}
+	f.showColumns(told, u.form)
+	if whole && len(told.Columns) > 0 {
+		f.Carried, f.Total = base64.StdEncoding.EncodeToString(file), told.Rows
+	}
+	if err != nil {
+		return f.refuseFile(err, len(told.Columns))
+	}
+	f.showRows(told)
+	f.Notes = append(f.Notes, f.use.notes(f, told, whole)...)
 	return nil
 }
 
-// show adds the first rows, and carries the file if it is whole.
-func (f *fileForm) show(use rowTarget, table *respondents.Reader, file []byte, whole bool) {
-	mapped := len(f.Rules.mistakes(f.Locale, f.Columns)) == 0
-	rows, refused := 0, 0
-	for ; whole || rows < shownRows; rows++ {
-		r, body, err := f.nextRow(use, table)
-		if err != nil {
-			if !errors.Is(err, io.EOF) {
-				f.refuse(err.Error())
-			}
-			break
+// chosen returns the parameters that say what the columns are: as the form says, or as they are guessed.
+func (f *fileForm) chosen(fields url.Values) url.Values {
+	names := fields["column_name"]
+	columns := make([]imports.Column, len(fields["column"]))
+	for i, field := range fields["column"] {
+		own := ""
+		if len(names) == len(columns) {
+			own = strings.TrimSpace(names[i])
 		}
-		if mapped && r.Reason == "" {
-			use.check(&r, body)
-		}
-		if mapped && r.Reason != "" {
-			if refused++; refused <= shownRows && rows >= shownRows {
-				f.Rows = append(f.Rows, r)
-			}
-		}
-		if rows >= shownRows {
-			continue
-		}
-		for i := range f.Columns {
-			if c := &f.Columns[i]; len(r.cells) == len(f.Columns) && len(c.Values) < shownValues {
-				c.Values = append(c.Values, r.cells[i])
-			}
-		}
-		if mapped {
-			r.Shown = shownCells(body, f.About.Shown)
-			f.Rows = append(f.Rows, r)
-		}
+		columns[i].Field = f.use.toAPI(field, own)
 	}
-	if whole && refused > 0 {
-		f.Notes = append(f.Notes, f.T("%d rows will be refused; the reasons are in the preview.", refused))
+	if len(columns) == 0 {
+		return url.Values{"columns": {imports.Rest + "="}}
 	}
-	if mapped {
-		f.Notes = append(f.Notes, use.notes(f.Columns, whole)...)
+	q := url.Values{"columns": {imports.Choices(columns)}}
+	if f.Header != "" {
+		q.Set("header", f.Header)
 	}
-	if whole {
-		f.Carried, f.Total = base64.StdEncoding.EncodeToString(file), rows
+	return q
+}
+
+// post sends a file to the API. The answer is also that of an error, as far as there is one.
+func (f *fileForm) post(v *visit, u *upload, file io.Reader, query url.Values, dry bool) (*toldImport, error) {
+	path, own, defaults := f.use.request()
+	maps.Copy(query, own)
+	if f.Encoding != "" {
+		query.Set("encoding", f.Encoding)
 	}
+	if dry {
+		query.Set("dry_run", "true")
+	}
+	return v.importFile(u, path+"?"+query.Encode(), defaults, file)
 }
 
 // shownCells returns the values of fields for people, and all others in the last cell.
@@ -411,36 +343,46 @@ func (f *fileForm) send(v *visit, u *upload) error {
 		}
 		u.file = bytes.NewReader(carried)
 	}
-	switch use := f.use.(type) {
-	case fileTarget:
-		return use.sendFile(f, v, u, carried)
-	case rowTarget:
-		f.sendRows(use, v, u, carried)
-	}
-	return nil
+	return f.sendFile(v, u, carried)
 }
 
-// sendRows sends the rows, and notes what came of them.
-func (f *fileForm) sendRows(use rowTarget, v *visit, u *upload, carried []byte) {
-	table, asChosen := f.open(u.file, u.form)
-	if table == nil {
-		return
-	}
-	if !asChosen {
+// sendFile sends the file, and notes what came of it. carried is the whole file, if the form has it.
+func (f *fileForm) sendFile(v *visit, u *upload, carried []byte) error {
+	if u.form["column"] == nil {
 		f.refuse(f.T("this file has other columns than the one of the preview; choose it and show the preview first"))
 	}
-	if f.Wrong = append(f.Wrong, f.Rules.mistakes(f.Locale, f.Columns)...); len(f.Wrong) > 0 {
-		f.show(use, table, carried, u.carried)
-		return
+	if len(f.Wrong) > 0 {
+		if carried == nil {
+			var err error
+			if carried, err = io.ReadAll(io.LimitReader(u.file, maxCarried)); err != nil {
+				return uploadError(err)
+			}
+			carried = carried[:bytes.LastIndexByte(carried, '\n')+1]
+		}
+		return f.previewFile(v, u, carried, u.carried)
 	}
-	s := &fileSender{use: use, v: v, fileForm: f, deadlines: u.deadlines, out: &fileResult{Refused: newRefusedRows(table.Header())}}
-	f.end(s.out, s.run(table))
+	told, err := f.post(v, u, u.file, f.chosen(u.form), false)
+	if told.Rows > 0 || !refusedWhole(err) {
+		f.told = told
+		f.end(&fileResult{Rows: told.Rows, Last: told.LastLine, Refused: told.refused(f.Locale)}, err)
+		return nil
+	}
+	if changed(err) {
+		u.form.Del("column")
+	} else if carried != nil {
+		return f.previewFile(v, u, carried, true)
+	}
+	f.showColumns(told, u.form)
+	if carried != nil {
+		f.Carried = base64.StdEncoding.EncodeToString(carried)
+	}
+	return f.refuseFile(err, len(told.Columns))
 }
 
 // end shows the result; err ended the upload, if it is not nil.
 func (f *fileForm) end(r *fileResult, err error) {
 	f.Result = r
-	f.Result.Figures, _ = f.use.outcome(f.Locale)
+	f.Result.Figures, _ = f.use.outcome(f.Locale, f.told)
 	if err == nil {
 		return
 	}
@@ -448,79 +390,5 @@ func (f *fileForm) end(r *fileResult, err error) {
 	r.Stopped = p.in(f.Locale)
 	if p.Status == http.StatusUnauthorized {
 		r.Stopped.Detail = f.T("the session has ended")
-	}
-}
-
-// fileSender sends the rows of one file.
-type fileSender struct {
-	*fileForm
-	use       rowTarget
-	v         *visit
-	deadlines *route.Deadlines
-	batch     []fileRow
-	bytes     int
-	out       *fileResult
-}
-
-// run sends all rows. What was sent before an error is sent.
-func (s *fileSender) run(table *respondents.Reader) error {
-	for {
-		r, _, err := s.nextRow(s.use, table)
-		if err != nil { // the rows before it are sent all the same
-			if flushed := s.flush(); flushed != nil || errors.Is(err, io.EOF) {
-				return flushed
-			}
-			return uploadError(err)
-		}
-		if len(s.batch) == batchRows || len(s.batch) > 0 && s.bytes+r.size() > batchBytes {
-			if err := s.flush(); err != nil {
-				return err
-			}
-		}
-		s.batch, s.bytes = append(s.batch, r), s.bytes+r.size()
-		s.out.Rows++
-	}
-}
-
-// flush sends the batch, whose rows that are refused are noted in the order of the file.
-func (s *fileSender) flush() (err error) {
-	var sound []*fileRow
-	for i := range s.batch {
-		if s.batch[i].Reason == "" {
-			sound = append(sound, &s.batch[i])
-		}
-	}
-	if len(sound) > 0 {
-		err = s.use.send(s.post, s.Columns, sound)
-	}
-	for i := range s.batch {
-		if r := &s.batch[i]; r.Reason != "" {
-			s.out.Refused.add(r)
-		}
-		if err == nil {
-			s.out.Last = s.batch[i].Line
-		}
-	}
-	clear(s.batch)
-	s.batch, s.bytes = s.batch[:0], 0
-	s.deadlines.ExtendRead()
-	s.deadlines.ExtendWrite()
-	return err
-}
-
-// post sends one request. It repeats it while the API asks for that: rows are not sent twice.
-func (s *fileSender) post(at, kind string, rows []byte, into any) error {
-	for try := 1; ; try++ {
-		err := s.v.upload(at, kind, rows, into)
-		status, p := statusOf(err)
-		if err == nil || try == maxRepeats || status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
-			return err
-		}
-		seconds, _ := strconv.Atoi(p.wait)
-		select {
-		case <-time.After(min(maxPause, time.Duration(max(1, seconds))*time.Second)):
-		case <-s.v.r.Context().Done():
-			return err
-		}
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"encoding/base64"
 	"html/template"
 	"strings"
-
-	"weir/surveys/respondents"
 )
 
 // Bounds of the refused rows of a file.
@@ -22,31 +20,9 @@ type refusedRows struct {
 	First []fileRow
 
 	text strings.Builder
-	out  *respondents.RejectedWriter
-}
-
-func newRefusedRows(headers []string, separator string) *refusedRows {
-	r := &refusedRows{}
-	r.out = respondents.NewRejectedWriter(&r.text, respondents.CSV)
-	r.out.SetHeader(headers, rune(separator[0]), false)
-	return r
-}
-
-func (r *refusedRows) add(row *fileRow) {
-	if r.Count++; len(r.First) < shownRefused {
-		r.First = append(r.First, *row)
-	}
-	if _ = r.out.Flush(); r.text.Len() > maxRefusedBytes {
-		return
-	}
-	r.Kept++
-	_ = r.out.Write(respondents.RowError{Line: row.Line, Column: row.Column, Reason: row.Reason}, row.cells) // to memory
 }
 
 // File returns a link to the file itself, which needs no place on the server, and no session.
 func (r *refusedRows) File() template.URL {
-	if r.out != nil {
-		_ = r.out.Flush() // to memory
-	}
 	return template.URL("data:text/csv;charset=utf-8;base64," + base64.StdEncoding.EncodeToString([]byte("\ufeff"+r.text.String()))) //nolint:gosec // base64
 }

@@ -13,33 +13,60 @@ import (
 	"slices"
 	"strings"
 
-	"weir/web/api"
+	"weir/surveys/respondents"
 	"weir/web/dashboard/locale"
+	"weir/web/imports"
 	"weir/web/route"
 )
 
 // toldImport is the answer of the API to a file.
 type toldImport struct {
-	api.ContactImport
+	Rows       int                    `json:"rows"`
+	Rejected   int                    `json:"rejected"`
+	Duplicates int                    `json:"duplicates"`
+	LastLine   int                    `json:"last_line"`
+	Errors     []respondents.RowError `json:"errors"`
+	Header     string                 `json:"header"`
+	Columns    []imports.ImportColumn `json:"columns"`
+	First      []toldRow              `json:"first"`
+
+	Queued int `json:"queued"` // contacts
+
+	Added   int            `json:"added"` // respondents
+	Updated int            `json:"updated"`
+	Missing map[string]int `json:"missing"`
+
 	file []byte // the refused rows, or the first ones
 }
 
-// importFile uploads a file to the API while it arrives, with what its rows leave out.
+// toldRow is a row of the preview: a contact, or a respondent.
+type toldRow struct {
+	Line       int               `json:"line"`
+	Contact    map[string]any    `json:"contact"`
+	Phone      string            `json:"phone"`
+	Attributes map[string]string `json:"attributes"`
+}
+
+// importFile uploads a file to the API while it arrives, with what its rows leave out; nil: they leave out nothing.
 func (c *caller) importFile(u *upload, path string, defaults map[string]any, file io.Reader) (*toldImport, error) {
-	var form bytes.Buffer
-	parts := multipart.NewWriter(&form)
-	raw, _ := json.Marshal(defaults)             // texts cannot fail
-	_ = parts.WriteField("contact", string(raw)) // to memory
-	_, _ = parts.CreatePart(textproto.MIMEHeader{"Content-Disposition": {`form-data; name="file"; filename="contacts.csv"`}, "Content-Type": {route.CSVType}})
-	head := form.Len()
-	_ = parts.Close()
 	req, err := c.request(http.MethodPost, path, nil)
 	if err != nil {
 		return &toldImport{}, err
 	}
 	from := &watched{Reader: file}
-	req.Body, req.ContentLength = io.NopCloser(io.MultiReader(bytes.NewReader(form.Bytes()[:head]), from, bytes.NewReader(form.Bytes()[head:]))), -1
-	req.Header.Set("Content-Type", parts.FormDataContentType())
+	req.Body, req.ContentLength = io.NopCloser(from), -1
+	req.Header.Set("Content-Type", route.CSVType)
+	if defaults != nil {
+		var form bytes.Buffer
+		parts := multipart.NewWriter(&form)
+		raw, _ := json.Marshal(defaults)             // texts cannot fail
+		_ = parts.WriteField("contact", string(raw)) // to memory
+		_, _ = parts.CreatePart(textproto.MIMEHeader{"Content-Disposition": {`form-data; name="file"; filename="contacts.csv"`}, "Content-Type": {route.CSVType}})
+		head := form.Len()
+		_ = parts.Close()
+		req.Body = io.NopCloser(io.MultiReader(bytes.NewReader(form.Bytes()[:head]), from, bytes.NewReader(form.Bytes()[head:])))
+		req.Header.Set("Content-Type", parts.FormDataContentType())
+	}
 	req.Header.Set("Accept", "multipart/mixed, application/json")
 	res := &importAnswer{responseBuffer: responseBuffer{header: http.Header{}}, browser: u.answer}
 	c.api.ServeHTTP(res, req)
@@ -92,21 +119,21 @@ func (a *importAnswer) read() (*toldImport, error) {
 	told := &toldImport{}
 	if a.status >= http.StatusBadRequest {
 		var said struct {
-			Import *api.ContactImport `json:"import"`
+			Import *toldImport `json:"import"`
 		}
 		if err := json.Unmarshal(a.body.Bytes(), &said); err == nil && said.Import != nil {
-			told.ContactImport = *said.Import
+			*told = *said.Import
 		}
 		return told, problemOf(&a.responseBuffer)
 	}
 	kind, params, _ := mime.ParseMediaType(a.header.Get("Content-Type"))
 	if kind != "multipart/mixed" {
-		return told, json.Unmarshal(a.body.Bytes(), &told.ContactImport)
+		return told, json.Unmarshal(a.body.Bytes(), told)
 	}
 	parts := multipart.NewReader(&a.body, params["boundary"])
 	part, err := parts.NextPart()
 	if err == nil {
-		err = json.NewDecoder(part).Decode(&told.ContactImport)
+		err = json.NewDecoder(part).Decode(told)
 	}
 	if err == nil {
 		if part, err = parts.NextPart(); err == nil {
@@ -147,6 +174,11 @@ func reasonText(l *locale.Locale, reason string) string {
 	case "is not a whole number":
 		return l.T("is not a whole number")
 	}
+	if name, ok := strings.CutPrefix(reason, "no value for {{"); ok {
+		if name, ok = strings.CutSuffix(name, "}}, which the texts of the survey use"); ok {
+			return l.T("no value for {{%s}}, which the texts use", name)
+		}
+	}
 	return reason
 }
 
@@ -159,8 +191,9 @@ func (f *fileForm) showColumns(told *toldImport, form url.Values) {
 	f.Header, f.Columns = told.Header, make([]column, len(told.Columns))
 	for i, c := range told.Columns {
 		f.Columns[i] = column{Header: c.Header, Field: c.Field, Name: f.Rules.nameOf(c.Header), Values: c.Values}
-		if field, name, named := strings.Cut(c.Field, "."); named {
-			f.Columns[i].Field, f.Columns[i].Name = field, name
+		field, name := f.use.ofAPI(c.Field)
+		if f.Columns[i].Field = field; name != "" {
+			f.Columns[i].Name = name
 		}
 	}
 	if same {
@@ -170,8 +203,9 @@ func (f *fileForm) showColumns(told *toldImport, form url.Values) {
 
 // showRows shows the first rows, and the first ones that are refused.
 func (f *fileForm) showRows(told *toldImport) {
-	for _, row := range told.First {
-		f.Rows = append(f.Rows, fileRow{Line: row.Line, Shown: shownCells(row.Contact, f.About.Shown)})
+	for i := range told.First {
+		row := &told.First[i]
+		f.Rows = append(f.Rows, fileRow{Line: row.Line, Shown: shownCells(f.use.row(row), f.About.Shown)})
 	}
 	for _, why := range told.Errors[:min(len(told.Errors), shownRows)] {
 		f.Rows = append(f.Rows, fileRow{Line: why.Line, Column: why.Column, Reason: reasonText(f.Locale, why.Reason)})

@@ -1,19 +1,13 @@
 package dashboard
 
 import (
-	"bytes"
-	"encoding/json"
-	"maps"
 	"net/url"
-	"path"
 	"slices"
 	"strings"
 
 	"weir/surveys"
 	"weir/surveys/respondents"
 	"weir/web/dashboard/locale"
-	"weir/web/route"
-	surveyapi "weir/web/surveys"
 )
 
 // fieldAttribute is the field of a column whose values become an attribute of its name.
@@ -24,15 +18,9 @@ type respondentFile struct {
 	*locale.Locale
 	link       string // to the survey
 	survey     string
-	launched   bool
 	region     string
 	needs      []string // attributes that the texts use
 	duplicates string
-
-	regionless bool           // the survey has no region, and rows need one
-	lacking    map[string]int // how many rows have no value for an attribute of needs
-
-	added, updated, unchanged int
 }
 
 func newRespondentFile(v *visit, form url.Values) (fileUse, error) {
@@ -41,8 +29,8 @@ func newRespondentFile(v *visit, form url.Values) (fileUse, error) {
 		return nil, err
 	}
 	f := &respondentFile{
-		Locale: v.Locale, link: v.Link("/surveys", s.Survey), survey: s.Survey, launched: s.State != surveys.Draft,
-		region: s.Region, lacking: map[string]int{}, duplicates: "skip",
+		Locale: v.Locale, link: v.Link("/surveys", s.Survey), survey: s.Survey,
+		region: s.Region, duplicates: "skip",
 	}
 	if plan, _ := s.Compile(surveys.Defaults{}); plan != nil {
 		f.needs = plan.RequiredAttributes()
@@ -70,10 +58,9 @@ func (f *respondentFile) columns() *columnRules {
 	return &columnRules{
 		max: respondents.MaxAttributes + 4, // the phone number and the remarks
 		fields: []columnField{
-			{option: option{respondents.FieldPhone, f.T("phone number")}, headers: strings.Fields("phone phonenumber telephone mobile msisdn number tel telefono celular"), required: true},
+			{option: option{respondents.FieldPhone, f.T("phone number")}, required: true},
 			{option: option{fieldAttribute, f.T("attribute")}, many: true, named: true},
 		},
-		other:  fieldAttribute,
 		nameOf: attributeName,
 		nameRule: func(name string) string {
 			switch {
@@ -110,55 +97,42 @@ func (f *respondentFile) fields(*caller) (first, more []fileField, err error) {
 
 func (*respondentFile) mistakes() []string { return nil }
 
-func (*respondentFile) row(columns []column, r *fileRow) map[string]any {
-	body := map[string]any{}
-	for i, c := range columns {
-		switch value := strings.TrimSpace(r.cells[i]); {
-		case c.Field == "" || value == "":
-		case c.Field == fieldAttribute:
-			body[c.Name] = value
-		default:
-			body[c.Field] = value
-		}
+func (f *respondentFile) request() (path string, query url.Values, defaults map[string]any) {
+	return apiPath("v1", "surveys", f.survey, "respondents"), url.Values{"on_error": {"skip"}, "duplicates": {f.duplicates}}, nil
+}
+
+func (*respondentFile) ofAPI(name string) (field, own string) {
+	if name == "" || name == respondents.FieldPhone {
+		return name, ""
 	}
-	r.raw, _ = json.Marshal(body) // texts cannot fail
+	return fieldAttribute, name
+}
+
+func (*respondentFile) toAPI(field, own string) string {
+	if field == fieldAttribute {
+		return own
+	}
+	return field
+}
+
+func (*respondentFile) row(told *toldRow) map[string]any {
+	body := map[string]any{respondents.FieldPhone: told.Phone}
+	for name, value := range told.Attributes {
+		body[name] = value
+	}
 	return body
 }
 
-// check applies the rules by which the API will import the row.
-func (f *respondentFile) check(r *fileRow, body map[string]any) {
-	phone, _ := body[respondents.FieldPhone].(string)
-	attributes := maps.Clone(body)
-	delete(attributes, respondents.FieldPhone)
-	row, wrong := respondents.RowOf(phone, attributes, f.region)
-	if len(wrong) > 0 {
-		f.regionless = f.regionless || f.region == "" && phone != "" && !strings.HasPrefix(phone, "+")
-		r.refuse(path.Base(wrong[0].Pointer), wrong[0].Detail)
-		return
-	}
-	body[respondents.FieldPhone] = row.Phone
-	for _, name := range f.needs {
-		if row.Attributes[name] != "" {
-			continue
-		}
-		if f.launched {
-			r.refuse(name, f.T("no value for {{%s}}, which the texts use", name))
-			return
-		}
-		f.lacking[name]++
-	}
-}
-
 // notes says what the texts use that rows lack. A launch is refused because of these rows.
-func (f *respondentFile) notes(columns []column, whole bool) (notes []string) {
-	if f.regionless {
+func (f *respondentFile) notes(form *fileForm, told *toldImport, whole bool) (notes []string) {
+	if f.region == "" && slices.ContainsFunc(told.Errors, func(e respondents.RowError) bool { return e.Reason == respondents.ReasonNoRegion }) {
 		notes = append(notes, f.T("Numbers without a country code need the region of the survey: set it under “Region of phone numbers” when you edit the survey, or write the numbers with + and the country code."))
 	}
 	for _, name := range f.needs {
-		n := f.lacking[name]
+		n := told.Missing[name]
 		switch {
 		case n == 0:
-		case !slices.ContainsFunc(columns, func(c column) bool { return c.Field == fieldAttribute && c.Name == name }):
+		case !slices.ContainsFunc(form.Columns, func(c column) bool { return c.Field == fieldAttribute && c.Name == name }):
 			notes = append(notes, f.T("The texts use {{%s}}, which no column is. Name a column so, or add one to the file: without a value for everybody the survey cannot be launched.", name))
 		case whole:
 			notes = append(notes, f.T("%[1]d rows have no value for {{%[2]s}}, which the texts use. The survey cannot be launched for these respondents.", n, name))
@@ -167,33 +141,13 @@ func (f *respondentFile) notes(columns []column, whole bool) (notes []string) {
 	return notes
 }
 
-// send imports rows, a line each. Since a number is in a survey once, it can be repeated.
-func (f *respondentFile) send(post fileRequest, _ []column, rows []*fileRow) error {
-	lines := make([][]byte, len(rows))
-	for i, r := range rows {
-		lines[i] = r.raw
-	}
-	var done surveyapi.ImportView
-	at := apiPath("v1", "surveys", f.survey, "respondents") + "?" + url.Values{"on_error": {"skip"}, "duplicates": {f.duplicates}}.Encode()
-	if err := post(at, route.NDJSONType, bytes.Join(lines, []byte("\n")), &done); err != nil {
-		return err
-	}
-	f.added, f.updated = f.added+done.Added, f.updated+done.Updated
+func (*respondentFile) outcome(l *locale.Locale, told *toldImport) (figures []fileFigure, text string) {
 	// A duplicate that could not be updated is among the rejected rows, too.
-	rejectedDuplicates := done.Added + done.Duplicates + done.Rejected - len(rows)
-	f.unchanged += done.Duplicates - done.Updated - rejectedDuplicates
-	for _, why := range done.Errors {
-		if i := why.Line - 1; i >= 0 && i < len(rows) {
-			rows[i].refuse(why.Column, why.Reason)
-		}
+	rejected := max(0, told.Added+told.Duplicates+told.Rejected-told.Rows)
+	unchanged := max(0, told.Duplicates-told.Updated-rejected)
+	text = l.T("%d respondents were added.", told.Added)
+	if told.Updated > 0 {
+		text = l.T("%d respondents were added, %s.", told.Added, l.T("%d were updated", told.Updated))
 	}
-	return nil
-}
-
-func (f *respondentFile) outcome(l *locale.Locale) (figures []fileFigure, text string) {
-	text = l.T("%d respondents were added.", f.added)
-	if f.updated > 0 {
-		text = l.T("%d respondents were added, %s.", f.added, l.T("%d were updated", f.updated))
-	}
-	return []fileFigure{{"added", l.T("Added"), f.added}, {"updated", l.T("Updated"), f.updated}, {"unchanged", l.T("Already there"), f.unchanged}}, text
+	return []fileFigure{{"added", l.T("Added"), told.Added}, {"updated", l.T("Updated"), told.Updated}, {"unchanged", l.T("Already there"), unchanged}}, text
 }
