@@ -146,8 +146,8 @@ func ownType(types []string, folder string) string {
 // Every CSV file that Weir writes has the guards of internal/csvfile.
 func TestImports_OneWriterOfCSV(t *testing.T) {
 	t.Parallel()
-	// Data of the lab, and of an example: read by programs, without texts of people; prices are only read.
-	others := []string{"internal/csvfile", "cmd/weirlab/demo", "examples/outreach", "cmd/weir/cli/channels"}
+	// Data of the lab, and of an example: read by programs, without texts of people.
+	others := []string{"internal/csvfile", "cmd/weirlab/demo", "examples/outreach"}
 	for _, f := range load(t).files {
 		if !f.test && slices.Contains(f.imports, "encoding/csv") && !slices.Contains(others, f.folder) {
 			t.Errorf("%s imports encoding/csv: files are written by internal/csvfile and read by surveys/respondents", f.path)

@@ -132,6 +132,7 @@ func TestPrice_MistakesOfAFileAreNamedTogether(t *testing.T) {
 	clitest.Check(t, put("prefix,per_minute\n254,free\n255,0.1\n256,0.12345678\n"), app.Failure, "", `(?s)rates.csv:2: "free" is no amount.*rates.csv:4: "0.12345678"`)
 	clitest.Check(t, put("prefix,price\n254,1\n"), app.Failure, "", `column "price" is not known`)
 	clitest.Check(t, put(""), app.Failure, "", "header cannot be read")
-	clitest.Check(t, put("prefix,per_minute\n254,1,2\n"), app.Failure, "", "wrong number of fields")
+	clitest.Check(t, put("prefix,per_minute\n254,1,2\n255,free\n"), app.Failure, "", `(?s)rates.csv:2: has 3 fields; the header has 2.*rates.csv:3: "free"`)
+	clitest.Check(t, put("\ufeffprefix;per_minute\r\n254;0.1\r\n"), app.OK, `1 prefixes`, "")
 	clitest.Check(t, put("prefix,per_minute\n254,0.1\n254,0.1\nabc,1\n257,\n"), app.Rejected, "", `(?s)prefixes/2/prefix.*prefixes/1/prefix.*prefixes/3`)
 }

@@ -2,7 +2,6 @@ package channels
 
 import (
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"weir/cmd/internal/command"
 	"weir/cmd/weir/cli/app"
 	"weir/people"
+	"weir/surveys/respondents"
 )
 
 const aboutPrices = `Set what contacts over a channel cost: each attempt, each segment of a text message, each
@@ -76,8 +76,8 @@ func pricePutCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var file string
 	c := r.APICommand("put CHANNEL", "Set the price of a channel", aboutPrices+`
 
---prefixes names a CSV file with a header: prefix, per_attempt, per_segment, per_minute. An
-empty amount is that of the channel. The longest prefix of a number counts.`, priceExample,
+--prefixes names a CSV file with a header: prefix, per_attempt, per_segment, per_minute.
+Commas, semicolons or tabs separate them. An empty amount is that of the channel. The longest prefix of a number counts.`, priceExample,
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
 			if body.Currency == "" {
 				return command.UsageError(c, "give --currency")
@@ -115,11 +115,11 @@ func readPrefixes(name string) ([]client.PrefixPrice, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	rows := csv.NewReader(f)
-	header, err := rows.Read()
+	rows, err := respondents.NewTable(f, "")
 	if err != nil {
 		return nil, fmt.Errorf("%s: the header cannot be read: %w", name, err)
 	}
+	header, _ := rows.Header()
 	columns := []string{"prefix", "per_attempt", "per_segment", "per_minute"}
 	for _, h := range header {
 		if !slices.Contains(columns, strings.TrimSpace(h)) {
@@ -129,14 +129,17 @@ func readPrefixes(name string) ([]client.PrefixPrice, error) {
 	var list []client.PrefixPrice
 	var wrong []error
 	for {
-		row, err := rows.Read()
+		row, line, err := rows.Fields()
 		if errors.Is(err, io.EOF) {
 			break
+		}
+		if bad, ok := errors.AsType[*respondents.RowError](err); ok {
+			wrong = append(wrong, fmt.Errorf("%s:%d: %s", name, line, bad.Reason))
+			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		line, _ := rows.FieldPos(0)
 		var p client.PrefixPrice
 		for i, text := range row {
 			text = strings.TrimSpace(text)
