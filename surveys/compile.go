@@ -10,6 +10,7 @@ import (
 	"weir/internal/phonenumber"
 	"weir/internal/validation"
 	"weir/people"
+	"weir/surveys/questions"
 	"weir/surveys/respondents"
 )
 
@@ -52,6 +53,7 @@ func (d Definition) Compile(def Defaults) (*Plan, []weir.FieldError) {
 		pl.quotaMessage = compileMessage(d.QuotaMessage, "/quota_message", &m)
 	}
 	d.compileAnswer(pl, &m)
+	d.compileQuestions(pl, &m)
 	if len(m) > 0 {
 		return nil, m
 	}
@@ -76,6 +78,42 @@ func (d Definition) compileAnswer(pl *Plan, m *validation.Errors) {
 	if d.Answer.Thanks != "" {
 		pl.thanks = compileMessage(d.Answer.Thanks, "/answer/thanks", m)
 	}
+}
+
+// compileQuestions checks the questions, and that nothing else evaluates the answers.
+func (d Definition) compileQuestions(pl *Plan, m *validation.Errors) {
+	if d.Questions == nil {
+		return
+	}
+	for _, other := range []struct {
+		at    string
+		given bool
+	}{{"/questionnaires", len(d.Questionnaires) > 0}, {"/answer", d.Answer != nil}, {"/quota_message", d.QuotaMessage != ""}} {
+		if other.given {
+			m.Add(other.at, "conflict", "cannot be combined with questions; leave one of the two out")
+		}
+	}
+	for _, mode := range sortedKeys(d.Modes) {
+		if mode != SMS && slices.Contains(Modes(), mode) {
+			m.Add("/modes/"+string(mode), "conflict", "questions are asked by text: use the mode sms")
+		}
+	}
+	ctx := questions.Context{StopWords: pl.Words().Lists().Stop}
+	for _, mode := range Modes() {
+		ctx.Modes = append(ctx.Modes, string(mode))
+	}
+	qs, wrong, _ := d.Questions.Compile(ctx)
+	m.AddPart("/questions", wrong)
+	if pl.Questions = qs; qs == nil {
+		return
+	}
+	inserted, compared := qs.Attributes()
+	for _, name := range slices.Concat(inserted, compared) {
+		if ofWeir(name) {
+			pl.builtIn = append(pl.builtIn, name)
+		}
+	}
+	pl.inserted = slices.DeleteFunc(inserted, ofWeir)
 }
 
 // bounded returns n after checking its range, or the default if n is 0.

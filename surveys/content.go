@@ -31,10 +31,15 @@ const labelQuestionnaire = "questionnaire"
 
 // Contact returns the contact to enqueue for an outreach. It fails if the person
 // lacks an attribute, or if the attributes make the content longer than allowed:
-// one person must not make the store or the provider fail.
+// one person must not make the store or the provider fail. In a survey of questions it is what a person
+// gets who has not answered; [Plan.Ask] has what the conversation says.
 func (pl *Plan) Contact(survey string, person Person, p Progress, o Outreach) (weir.Spec, error) {
-	questionnaire := pl.Arms[p.Arm].Questionnaire
-	all := pl.content[questionnaire][o.Mode]
+	if pl.Questions != nil {
+		r := &Respondent{Attributes: person.Attributes, Progress: p}
+		p, _, spoken := pl.Ask(r, p, Effects{Enqueue: &o}, pl.Talker(survey, r, person, o.NotBefore))
+		return pl.Asking(survey, person, p, o, spoken.Say), nil
+	}
+	all := pl.content[pl.Arms[p.Arm].Questionnaire][o.Mode]
 	t := all[min(max(o.Attempt, 1), len(all))-1]
 	for _, part := range t.texts() {
 		if missing := missingFrom(part.fields(), person.Attributes); len(missing) > 0 {
@@ -45,16 +50,7 @@ func (pl *Plan) Contact(survey string, person Person, p Progress, o Outreach) (w
 		}
 	}
 	values := person.values(survey, o.Mode, o.Attempt)
-	s := weir.Spec{
-		Key: ContactKey(person.ID, o.Serial), To: person.Phone, Priority: o.Priority, Survey: survey,
-		NotBefore: o.NotBefore, NotAfter: o.NotAfter, Purpose: pl.Purpose, TimeZone: person.Attributes[respondents.FieldTimeZone],
-		Labels: map[string]string{respondents.FieldRespondent: person.ID, respondents.FieldMode: string(o.Mode), respondents.FieldAttempt: strconv.Itoa(o.Attempt), labelQuestionnaire: questionnaire},
-	}
-	for _, name := range pl.Labels {
-		if value := person.Attributes[name]; value != "" && utf8.RuneCountInString(value) <= maxLabel {
-			s.Labels[name] = value
-		}
-	}
+	s := pl.outreach(survey, person, p, o)
 	for _, m := range t.messages {
 		s.Messages = append(s.Messages, m.fill(values, asIs))
 	}
@@ -65,6 +61,29 @@ func (pl *Plan) Contact(survey string, person Person, p Progress, o Outreach) (w
 		return weir.Spec{}, weir.Errorf(weir.CodeInvalid, "the attributes of respondent %s make the content too long", person.ID)
 	}
 	return s, nil
+}
+
+// Asking returns the contact to enqueue for an outreach that says the present turn of a conversation
+// of questions.
+func (pl *Plan) Asking(survey string, person Person, p Progress, o Outreach, say []string) weir.Spec {
+	s := pl.outreach(survey, person, p, o)
+	s.Key, s.Messages, s.Labels[labelTurn] = turnKey(s.Key, p.Talk.Turn), say, strconv.Itoa(p.Talk.Turn)
+	return s
+}
+
+// outreach returns the contact of an outreach without its content.
+func (pl *Plan) outreach(survey string, person Person, p Progress, o Outreach) weir.Spec {
+	s := weir.Spec{
+		Key: ContactKey(person.ID, o.Serial), To: person.Phone, Priority: o.Priority, Survey: survey,
+		NotBefore: o.NotBefore, NotAfter: o.NotAfter, Purpose: pl.Purpose, TimeZone: person.Attributes[respondents.FieldTimeZone],
+		Labels: map[string]string{respondents.FieldRespondent: person.ID, respondents.FieldMode: string(o.Mode), respondents.FieldAttempt: strconv.Itoa(o.Attempt), labelQuestionnaire: pl.Arms[p.Arm].Questionnaire},
+	}
+	for _, name := range pl.Labels {
+		if value := person.Attributes[name]; value != "" && utf8.RuneCountInString(value) <= maxLabel {
+			s.Labels[name] = value
+		}
+	}
+	return s
 }
 
 // values returns the lookup of the values of a template's fields.
@@ -129,6 +148,7 @@ func (pl *Plan) RequiredAttributes() []string {
 			names = append(names, part.fields()...)
 		}
 	}
+	names = append(names, pl.inserted...)
 	slices.Sort(names)
 	return slices.Compact(names)
 }
@@ -239,8 +259,11 @@ func (d Definition) compileContent(arms []Arm, m *validation.Errors) map[string]
 			}
 		}
 	}
-	if len(d.Questionnaires) == 0 {
-		m.Add("/questionnaires", "required", "must have at least one questionnaire")
+	switch {
+	case d.Questions != nil:
+		return out
+	case len(d.Questionnaires) == 0:
+		m.Add("/questionnaires", "required", "must have at least one questionnaire, or questions in its place")
 		return out
 	}
 	for i := range arms {

@@ -7,6 +7,7 @@ import (
 	"weir"
 	"weir/people"
 	"weir/surveys/calendar"
+	"weir/surveys/questions"
 )
 
 // Definition is a survey as clients write it, without its respondents.
@@ -14,7 +15,8 @@ type Definition struct {
 	Schedule       calendar.ScheduleSpec         `json:"schedule"`
 	Modes          map[Mode]ModeSpec             `json:"modes" doc:"how each mode is used: ivr, sms, mobileweb, cati"`
 	Arms           []Arm                         `json:"arms" doc:"what is compared; one arm if nothing is"`
-	Questionnaires map[string]map[Mode][]Content `json:"questionnaires" doc:"for each questionnaire and mode the content of each attempt; the last content also serves all later attempts"`
+	Questionnaires map[string]map[Mode][]Content `json:"questionnaires,omitempty" doc:"for each questionnaire and mode the content of each attempt; the last content also serves all later attempts. Required without questions"`
+	Questions      *questions.Definition         `json:"questions,omitempty" doc:"in place of questionnaires, an application and an answer: the questions that Weir itself asks by text, one after the other, in the mode sms. After the launch they stay as they are"`
 	FallbackDelay  string                        `json:"fallback_delay,omitempty" doc:"from the last retry of a mode to the next mode" example:"120m"`
 	Cutoff         int                           `json:"cutoff,omitempty" doc:"how many are enough; 0: no limit"`
 	CountPartial   bool                          `json:"count_partial,omitempty" doc:"partial answers count as well"`
@@ -75,7 +77,10 @@ type Plan struct {
 	LimitPerMinute     int
 	Batch              int
 	InitialSuccessRate float64
+	Questions          *questions.Questionnaire // nil: Weir asks none
 
+	inserted     []string // attributes that the texts of the questions insert
+	builtIn      []string // of the names in questions those that are no attributes
 	content      map[string]map[Mode][]template
 	quotaMessage text
 	answer       string // attribute that the answer becomes; empty: Weir evaluates no answers

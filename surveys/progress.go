@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/surveys/questions"
 )
 
 // Mode is a way to reach a respondent.
@@ -99,6 +100,7 @@ type Progress struct {
 	FailedSteps   int       // times in a row that a step failed
 	DelayedUntil  time.Time // not to be started before: a step failed, its channel had no room, or the hours of the person are closed
 	Totals        Totals
+	Talk          questions.State // of the conversation of questions; zero: none has begun
 }
 
 // Totals are sums over all contacts of a respondent.

@@ -13,6 +13,7 @@ import (
 	"weir"
 	"weir/people"
 	"weir/surveys/calendar"
+	"weir/surveys/questions"
 )
 
 // Survey is the stored record of a survey.
@@ -87,11 +88,14 @@ type Respondent struct {
 	Bucket     int // index into the quotas, or NoBucket
 	Progress
 	Contact  weir.Ref  // the latest contact; zero: none
+	Said     weir.Ref  // the contact that says the present turn of a conversation of questions; zero: none
 	Reached  time.Time // when the provider accepted the latest contact; zero: none so far
 	Added    time.Time
 	Started  time.Time // when the status became active
 	Finished time.Time // when the status became final
 	Updated  time.Time // when anything changed; zero: not since it was added, or by an older version
+	// Answers are those to questions, by name; nil: they were not read. A [Move] stores them beside it.
+	Answers map[string]questions.Answer
 }
 
 // LastChange returns the instant of the last change of a respondent. Those changed by a
@@ -151,6 +155,8 @@ type OutboxEntry struct {
 	Result   weir.Result   // of ContactEnded
 	Messages int           // of ContactAccepted and ContactEnded: how many the provider has accepted
 	Rule     people.Rule   // of ContactEnded: by which it was suppressed
+	Turn     int           // of ContactAccepted and ContactEnded: the turn that the contact says; 0: none
+	Claimed  time.Time     // with a turn: when the contact was claimed
 }
 
 // Accepted reports whether an entry proves that the provider accepted its contact.

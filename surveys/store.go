@@ -8,6 +8,7 @@ import (
 	"weir"
 	"weir/events"
 	"weir/internal/phonenumber"
+	"weir/surveys/questions"
 )
 
 // Move is one step of one respondent: its new state, and the writes of the same
@@ -18,6 +19,10 @@ type Move struct {
 	Is      Respondent // with Rev one higher
 	Channel weir.ChannelID
 	Enqueue *weir.Spec // on Channel; its contact becomes Is.Contact
+	// Reply is a contact on Channel that answers a message and does not become Is.Contact. If the channel
+	// accepts nothing, or another's contact has the key, the move is made without it.
+	Reply   *weir.Spec
+	Answers []Recorded
 	Log     []LogEntry
 	Events  []events.Event
 	Taken   []int64 // outbox entries that the move handles
@@ -172,6 +177,10 @@ type RespondentReader interface {
 	// Open returns respondents that are pending or active, to be canceled.
 	Open(ctx context.Context, survey int64, limit int) ([]Respondent, error)
 	Counts(ctx context.Context, survey int64) (Sums, error)
+	// Answers returns the answers of respondents to questions, by respondent and question.
+	Answers(ctx context.Context, survey int64, ids []RespondentID) (map[RespondentID]map[string]questions.Answer, error)
+	// AnswerSums returns how many answers there are, by [AnswerSum].
+	AnswerSums(ctx context.Context, survey int64) (map[AnswerSum]int, error)
 	// Activity lists what respondents came to, in the order of time.
 	Activity(ctx context.Context, survey int64) ([]Activity, error)
 }

@@ -240,6 +240,7 @@ func (a *access) newStepper(sv *surveyState, now time.Time, channels map[weir.Ch
 			return ch, id != 0 && !ch.Deleting && !ch.Deleted && a.mismatch(m, ch) == ""
 		},
 		channelName: func(id weir.ChannelID) string { return channels[id].Name },
+		zone:        func(r *surveys.Respondent) *time.Location { return a.zoneOf(sv.plan, r) },
 		onPanic: func(p any) {
 			a.Metrics.failedSteps.WithLabelValues(sv.survey.Name).Inc()
 			supervise.LogPanic(a.Logger, a.Metrics.panics, "survey rules panicked", p, "survey", sv.survey.Name)

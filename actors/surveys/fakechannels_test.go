@@ -181,7 +181,7 @@ func (l *fakeChannels) dispatch(c *weir.Contact) {
 	l.waiting[id] = slices.DeleteFunc(l.waiting[id], func(o *weir.Contact) bool { return o == c })
 	l.inFlight[id] += c.Size()
 	l.maxInFlight[id] = max(l.maxInFlight[id], l.inFlight[id])
-	c.State, c.SentAt, c.Attempt = weir.Active, time.Now(), c.Attempt+1
+	c.State, c.ClaimedAt, c.SentAt, c.Attempt = weir.Active, time.Now(), time.Now(), c.Attempt+1
 	f := l.resultOf(*c)
 	l.addContactEntry(c, surveys.ContactAccepted, f.acceptedLost, f)
 	time.AfterFunc(f.duration, func() {
@@ -203,6 +203,9 @@ func (l *fakeChannels) addContactEntry(c *weir.Contact, kind surveys.OutboxKind,
 		return
 	}
 	n := surveys.OutboxEntry{Kind: kind, At: time.Now(), Channel: c.Channel, Owner: c.Owner, Contact: c.Ref, Outcome: c.Outcome, Messages: c.AcceptedMessages()}
+	if n.Turn = surveys.TurnOf(c); n.Turn != 0 {
+		n.Claimed = c.ClaimedAt
+	}
 	l.addEntry(n)
 	if f.twice && !reply {
 		l.addEntry(n)

@@ -9,6 +9,7 @@ import (
 	"weir"
 	"weir/events"
 	"weir/surveys"
+	"weir/surveys/questions"
 )
 
 func (m *fakeStore) ChannelStates(ctx context.Context) ([]surveys.ChannelState, error) {
@@ -170,4 +171,26 @@ func (m *fakeStore) Counts(ctx context.Context, survey int64) (surveys.Sums, err
 	defer done()
 	s := m.sums[survey]
 	return surveys.Sums{Respondents: maps.Clone(s.Respondents), Attempts: maps.Clone(s.Attempts)}, nil
+}
+
+func (m *fakeStore) Answers(ctx context.Context, _ int64, ids []surveys.RespondentID) (map[surveys.RespondentID]map[string]questions.Answer, error) {
+	done, err := m.beginOperation(ctx, "Answers")
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	out := map[surveys.RespondentID]map[string]questions.Answer{}
+	for _, id := range ids {
+		out[id] = maps.Clone(m.answers[id])
+	}
+	return out, nil
+}
+
+func (m *fakeStore) AnswerSums(ctx context.Context, survey int64) (map[surveys.AnswerSum]int, error) {
+	done, err := m.beginOperation(ctx, "AnswerSums")
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return maps.Clone(m.answerSums[survey]), nil
 }

@@ -10,6 +10,7 @@ import (
 	"weir"
 	"weir/events"
 	"weir/surveys"
+	"weir/surveys/questions"
 )
 
 // fakeStore is an in-memory store: maps under one lock.
@@ -28,6 +29,8 @@ type fakeStore struct {
 	contacts      map[weir.Ref]*weir.Contact
 	waiting       map[weir.ChannelID][]*weir.Contact
 	keys          map[weir.ChannelID]map[string]weir.Ref
+	answers       map[surveys.RespondentID]map[string]questions.Answer
+	answerSums    map[int64]map[surveys.AnswerSum]int
 	outbox        []surveys.OutboxEntry
 	events        []events.Event
 	lastID        int64 // latest id
@@ -48,6 +51,7 @@ func newStore() *fakeStore {
 		phones: map[string][]surveys.RespondentID{}, sums: map[int64]surveys.Sums{}, activity: map[int64][]surveys.Activity{}, log: map[int64][]surveys.LogEntry{}, enqueuedAt: map[int64]map[time.Time]int{},
 		channels: map[weir.ChannelID]*weir.Channel{}, states: map[weir.ChannelID]surveys.ChannelState{}, contacts: map[weir.Ref]*weir.Contact{},
 		waiting: map[weir.ChannelID][]*weir.Contact{}, keys: map[weir.ChannelID]map[string]weir.Ref{}, onEntry: func() {},
+		answers: map[surveys.RespondentID]map[string]questions.Answer{}, answerSums: map[int64]map[surveys.AnswerSum]int{},
 	}
 }
 
@@ -206,7 +210,19 @@ func (m *fakeStore) Work(ctx context.Context, w surveys.Work) (out surveys.Writt
 			r.Contact = c.Ref
 			out.Contacts = append(out.Contacts, c)
 			m.enqueuedAt[r.Survey][time.Now().Truncate(time.Second)]++
+			if surveys.TurnOf(&c) != 0 {
+				r.Said = c.Ref
+			}
 		}
+		if v.Reply != nil {
+			if _, ok := m.keys[v.Channel][v.Reply.Key]; ok {
+				panic("two contacts say one turn: " + v.Reply.Key)
+			}
+			c, _ := m.enqueue(v.Channel, *v.Reply)
+			r.Said = c.Ref
+			out.Contacts = append(out.Contacts, c)
+		}
+		m.record(r, v.Answers)
 		m.count(r, 1)
 		if p := surveys.PassedBy(&v.Was, r); p != (surveys.Passed{}) {
 			m.activity[r.Survey] = append(m.activity[r.Survey], surveys.Activity{At: time.Now(), Mode: v.Mode, Arm: r.Arm, Passed: p})
@@ -225,6 +241,20 @@ func (m *fakeStore) Work(ctx context.Context, w surveys.Work) (out surveys.Writt
 		}
 	}
 	return out, nil
+}
+
+// record stores answers and counts them.
+func (m *fakeStore) record(r *surveys.Respondent, answers []surveys.Recorded) {
+	if m.answers[r.ID] == nil {
+		m.answers[r.ID] = map[string]questions.Answer{}
+	}
+	if m.answerSums[r.Survey] == nil {
+		m.answerSums[r.Survey] = map[surveys.AnswerSum]int{}
+	}
+	for i := range answers {
+		m.answers[r.ID][answers[i].Question] = answers[i].Answer
+		answers[i].Count(m.answerSums[r.Survey], r.Arm)
+	}
 }
 
 func (m *fakeStore) deleteEntries(ids []int64) {

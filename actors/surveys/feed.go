@@ -210,6 +210,9 @@ func (f *feeder) dueCandidates(ctx context.Context, sv *surveyState, room func(w
 		return nil, nil
 	}
 	st, err := f.view.stepper(ctx, sv)
+	if err == nil {
+		err = f.io.readTalks(ctx, sv, false, pointers(page))
+	}
 	if err != nil {
 		return nil, err
 	}

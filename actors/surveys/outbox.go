@@ -82,6 +82,9 @@ func (i *outboxReader) processPage(ctx context.Context, page []surveys.OutboxEnt
 		if err != nil {
 			return err
 		}
+		if err := i.io.readConversations(ctx, group, st); err != nil {
+			return err
+		}
 		var changes []change
 		more, stuck := false, i.writer.cancelFailures
 		for _, e := range group.list {

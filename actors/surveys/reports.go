@@ -91,6 +91,9 @@ func (s *reports) StopRespondent(ctx context.Context, survey surveys.Survey, id 
 	sv := &surveyState{survey: survey, plan: plan}
 	err := retryStale(ctx, func() (again bool, err error) {
 		is, err = s.io.Store.Respondent(ctx, survey.ID, id)
+		if err == nil && !is.Status.Final() {
+			err = s.io.readTalks(ctx, sv, false, []*surveys.Respondent{&is})
+		}
 		if err != nil || is.Status.Final() {
 			return false, err
 		}
@@ -123,6 +126,9 @@ func retryStale(ctx context.Context, change func() (again bool, _ error)) error 
 // applyReport tries once. again reports that another writer changed the respondent.
 func (s *reports) applyReport(ctx context.Context, sv *surveyState, id surveys.RespondentID, report surveys.Report) (_ surveys.Respondent, again bool, _ error) {
 	was, err := s.io.Store.Respondent(ctx, sv.survey.ID, id)
+	if err == nil {
+		err = s.io.readTalks(ctx, sv, false, []*surveys.Respondent{&was})
+	}
 	if err != nil {
 		return was, false, err
 	}
@@ -461,8 +467,11 @@ func (s *reports) optOutNow(ctx context.Context, channel weir.ChannelID, m weir.
 	if err != nil || sv == nil || sv.plan == nil {
 		return heard, false, err
 	}
+	if err := s.io.readTalks(ctx, sv, true, []*surveys.Respondent{&who}); err != nil {
+		return heard, false, err
+	}
 	heard.Purpose = sv.plan.Purpose
-	if says, found := sv.plan.Words().Find(m.Body); says == people.SaidStop || who.Status == surveys.Active {
+	if says, found := sv.plan.Says(who.Progress, m.Body); says == people.SaidStop || who.Status == surveys.Active {
 		heard.Decides, heard.Says, heard.Found = true, says, found
 	}
 	if heard.Says != people.SaidStop || who.Status.Final() {

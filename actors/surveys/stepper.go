@@ -25,6 +25,10 @@ type stepper struct {
 	// channelName returns the name of a channel, for the log; empty if it is not
 	// known.
 	channelName func(weir.ChannelID) string
+	// zone returns the time zone of a respondent.
+	zone func(*surveys.Respondent) *time.Location
+	// buckets counts the respondents that count in each bucket, as far as they matter to conversations.
+	buckets []int
 	// onPanic is called with panics in the rules.
 	onPanic func(panicked any)
 }
@@ -67,11 +71,21 @@ func (st *stepper) try(p surveys.Progress, step rule) (_ surveys.Progress, _ sur
 // buildChange builds the move of a step. If the contact cannot be built, the
 // respondent is delayed instead.
 func (st *stepper) buildChange(was surveys.Respondent, p surveys.Progress, e surveys.Effects) change {
+	return st.buildSpoken(was, p, e, surveys.Spoken{Bucket: was.Bucket})
+}
+
+// buildSpoken is buildChange for a step of a conversation of questions.
+func (st *stepper) buildSpoken(was surveys.Respondent, p surveys.Progress, e surveys.Effects, spoken surveys.Spoken) change {
 	c := change{move: surveys.Move{Was: was}}
+	st.record(&c, spoken.Answers, p.Talk.Turn)
 	if o := e.Enqueue; o != nil {
 		ch, ok := st.channelFor(o.Mode)
 		if !ok || st.survey.State != surveys.Running {
 			p = st.plan.NotEnqueued(p, *o)
+		} else if st.plan.Questions != nil {
+			if p, e, ok = st.ask(&c, p, e, ch); !ok {
+				return st.deferFailed(was)
+			}
 		} else if spec, err := st.buildContact(&was, p, *o); errors.Is(err, surveys.ErrMissingValue) {
 			return st.giveUpUnbuildable(was, err)
 		} else if err != nil {
@@ -86,6 +100,8 @@ func (st *stepper) buildChange(was surveys.Respondent, p surveys.Progress, e sur
 		st.log(&c, surveys.LogEntry{Event: logCanceled, Mode: st.mode(was.Progress), Channel: st.channelName(was.Contact.Channel), Attempt: was.Tries})
 	}
 	st.setNewState(&c, p, e)
+	c.move.Is.Bucket = spoken.Bucket
+	st.reply(&c, spoken.Say)
 	return c
 }
 
@@ -121,8 +137,10 @@ func person(r *surveys.Respondent, tokens surveys.Tokens) surveys.Person {
 // setNewState sets the respondent's state after the move.
 func (st *stepper) setNewState(c *change, p surveys.Progress, e surveys.Effects) {
 	was := &c.move.Was
+	p = st.closeTalk(c, p)
 	is := *was
 	is.Rev++
+	is.Answers = nil
 	is.Progress, is.Updated = p, st.now
 	if was.Status == surveys.Pending && p.Status == surveys.Active {
 		is.Started = st.now
@@ -196,9 +214,13 @@ func (st *stepper) applyEntries(was surveys.Respondent, entries []surveys.Outbox
 	p, e := was.Progress, surveys.Effects{}
 	var c change
 	c.move.Was = was
-	for len(entries) > 0 && e.Enqueue == nil && e.Cancel == 0 {
+	spoken := surveys.Spoken{Bucket: was.Bucket}
+	for len(entries) > 0 && e.Enqueue == nil && e.Cancel == 0 && len(spoken.Say) == 0 {
 		n := entries[0]
-		q, f, err := st.try(p, st.ruleFor(&n))
+		who := was
+		who.Bucket, who.Answers = spoken.Bucket, surveys.Merged(was.Answers, spoken.Answers)
+		var more surveys.Spoken
+		q, f, err := st.try(p, st.ruleFor(&n, &who, &more))
 		if errors.Is(err, errStepFailed) {
 			if len(c.move.Taken) > 0 {
 				break // the respondent is delayed when this entry is processed next
@@ -214,10 +236,14 @@ func (st *stepper) applyEntries(was surveys.Respondent, entries []surveys.Outbox
 		if err == nil {
 			f.Finished = f.Finished || e.Finished
 			p, e = q, f
+			if st.conversed(&n) {
+				spoken = surveys.Spoken{Answers: append(spoken.Answers, more.Answers...), Say: more.Say, Bucket: more.Bucket}
+			}
 		}
 		p.Totals = totals
 	}
-	out := st.buildChange(was, p, e)
+	out := st.buildSpoken(was, p, e, spoken)
+	st.countBucket(&out.move)
 	out.move.Log = append(c.move.Log, out.move.Log...)
 	out.move.Events = append(c.move.Events, out.move.Events...)
 	out.move.Taken, out.move.Attempt = c.move.Taken, c.move.Attempt
@@ -237,9 +263,13 @@ func (st *stepper) applyAsEntry(who surveys.Respondent, n surveys.OutboxEntry) c
 	return out
 }
 
-// ruleFor returns the rule that applies an outbox entry.
-func (st *stepper) ruleFor(n *surveys.OutboxEntry) rule {
+// ruleFor returns the rule that applies an outbox entry. In a conversation of questions it says in
+// spoken what else follows.
+func (st *stepper) ruleFor(n *surveys.OutboxEntry, who *surveys.Respondent, spoken *surveys.Spoken) rule {
 	return func(p surveys.Progress) (q surveys.Progress, e surveys.Effects, err error) {
+		if n.Turn > 0 && !n.Claimed.IsZero() {
+			p.Talk = p.Talk.Claimed(n.Turn, n.Claimed)
+		}
 		switch q = p; {
 		case n.Kind == surveys.ContactAccepted:
 			q, e = st.plan.ContactAccepted(p, n.At, n.Owner.Serial)
@@ -247,6 +277,11 @@ func (st *stepper) ruleFor(n *surveys.OutboxEntry) rule {
 			q, e = st.plan.CallAnswered(p, n.At, n.Owner.Serial)
 		case n.Kind == surveys.ContactEnded:
 			q, e = st.plan.ContactEnded(p, st.now, surveys.Ending{At: n.At, Serial: n.Owner.Serial, Outcome: n.Outcome, Rule: n.Rule, Result: n.Result})
+		case st.conversed(n):
+			who.Progress = p
+			q, e, *spoken, err = st.plan.Converse(who, st.talker(who), &n.Message, st.now, func(bucket int) bool {
+				return st.plan.Quotas.Full(st.buckets, bucket)
+			})
 		case n.Kind == surveys.MessageReceived && st.plan.IsOptOut(n.Message.Body):
 			q, e = st.plan.OptOut(p)
 		case n.Kind == surveys.MessageReceived && !people.IsReaction(n.Message.Body):

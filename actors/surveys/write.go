@@ -280,6 +280,9 @@ func (w *writer) cancelCollected(ctx context.Context) {
 // stepEach writes the changes of a page of respondents and returns their number.
 func (w *writer) stepEach(ctx context.Context, sv *surveyState, page []surveys.Respondent, of func(*stepper, surveys.Respondent) (change, bool)) (int, error) {
 	st, err := w.view.stepper(ctx, sv)
+	if err == nil {
+		err = w.io.readTalks(ctx, sv, false, pointers(page))
+	}
 	if err != nil {
 		return 0, err
 	}

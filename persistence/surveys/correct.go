@@ -169,6 +169,9 @@ func (s *Importer) RemoveRespondent(ctx context.Context, survey int64, id survey
 		if err := s.adds.addSums(ctx, tx, survey, sumChanges{r.Group(): -1}); err != nil {
 			return err
 		}
+		if err := s.removeAnswers(ctx, tx, &r); err != nil {
+			return err
+		}
 		return s.logChange(ctx, tx, &r, logRemoved)
 	})
 	return s.Failure("remove a respondent", err)

@@ -53,7 +53,10 @@ func (s *Outbox) Changed(t *commit.Tx, transitions iter.Seq[*weir.Transition]) e
 			if h.at.IsZero() {
 				h.at = t.Now
 			}
-			outcome, reason, details := "", "", outboxDetails{}
+			outcome, reason, details := "", "", outboxDetails{Turn: surveys.TurnOf(c)}
+			if details.Turn != 0 {
+				details.Claimed = columns.Micros(c.ClaimedAt)
+			}
 			if h.kind != surveys.CallAnswered {
 				details.Messages = c.AcceptedMessages()
 			}
@@ -114,7 +117,9 @@ func occurrences(tr *weir.Transition) (list []occurrence) {
 type outboxDetails struct {
 	weir.Result
 	Messages int         `json:"messages,omitempty"`
-	Rule     people.Rule `json:"rule,omitempty"` // by which it was suppressed
+	Rule     people.Rule `json:"rule,omitempty"`    // by which it was suppressed
+	Turn     int         `json:"turn,omitempty"`    // that the contact says
+	Claimed  int64       `json:"claimed,omitempty"` // with a turn: when it was claimed, in µs
 }
 
 // text returns the JSON; empty without details.
@@ -188,7 +193,7 @@ func (s *Outbox) OutboxEntries(ctx context.Context, after int64, limit int) ([]s
 			if err := json.Unmarshal([]byte(r.Message), into); err != nil {
 				return nil, s.Failure("read the outbox", err)
 			}
-			n.Result, n.Messages, n.Rule = d.Result, d.Messages, d.Rule
+			n.Result, n.Messages, n.Rule, n.Turn, n.Claimed = d.Result, d.Messages, d.Rule, d.Turn, columns.Instant(d.Claimed)
 			n.Message.ReceivedAt = columns.Instant(columns.Micros(n.Message.ReceivedAt))
 		}
 		list = append(list, n)

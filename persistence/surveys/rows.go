@@ -11,6 +11,7 @@ import (
 	"weir/internal/plainjson"
 	"weir/persistence/columns"
 	"weir/surveys"
+	"weir/surveys/questions"
 )
 
 // States of an import. An import that is committing or aborting is resumed until it is done.
@@ -72,29 +73,31 @@ const (
 
 // further is the part of a progress that the store does not look into.
 type further struct {
-	Arm          int            `json:"arm,omitempty"`
-	Step         int            `json:"step,omitempty"`
-	Tries        int            `json:"tries,omitempty"`
-	Attempts     surveys.Counts `json:"attempts,omitzero"`
-	Unproven     bool           `json:"unproven,omitempty"`
-	Contact      surveys.Stage  `json:"contact,omitempty"`
-	Serial       int            `json:"serial,omitempty"`
-	Closes       int64          `json:"closes,omitempty"`
-	DueAt        int64          `json:"due_at,omitempty"`
-	Retries      int            `json:"retries,omitempty"`
-	DelayedUntil int64          `json:"delayed_until,omitempty"`
-	Early        int            `json:"early,omitempty"`
-	UpdatedAt    int64          `json:"updated_at,omitempty"`
-	OptedOut     bool           `json:"opted_out,omitempty"`
-	Furthest     string         `json:"furthest,omitempty"`
-	Totals       surveys.Totals `json:"totals,omitzero"`
+	Arm          int             `json:"arm,omitempty"`
+	Step         int             `json:"step,omitempty"`
+	Tries        int             `json:"tries,omitempty"`
+	Attempts     surveys.Counts  `json:"attempts,omitzero"`
+	Unproven     bool            `json:"unproven,omitempty"`
+	Contact      surveys.Stage   `json:"contact,omitempty"`
+	Serial       int             `json:"serial,omitempty"`
+	Closes       int64           `json:"closes,omitempty"`
+	DueAt        int64           `json:"due_at,omitempty"`
+	Retries      int             `json:"retries,omitempty"`
+	DelayedUntil int64           `json:"delayed_until,omitempty"`
+	Early        int             `json:"early,omitempty"`
+	UpdatedAt    int64           `json:"updated_at,omitempty"`
+	OptedOut     bool            `json:"opted_out,omitempty"`
+	Furthest     string          `json:"furthest,omitempty"`
+	Totals       surveys.Totals  `json:"totals,omitzero"`
+	Talk         questions.State `json:"talk,omitzero"`
+	Said         weir.Ref        `json:"said,omitzero"`
 }
 
 func encodeProgress(r *surveys.Respondent) string {
 	p := &r.Progress
 	b, _ := json.Marshal(further{ // numbers always encode
 		p.Arm, p.Step, p.Tries, p.Attempts, p.Unconfirmed, p.Contact, p.Serial,
-		columns.Micros(p.WindowEnd), columns.Micros(p.DueAt), p.FailedSteps, columns.Micros(p.DelayedUntil), p.EarlyExpiries, columns.Micros(r.Updated), p.OptedOut, string(p.Furthest), p.Totals,
+		columns.Micros(p.WindowEnd), columns.Micros(p.DueAt), p.FailedSteps, columns.Micros(p.DelayedUntil), p.EarlyExpiries, columns.Micros(r.Updated), p.OptedOut, string(p.Furthest), p.Totals, p.Talk, r.Said,
 	})
 	return string(b)
 }
@@ -117,7 +120,7 @@ func (r *respondentRow) respondent() (surveys.Respondent, error) {
 	if err := json.Unmarshal([]byte(r.Progress), &f); err != nil {
 		return out, fmt.Errorf("respondent %d: its progress cannot be read: %w", r.ID, err)
 	}
-	out.Updated = columns.Instant(f.UpdatedAt)
+	out.Updated, out.Said = columns.Instant(f.UpdatedAt), f.Said
 	var err error
 	if out.Attributes, err = columns.DecodeTexts(r.Attributes); err != nil {
 		return out, fmt.Errorf("respondent %d: its attributes cannot be read: %w", r.ID, err)
@@ -125,7 +128,7 @@ func (r *respondentRow) respondent() (surveys.Respondent, error) {
 	out.Progress = surveys.Progress{
 		Status: statusOf(r.Status), Disposition: surveys.Disposition(r.Disposition), Counted: r.Counted,
 		Arm: f.Arm, Step: f.Step, Tries: f.Tries, Attempts: f.Attempts, Unconfirmed: f.Unproven, Contact: f.Contact, Serial: f.Serial,
-		WindowEnd: columns.Instant(f.Closes), DueAt: columns.Instant(f.DueAt), FailedSteps: f.Retries, DelayedUntil: columns.Instant(f.DelayedUntil), EarlyExpiries: f.Early, OptedOut: f.OptedOut, Furthest: surveys.Disposition(f.Furthest), Totals: f.Totals,
+		WindowEnd: columns.Instant(f.Closes), DueAt: columns.Instant(f.DueAt), FailedSteps: f.Retries, DelayedUntil: columns.Instant(f.DelayedUntil), EarlyExpiries: f.Early, OptedOut: f.OptedOut, Furthest: surveys.Disposition(f.Furthest), Totals: f.Totals, Talk: f.Talk,
 	}
 	return out, nil
 }

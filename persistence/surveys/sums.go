@@ -144,7 +144,7 @@ const (
 )
 
 // additions are the ends of statements that add to numbers.
-type additions struct{ sums, attempts, begun, quarters string }
+type additions struct{ sums, attempts, begun, quarters, answers, answerSums string }
 
 func newAdditions(d dialect.Statements) additions {
 	quarters := d.Merge("survey_id", "quarter", "mode", "arm")
@@ -154,10 +154,19 @@ func newAdditions(d dialect.Statements) additions {
 		}
 		quarters += c + " = " + c + " + " + d.Fresh(c)
 	}
+	answers := d.Merge("survey_id", "respondent_id", "question")
+	for i, c := range []string{"status", "value", "raw", "turn", "at"} { // an answer replaces an earlier one
+		if i > 0 {
+			answers += ", "
+		}
+		answers += c + " = " + d.Fresh(c)
+	}
 	return additions{
-		sums:     d.Add("survey_id", "status", "disposition", "bucket", "counted", "furthest"),
-		attempts: d.Add("survey_id", "mode", "outcome"),
-		begun:    d.Add("survey_id", "second"),
-		quarters: quarters,
+		answers:    answers,
+		answerSums: d.Add("survey_id", "question", "status", "value", "arm"),
+		sums:       d.Add("survey_id", "status", "disposition", "bucket", "counted", "furthest"),
+		attempts:   d.Add("survey_id", "mode", "outcome"),
+		begun:      d.Add("survey_id", "second"),
+		quarters:   quarters,
 	}
 }

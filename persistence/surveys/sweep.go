@@ -291,6 +291,9 @@ func (s *Sweeper) stepRemoval(ctx context.Context, survey int64, limit int) (int
 		if err == nil {
 			err = deleteRespondents(ctx, tx, found)
 		}
+		if err == nil && len(found) > 0 {
+			_, err = tx.ExecContext(ctx, "DELETE FROM survey_answers WHERE survey_id = ? AND respondent_id <= ?", survey, found[len(found)-1].ID)
+		}
 		if n = len(found); err == nil && n > 0 { // go on behind them; see stepImport
 			_, err = tx.ExecContext(ctx, "UPDATE surveys SET bucketed_to = ? WHERE id = ?", found[n-1].ID, survey)
 		}
@@ -319,7 +322,8 @@ func (s *Sweeper) stepRemoval(ctx context.Context, survey int64, limit int) (int
 func removeSurvey(ctx context.Context, tx *sqlx.Tx, survey int64) error {
 	for _, q := range []string{
 		"DELETE FROM survey_sums WHERE survey_id = ?", "DELETE FROM survey_attempts WHERE survey_id = ?",
-		"DELETE FROM survey_begun WHERE survey_id = ?", "DELETE FROM survey_quarters WHERE survey_id = ?", "DELETE FROM imports WHERE survey_id = ?",
+		"DELETE FROM survey_begun WHERE survey_id = ?", "DELETE FROM survey_quarters WHERE survey_id = ?", "DELETE FROM survey_answer_sums WHERE survey_id = ?",
+		"DELETE FROM survey_answers WHERE survey_id = ?", "DELETE FROM imports WHERE survey_id = ?",
 		"DELETE FROM surveys WHERE id = ? AND deleting = 1",
 	} {
 		if _, err := tx.ExecContext(ctx, q, survey); err != nil {

@@ -44,9 +44,16 @@ func (s *Rounds) Work(ctx context.Context, w surveys.Work) (surveys.Written, err
 		for k, v := range m.Is.Attributes {
 			bytes += len(k) + len(v) + 8
 		}
-		if m.Enqueue != nil {
-			mistakes = append(mistakes, contacts.CheckSpec(i, m.Enqueue)...)
-			bytes += contacts.SpecBytes(m.Enqueue)
+		rows += 3 * len(m.Answers)
+		for _, a := range m.Answers {
+			bytes += 300 + len(a.Value) + len(a.Raw)
+		}
+		for _, spec := range []*weir.Spec{m.Enqueue, m.Reply} {
+			if spec == nil {
+				continue
+			}
+			mistakes = append(mistakes, contacts.CheckSpec(i, spec)...)
+			bytes += contacts.SpecBytes(spec)
 			if !slices.Contains(channels, m.Channel) {
 				channels = append(channels, m.Channel)
 			}
@@ -86,7 +93,7 @@ func (w *surveyWork) Write(t *commit.Tx, r *commit.Request) error {
 	if err := w.updateRespondents(t, moves); err != nil {
 		return err
 	}
-	for _, step := range []func(*commit.Tx, *commit.Request, []*move) error{w.sum, w.attempts, w.quarters, w.begun, w.log, w.take} {
+	for _, step := range []func(*commit.Tx, *commit.Request, []*move) error{w.sum, w.answers, w.attempts, w.quarters, w.begun, w.log, w.take} {
 		if err := step(t, r, moves); err != nil {
 			return err
 		}
@@ -170,31 +177,43 @@ func (w *surveyWork) withoutStale(t *commit.Tx, moves []*move) ([]*move, error) 
 }
 
 // enqueue inserts the contacts and leaves out the moves whose key is another
-// else's.
+// else's. A reply is left out alone.
 func (w *surveyWork) enqueue(t *commit.Tx, r *commit.Request, moves []*move) ([]*move, error) {
 	var list []contacts.Insertion
 	for _, m := range moves {
-		if m.Enqueue == nil {
+		spec := m.Enqueue
+		if spec == nil && m.Reply != nil && t.Admits(m.Channel) == nil {
+			spec = m.Reply
+		}
+		if m.accepted = (weir.Accepted{}); spec == nil {
 			continue
 		}
-		m.accepted = weir.Accepted{}
-		fresh := contacts.NewContact(weir.Ref{Channel: m.Channel, ID: weir.ContactID(m.contact)}, *m.Enqueue, r.At)
+		fresh := contacts.NewContact(weir.Ref{Channel: m.Channel, ID: weir.ContactID(m.contact)}, *spec, r.At)
 		list = append(list, contacts.Insertion{Contact: fresh, Into: &m.accepted})
 	}
 	if err := w.s.queue.InsertContacts(t, list); err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(moves, func(m *move) bool {
-		if m.Enqueue == nil {
+		c := &m.accepted.Contact
+		if c.Ref == (weir.Ref{}) {
 			return false
 		}
-		if m.accepted.Duplicate && m.accepted.Contact.Owner != m.Enqueue.Owner {
+		spec := cmp.Or(m.Enqueue, m.Reply)
+		if others := m.accepted.Duplicate && c.Owner != spec.Owner; others && m.Enqueue != nil {
 			w.written.Refused, w.written.Stale = append(w.written.Refused, m.is.ID), append(w.written.Stale, m.is.ID)
 			return true
+		} else if others {
+			return false
 		}
-		m.is.Contact = m.accepted.Contact.Ref
+		if m.Enqueue != nil {
+			m.is.Contact = c.Ref
+		}
+		if surveys.TurnOf(c) != 0 {
+			m.is.Said = c.Ref
+		}
 		if !m.accepted.Duplicate {
-			w.written.Contacts = append(w.written.Contacts, m.accepted.Contact)
+			w.written.Contacts = append(w.written.Contacts, *c)
 		}
 		return false
 	}), nil
@@ -254,7 +273,12 @@ func (w *surveyWork) quarters(t *commit.Tx, r *commit.Request, moves []*move) er
 
 // begun counts what was enqueued now, and forgets what was long ago.
 func (w *surveyWork) begun(t *commit.Tx, r *commit.Request, _ []*move) error {
-	n := len(w.written.Contacts)
+	n := 0
+	for i := range w.written.Contacts {
+		if w.written.Contacts[i].Priority != weir.Reply {
+			n++
+		}
+	}
 	if n == 0 {
 		return nil
 	}

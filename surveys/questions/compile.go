@@ -236,6 +236,8 @@ func (c *compiler) operand(name string, in int) (expression.Type, *expression.Er
 		problem = name + " has no answer"
 	case known:
 		return typeOf(c.in.Questions[at].Kind), nil
+	case name == respondents.FieldPhone:
+		problem = "the number of a person cannot be used; respondent identifies the person"
 	case c.ctx.Attributes != nil && !slices.Contains(c.ctx.Attributes, name):
 		problem = name + " is neither a question nor an attribute of all respondents"
 	case !respondents.ValidName(name):

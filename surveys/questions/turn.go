@@ -79,6 +79,17 @@ func (qs *Questionnaire) Start(s State, p Person, seed uint64) Result {
 	return t.result(EffectAsked)
 }
 
+// StartAgain says again how the conversation begins, under a new turn, to a person who has not answered
+// yet: nothing of it may have arrived.
+func (qs *Questionnaire) StartAgain(s State, p Person) Result {
+	r := qs.Start(State{}, p, s.Seed)
+	r.State.Turn = s.Turn + 1 // what it says names no turn
+	if r.State.Question == s.Question {
+		r.State.Asked = s.Asked
+	}
+	return r
+}
+
 // Remind asks the present question again, under a new turn, of a person who has stopped answering.
 func (qs *Questionnaire) Remind(s State, p Person) Result {
 	return qs.askAgain(s, p, EffectAsked, qs.message(s.Language, Reminder))

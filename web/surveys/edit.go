@@ -49,6 +49,9 @@ func (s surveyRoutes) definition(c *route.Call, body map[string]any) SurveyBody 
 	if b.Answer != nil && b.Application != nil && b.Application.URL != "" {
 		c.Errors.Add("/answer", "conflict", "cannot be combined with an application, which evaluates the answers; leave one of the two out")
 	}
+	if b.Questions != nil && b.Application != nil && b.Application.URL != "" {
+		c.Errors.Add("/application", "conflict", "cannot be combined with questions, which Weir itself asks; leave one of the two out")
+	}
 	s.checkExempt(c, b.Purpose)
 	checked := b.Definition
 	usable, outside := usableChannels(c, b.Modes)
@@ -260,7 +263,7 @@ func checkFrozen(state surveys.State, was, is map[string]any) error {
 			a, b, detail = without(a, "retries"), without(b, "retries"), detail+", apart from the retries"
 		case name == "quotas":
 			a, b, detail = without(a, "quota"), without(b, "quota"), detail+", apart from the numbers"
-		case name != "arms" && name != "questionnaires" && name != "region":
+		case name != "arms" && name != "questionnaires" && name != "questions" && name != "region":
 			continue
 		}
 		if !reflect.DeepEqual(a, b) {

@@ -49,7 +49,7 @@ func (s exportRoutes) routes() []*route.Route {
 		{
 			Method: "GET", Path: Path + "/results.csv", ID: "get-results", Tag: "surveys",
 			Summary: "Results, one row per respondent",
-			Description: "Columns that every survey has, then the attributes in order (up to 100; one with the name of another column is attributes.name), " +
+			Description: "Columns that every survey has, then one for each question that Weir asks, in order (one with the name of another column is questions.name; empty if there is no answer), then the attributes in order (up to 100; one with the name of another column is attributes.name), " +
 				"then other_attributes with the rest as JSON. " + route.CSVHelp,
 			Query:    append(respondentFilters(), route.SpreadsheetParameter()),
 			Download: route.CSVType, Serve: s.download("results", (*csvDownload).results),
@@ -98,10 +98,10 @@ func (d *csvDownload) results(v surveys.Survey) error {
 	if err != nil {
 		return err
 	}
-	d.Row(resultHeader(names))
-	how := progressOf(v)
-	err = d.pages(f, func(r *surveys.Respondent) {
-		d.Row(resultRow(shownRespondent(d.Call, d.from.tokens, how, r), r, names))
+	how, asked := progressOf(v), asked(v)
+	d.Row(resultHeader(asked, names))
+	err = d.pages(f, len(asked) > 0, func(r *surveys.Respondent) {
+		d.Row(resultRow(shownRespondent(d.Call, d.from.tokens, how, r), r, shownAnswers(d.Call, asked, r), names))
 	})
 	if err != nil {
 		d.Abort(err)
@@ -113,7 +113,7 @@ func (d *csvDownload) results(v surveys.Survey) error {
 // MaxAttributes that occur.
 func (d *csvDownload) attributes(f surveys.Filter) ([]string, error) {
 	known := map[string]bool{}
-	err := d.pages(f, func(r *surveys.Respondent) {
+	err := d.pages(f, false, func(r *surveys.Respondent) {
 		for _, name := range slices.Sorted(maps.Keys(r.Attributes)) {
 			if len(known) < respondents.MaxAttributes {
 				known[name] = true
@@ -124,8 +124,8 @@ func (d *csvDownload) attributes(f surveys.Filter) ([]string, error) {
 }
 
 // pages reads all respondents of a filter in pages of bounded memory, and
-// flushes the output after each page.
-func (d *csvDownload) pages(f surveys.Filter, each func(*surveys.Respondent)) error {
+// flushes the output after each page. With answers it reads those, too.
+func (d *csvDownload) pages(f surveys.Filter, answers bool, each func(*surveys.Respondent)) error {
 	f.Limit = route.PageRows
 	for {
 		if err := d.CheckContinue(); err != nil {
@@ -133,6 +133,9 @@ func (d *csvDownload) pages(f surveys.Filter, each func(*surveys.Respondent)) er
 		}
 		ctx, cancel := route.StepTimeout(d)
 		rows, next, err := d.from.respondents.Respondents(ctx, f)
+		if err == nil && answers {
+			err = d.readAnswers(ctx, f.Survey, rows)
+		}
 		cancel()
 		if err != nil {
 			return err
@@ -141,6 +144,9 @@ func (d *csvDownload) pages(f surveys.Filter, each func(*surveys.Respondent)) er
 		for i := range rows {
 			for name, value := range rows[i].Attributes {
 				size += len(name) + len(value)
+			}
+			for name, a := range rows[i].Answers {
+				size += len(name) + len(a.Value) + len(a.Raw)
 			}
 			each(&rows[i])
 		}
@@ -155,18 +161,27 @@ func (d *csvDownload) pages(f surveys.Filter, each func(*surveys.Respondent)) er
 	}
 }
 
-func resultHeader(names []string) []string {
-	out := resultColumns()
-	for _, name := range names {
-		if slices.Contains(resultColumns(), name) || name == otherColumn {
-			name = "attributes." + name
+func resultHeader(asked []askedQuestion, names []string) []string {
+	out, taken := resultColumns(), map[string]bool{otherColumn: true}
+	for _, name := range out {
+		taken[name] = true
+	}
+	add := func(name, prefix string) {
+		if taken[name] {
+			name = prefix + name
 		}
-		out = append(out, name)
+		out, taken[name] = append(out, name), true
+	}
+	for _, q := range asked {
+		add(q.name, "questions.")
+	}
+	for _, name := range names {
+		add(name, "attributes.")
 	}
 	return append(out, otherColumn)
 }
 
-func resultRow(v RespondentView, r *surveys.Respondent, names []string) []string {
+func resultRow(v RespondentView, r *surveys.Respondent, answers []AnswerView, names []string) []string {
 	arm, bucket := "", ""
 	if v.Arm != nil {
 		arm = strconv.Itoa(*v.Arm)
@@ -179,6 +194,9 @@ func resultRow(v RespondentView, r *surveys.Respondent, names []string) []string
 		strconv.Itoa(v.Attempts.IVR), strconv.Itoa(v.Attempts.SMS), strconv.Itoa(v.Attempts.MobileWeb), strconv.Itoa(v.Attempts.CATI),
 		bucket, strconv.FormatBool(v.Counted), strconv.FormatBool(v.OptedOut), moment(r.Added), moment(r.Started), moment(r.Finished), moment(v.UpdatedAt),
 		strconv.Itoa(v.MessagesSent), strconv.Itoa(v.MessagesReceived), strconv.Itoa(v.CallSeconds),
+	}
+	for _, a := range answers {
+		out = append(out, a.Value)
 	}
 	for _, name := range names {
 		out = append(out, v.Attributes[name])

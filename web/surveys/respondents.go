@@ -13,6 +13,7 @@ import (
 	"weir/internal/phonenumber"
 	"weir/operators"
 	"weir/surveys"
+	"weir/surveys/questions"
 	"weir/surveys/respondents"
 	"weir/web/auth"
 	"weir/web/httpjson"
@@ -23,6 +24,8 @@ import (
 type respondentStore interface {
 	Respondent(ctx context.Context, survey int64, id surveys.RespondentID) (surveys.Respondent, error)
 	Respondents(ctx context.Context, f surveys.Filter) (_ []surveys.Respondent, next surveys.RespondentID, err error)
+	Answers(ctx context.Context, survey int64, ids []surveys.RespondentID) (map[surveys.RespondentID]map[string]questions.Answer, error)
+	AnswerSums(ctx context.Context, survey int64) (map[surveys.AnswerSum]int, error)
 }
 
 // corrector corrects and removes respondents.
@@ -227,6 +230,9 @@ func (s respondentRoutes) getRespondent(c *route.Call) (route.Reply, error) {
 		return route.Reply{}, err
 	}
 	view := shownRespondent(c, s.tokens, progressOf(v), &r)
+	if view.Answers, err = s.answersOf(c, v, &r); err != nil {
+		return route.Reply{}, err
+	}
 	why, err := s.broker.WhyRespondent(c, v, r)
 	view.WhyView = why.View()
 	return route.Reply{Status: http.StatusOK, Body: view}, err

@@ -64,7 +64,7 @@ func Routes(o Options) []*route.Route {
 		from: exportSource{respondents: o.SurveyStore, log: o.SurveyStore, tokens: o.Tokens},
 	}
 	return slices.Concat(
-		definitions.routes(), logRoute{find, o.SurveyStore}.routes(), definitions.stepRoutes(), launchCheckRoute{find, o.Surveys, o.Tokens, o.Now}.routes(), courseRoute{find, o.Surveys}.routes(),
+		definitions.routes(), logRoute{find, o.SurveyStore}.routes(), definitions.stepRoutes(), launchCheckRoute{find, o.Surveys, o.Tokens, o.Now}.routes(), courseRoute{find, o.Surveys}.routes(), answersRoute{find, o.SurveyStore}.routes(),
 		imports.routes(), respondentRoutes{people, o.Surveys, o.Contacts}.routes(), correctionRoutes{people, o.Surveys, o.Importer}.routes(), exports.routes(),
 	)
 }

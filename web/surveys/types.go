@@ -7,6 +7,7 @@ import (
 	"weir/operators"
 	"weir/people"
 	"weir/surveys"
+	"weir/surveys/questions"
 	"weir/surveys/respondents"
 	"weir/web/httpjson"
 	"weir/web/imports"
@@ -34,6 +35,7 @@ type SurveyPatch struct {
 	Modes              map[surveys.Mode]ModePatch                    `json:"modes,omitempty" doc:"merged; of a survey that was launched only the retries may change"`
 	Arms               []surveys.Arm                                 `json:"arms,omitempty" doc:"drafts only"`
 	Questionnaires     map[string]map[surveys.Mode][]surveys.Content `json:"questionnaires,omitempty" doc:"merged; drafts only"`
+	Questions          map[string]any                                `json:"questions,omitempty" nullable:"true" doc:"merged field by field, lists as a whole; drafts only"`
 	FallbackDelay      string                                        `json:"fallback_delay,omitempty" nullable:"true"`
 	Cutoff             int                                           `json:"cutoff,omitempty" nullable:"true"`
 	CountPartial       bool                                          `json:"count_partial,omitempty" nullable:"true"`
@@ -176,6 +178,36 @@ type RespondentView struct {
 	StartedAt  *time.Time `json:"started_at,omitempty"`
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	UpdatedAt  time.Time  `json:"updated_at" doc:"the last change"`
+	// Answers are absent in lists.
+	Answers []AnswerView `json:"answers,omitempty" nullable:"false" doc:"answers to the questions of the survey, in order; not in lists"`
+}
+
+// AnswerView is what became of a question in an interview.
+type AnswerView struct {
+	Question string           `json:"question" example:"vaccinated"`
+	Status   questions.Status `json:"status" enum:"answered,refused,dont_know,invalid,skipped,not_reached" doc:"invalid: no answer fitted; skipped: its condition was false; not_reached: the conversation ended before"`
+	Value    string           `json:"value,omitempty" doc:"names of choices with spaces between, digits, a date as 2026-01-31, or text; absent: none" example:"yes"`
+	Raw      string           `json:"raw,omitempty" doc:"the beginning of what the person wrote" example:"Sí, claro"`
+}
+
+// AnswersView counts the answers to the questions of a survey.
+type AnswersView struct {
+	Survey    string             `json:"survey"`
+	Questions []AnswerCountsView `json:"questions" doc:"in the order in which they are asked"`
+}
+
+// AnswerCountsView counts the answers to one question.
+type AnswerCountsView struct {
+	Question string                   `json:"question" example:"vaccinated"`
+	Kind     questions.Kind           `json:"kind" enum:"choice,choices,number,text,date,calculation"`
+	Statuses map[questions.Status]int `json:"by_status" doc:"how many respondents, by what became of the question. Those in the middle of the interview, before this question, are in none"`
+	Values   []ValueCountView         `json:"values" doc:"how many respondents, by answer: choices in their order, numbers and dates from the smallest. Numbers of more than four digits are rounded to four. Texts have none"`
+}
+
+// ValueCountView counts the respondents who gave an answer.
+type ValueCountView struct {
+	Value string `json:"value" example:"yes"`
+	Count int    `json:"count"`
 }
 
 // HeardView is a respondent after a report.

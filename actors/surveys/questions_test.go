@@ -1,0 +1,188 @@
+package surveys_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"weir"
+	"weir/surveys"
+	"weir/surveys/questions"
+)
+
+// askSurvey returns a survey of three questions, the second of which is not for everybody.
+func askSurvey(retries string) surveys.Definition {
+	d := smsSurvey(retries)
+	d.Questionnaires = nil
+	text := func(s string) questions.Text { return questions.Text{"en": s} }
+	d.Questions = &questions.Definition{Languages: []questions.Language{{Code: "en"}}, Tries: 10, Questions: []questions.Question{
+		{Name: "well", Kind: questions.Choose, Text: text("Are you well?"), Choices: []questions.Choice{{Name: "yes", Text: text("Yes")}, {Name: "no", Text: text("No")}}},
+		{Name: "why", Kind: questions.FreeText, Text: text("Why not?"), Relevant: "${well} = 'no'"},
+		{Name: "age", Kind: questions.Number, Text: text("How old are you?")},
+	}}
+	return d
+}
+
+// script is what a respondent answers to the text that it gets; empty: nothing that counts.
+func script(person int, text string) string {
+	switch {
+	case strings.Contains(text, "Are you well?"):
+		return []string{"yes", "No"}[person%2]
+	case strings.Contains(text, "Why not?"):
+		return fmt.Sprint("because of ", person)
+	case strings.Contains(text, "How old are you?"):
+		return fmt.Sprint(20 + person)
+	default:
+		return ""
+	}
+}
+
+// TestQuestions_CrashesAskNothingTwice lets respondents answer by a script, late, several times and beside
+// what is no answer, while the process is killed before and after commits. In the end each has the answers of the
+// script, and each turn was said by one contact (the store fails otherwise).
+func TestQuestions_CrashesAskNothingTwice(t *testing.T) {
+	const people = 12
+	for seed := range uint64(8) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			var l *lab
+			var mu sync.Mutex
+			source := rand.New(rand.NewPCG(seed, 45)) //nolint:gosec // a test
+			draw := func(n int) int {
+				mu.Lock()
+				defer mu.Unlock()
+				return source.IntN(n)
+			}
+			said := map[string]int{}
+			inLabFor(t, time.Minute, func(c weir.Contact) contactResult {
+				return contactResult{duration: time.Minute, outcome: weir.Completed}
+			}, func(in *lab) {
+				l = in
+				l.store.addChannel("texts", "text", 50)
+				s := l.addSurvey("s", askSurvey("2h 2h 2h 2h"), people)
+				numbers := map[string]int{}
+				for i := range people {
+					numbers[phone(s.ID, i)] = i
+				}
+				l.channels.onDispatch = func(c weir.Contact) { // its lock is held
+					said[c.Key]++
+					i, text := numbers[c.To], strings.Join(c.Messages, "\n")
+					answer := script(i, text)
+					if answer == "" {
+						return
+					}
+					send := func(after time.Duration, text string) {
+						time.AfterFunc(after, func() { l.channels.receiveMessage(c.Channel, c.To, text) })
+					}
+					wait := time.Duration(draw(20_000)) * time.Millisecond
+					switch draw(6) {
+					case 0: // no answer: a reminder follows
+					case 1:
+						send(wait, "what?")
+					default:
+						send(wait, answer)
+					}
+					if draw(3) == 0 {
+						send(0, "\u200b")
+					}
+				}
+				crash := func() error {
+					if draw(8) == 0 {
+						return &weir.Error{Code: weir.CodeUnavailable, Message: "killed"}
+					}
+					return nil
+				}
+				l.store.failOperation = func(operation string) error { // before a commit
+					if operation == "Work" {
+						return crash()
+					}
+					return nil
+				}
+				l.store.replaceResult = crash // after it
+				l.command("s", surveys.Launch)
+				for range 24 * 4 {
+					l.advance(15 * time.Minute)
+					if draw(3) == 0 {
+						l.system.Close()
+						l.start()
+					}
+				}
+				checkAnswers(t, l, s, people)
+			})
+			for key, n := range said {
+				if n != 1 {
+					t.Errorf("%s was sent %d times", key, n)
+				}
+			}
+		})
+	}
+}
+
+// checkAnswers compares the answers of a survey with the script, and its sums with the answers.
+func checkAnswers(t *testing.T, l *lab, s surveys.Survey, people int) {
+	t.Helper()
+	l.store.mu.Lock()
+	defer l.store.mu.Unlock()
+	sums, done := map[surveys.AnswerSum]int{}, 0
+	for i, id := range l.store.members[s.ID] {
+		r, got := l.store.people[id], l.store.answers[id]
+		for name, a := range got {
+			one := surveys.Recorded{Answer: a, Kind: s.Definition.Questions.KindOf(name)}
+			one.Count(sums, r.Arm)
+		}
+		if r.Disposition != surveys.Complete {
+			continue // silent to the end
+		}
+		done++
+		why, status := script(i, "Why not?"), questions.Answered
+		if i%2 == 0 {
+			why, status = "", questions.Skipped
+		}
+		if got["well"].Value != strings.ToLower(script(i, "Are you well?")) || got["why"].Value != why || got["why"].Status != status || got["age"].Value != script(i, "How old are you?") {
+			t.Errorf("respondent %d: %+v", i, got)
+		}
+	}
+	if done < people/2 {
+		t.Errorf("only %d of %d have completed", done, people)
+	}
+	maps.DeleteFunc(l.store.answerSums[s.ID], func(_ surveys.AnswerSum, n int) bool { return n == 0 })
+	if !maps.Equal(sums, l.store.answerSums[s.ID]) {
+		t.Errorf("sums %v, want %v", l.store.answerSums[s.ID], sums)
+	}
+}
+
+// TestQuestions_AnswerMayOvertakeTheReceipt lets the provider's receipt of each question be lost: an answer
+// that was received after the claim counts, one that was received before changes nothing.
+func TestQuestions_AnswerMayOvertakeTheReceipt(t *testing.T) {
+	var sent []string
+	inLab(t, func(weir.Contact) contactResult {
+		return contactResult{duration: time.Hour, outcome: weir.Completed, acceptedLost: true}
+	}, func(l *lab) {
+		ch := l.store.addChannel("texts", "text", 1)
+		s := l.addSurvey("s", askSurvey("1d"), 1)
+		number := phone(s.ID, 0)
+		l.channels.onDispatch = func(c weir.Contact) { sent = append(sent, strings.Join(c.Messages, "\n")) }
+		l.command("s", surveys.Launch)
+		l.advance(time.Minute)
+		l.channels.receiveMessage(ch.ID, number, "yes")
+		l.channels.receiveMessage(ch.ID, number, "34") // before the question: the only slot is taken
+		l.advance(time.Minute)
+		r := l.respondents(s.ID)[0]
+		if r.Talk.Question != "age" || r.Talk.Tries != 0 || r.Disposition != surveys.Started || len(l.store.answers[r.ID]) != 2 {
+			t.Fatalf("after an answer and what came too early: %+v %v", r.Talk, l.store.answers[r.ID])
+		}
+		l.advance(time.Hour)
+		l.channels.receiveMessage(ch.ID, number, "35")
+		l.advance(time.Minute)
+		if r = l.respondents(s.ID)[0]; r.Disposition != surveys.Complete || l.store.answers[r.ID]["age"].Value != "35" {
+			t.Errorf("at the end: %s %v", r.Disposition, l.store.answers[r.ID])
+		}
+		if want := []string{"Are you well?\n1 Yes\n2 No", "How old are you?"}; !slices.Equal(sent[:2], want) {
+			t.Errorf("sent: %q", sent)
+		}
+	})
+}

@@ -1,0 +1,231 @@
+package surveys_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/internal/scenarios/world"
+)
+
+// byQuestions returns a survey of three questions, whose turns can be told apart by their texts.
+func byQuestions(retries string, more world.Fields) world.Fields {
+	text := func(s string) world.Fields { return world.Fields{"en": s} }
+	body := world.BySMS(retries, world.Fields{"questions": world.Fields{
+		"languages": []world.Fields{{"code": "en", "name": "English"}},
+		"messages":  world.Fields{"thanks": text("Thanks, {{respondent}}."), "over": text("It is over."), "rejected": text("We have enough.")},
+		"questions": []world.Fields{
+			{"name": "hello", "kind": "statement", "text": text("Hello {{respondent}}.")},
+			{"name": "vaccinated", "kind": "choice", "text": text("Is your child vaccinated?"), "choices": []world.Fields{
+				{"name": "yes", "text": text("Yes")}, {"name": "no", "text": text("No")}, {"name": "quit", "text": text("Quit asking")},
+			}},
+			{"name": "why", "kind": "text", "relevant": "${vaccinated} = 'no'", "text": text("Why not?")},
+			{"name": "months", "kind": "number", "min": 0, "max": 240, "text": text("How many months?"), "unit": world.Fields{"en": []string{"months"}}},
+		},
+	}})
+	delete(body, "questionnaires")
+	for k, v := range more {
+		body[k] = v
+	}
+	return body
+}
+
+// talk is a conversation as a scenario plays it.
+type talk struct {
+	*world.World
+	survey, id, number string
+	n                  int
+}
+
+// says sends a message of the respondent.
+func (c *talk) says(text string) {
+	c.Helper()
+	c.n++
+	c.ReceiveMessageAs("texts", fmt.Sprintf("%s-%d", c.number, c.n), c.number, text)
+}
+
+// hears waits for a text of Weir and returns its times.
+func (c *talk) hears(text string) { c.Helper(); c.Speaks(text) }
+
+// answers returns the answers as the API shows them.
+func (c *talk) answers() string {
+	c.Helper()
+	var list []string
+	shown, _ := c.Respondent(c.survey, c.id)["answers"].([]any)
+	for _, a := range shown {
+		a := a.(map[string]any)
+		list = append(list, strings.TrimSpace(fmt.Sprint(a["question"], " ", a["status"], " ", or(a["value"]))))
+	}
+	return strings.Join(list, ", ")
+}
+
+func or(v any) string {
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprint(v)
+}
+
+// Scenario 430: Weir asks the questions of a survey one after the other, skips what is not relevant,
+// asks again what was not understood, and keeps every answer.
+func TestQuestions_AreAskedOneAfterTheOther(t *testing.T) {
+	world.OnSurveys(t, func(w *world.World) {
+		w.Channel("texts", 20)
+		ids := w.LaunchSurvey("s", byQuestions("1h", nil), 0, 1)
+		c := &talk{World: w, survey: "s", id: ids[0], number: fmt.Sprint(w.Respondent("s", ids[0])["phone"])}
+		first := "Hello " + ids[0] + ".\nIs your child vaccinated?\n1 Yes\n2 No\n3 Quit asking"
+		c.hears(first)
+		c.says("what?")
+		c.hears("Sorry, we did not understand your answer. Is your child vaccinated?\n1 Yes\n2 No\n3 Quit asking")
+		c.says("Yes!")
+		c.hears("How many months?")
+		if got := c.answers(); got != "vaccinated answered yes, why skipped" {
+			t.Errorf("in the middle: %s", got)
+		}
+		c.says("30 months")
+		c.hears("Thanks, " + ids[0] + ".")
+		w.ExpectRespondent("s", ids[0], "completed, completed")
+		if got := c.answers(); got != "vaccinated answered yes, why skipped, months answered 30" {
+			t.Errorf("at the end: %s", got)
+		}
+		c.says("hello?")
+		c.hears("It is over.")
+		c.says("hello!")
+		w.Until("the survey is done", func() bool { return strings.HasPrefix(w.SurveyState("s"), "done") })
+		w.WaitIdle()
+		for _, text := range []string{first, "How many months?", "Thanks, " + ids[0] + ".", "It is over."} {
+			if n := w.Sends(text); n != 1 {
+				t.Errorf("%q was sent %d times", text, n)
+			}
+		}
+		if got := counts(w); got != "vaccinated answered 1 yes=1 no=0 quit=0, why skipped 1, months answered 1 30=1" {
+			t.Errorf("the sums: %s", got)
+		}
+		w.ExpectNoFaults()
+	})
+}
+
+// counts returns the sums of the answers of survey s.
+func counts(w *world.World) string {
+	w.Helper()
+	var list []string
+	questions, _ := w.Want(200, "GET", "/v1/surveys/s/answers", nil).Body["questions"].([]any)
+	for _, q := range questions {
+		q := q.(map[string]any)
+		line := fmt.Sprint(q["question"])
+		statuses := q["by_status"].(map[string]any)
+		for _, status := range slices.Sorted(maps.Keys(statuses)) {
+			if statuses[status] != 0.0 {
+				line += fmt.Sprint(" ", status, " ", statuses[status])
+			}
+		}
+		for _, v := range q["values"].([]any) {
+			line += fmt.Sprint(" ", v.(map[string]any)["value"], "=", v.(map[string]any)["count"])
+		}
+		list = append(list, line)
+	}
+	return strings.Join(list, ", ")
+}
+
+// Scenario 431: a person who answers nothing gets the beginning again; one who has stopped in the middle
+// is reminded of the question that is open, whose answer counts. Silence after the last retry breaks off,
+// and says which questions were not reached.
+func TestQuestions_WhoStopsIsRemindedOfTheOpenQuestion(t *testing.T) {
+	world.OnSurveysFrom(t, world.Monday(9, 0), func(w *world.World) {
+		w.Channel("texts", 20)
+		ids := w.LaunchSurvey("s", byQuestions("1h 1h", nil), 0, 2)
+		one := &talk{World: w, survey: "s", id: ids[0], number: fmt.Sprint(w.Respondent("s", ids[0])["phone"])}
+		two := &talk{World: w, survey: "s", id: ids[1], number: fmt.Sprint(w.Respondent("s", ids[1])["phone"])}
+		first := func(c *talk) string {
+			return "Hello " + c.id + ".\nIs your child vaccinated?\n1 Yes\n2 No\n3 Quit asking"
+		}
+		one.hears(first(one))
+		two.hears(first(two))
+		w.Finish(first(one), first(two))
+		one.says("2")
+		one.hears("Why not?")
+		w.Pass(70 * time.Minute)
+		if n := w.Sends(first(two)); n != 2 {
+			t.Errorf("who has said nothing gets the beginning %d times", n)
+		}
+		reminder := "We are still waiting for your answer.\nWhy not?"
+		w.Until("the reminder is sent", func() bool { return w.Sends(reminder) == 1 })
+		one.says("No time")
+		one.hears("How many months?")
+		w.Pass(5 * time.Hour)
+		w.ExpectRespondent("s", ids[0], "failed, breakoff")
+		w.ExpectRespondent("s", ids[1], "failed, unresponsive")
+		if got := one.answers(); got != "vaccinated answered no, why answered No time, months not_reached" {
+			t.Errorf("who stopped: %s", got)
+		}
+		if got := counts(w); got != "vaccinated answered 1 not_reached 1 yes=0 no=1 quit=0, why answered 1 not_reached 1, months not_reached 2" {
+			t.Errorf("the sums: %s", got)
+		}
+		w.ExpectNoFaults()
+	})
+}
+
+// Scenario 432: a stop word refuses in the middle of a conversation. A word that refuses elsewhere is an
+// answer while it is a choice of the question that is asked, and only then.
+func TestQuestions_StopWordsRefuseUnlessTheyAreAnswers(t *testing.T) {
+	world.OnSurveys(t, func(w *world.World) {
+		w.Channel("texts", 20)
+		ids := w.LaunchSurvey("s", byQuestions("1h", nil), 0, 3)
+		for i, c := range []struct{ says, then, state, answers string }{
+			{"quit", "How many months?", "active, started", "vaccinated answered quit, why skipped"},
+			{"STOP", "", "failed, refused", "vaccinated not_reached, why not_reached, months not_reached"},
+			{"1", "How many months?", "active, started", "vaccinated answered yes, why skipped"},
+		} {
+			x := &talk{World: w, survey: "s", id: ids[i], number: fmt.Sprint(w.Respondent("s", ids[i])["phone"])}
+			x.hears("Hello " + ids[i] + ".\nIs your child vaccinated?\n1 Yes\n2 No\n3 Quit asking")
+			x.says(c.says)
+			w.Until("the message counts", func() bool { return w.RespondentState("s", ids[i]) == c.state })
+			if got := x.answers(); got != c.answers {
+				t.Errorf("%s: %s, want %s", c.says, got, c.answers)
+			}
+		}
+		w.Until("the next questions are sent", func() bool { return w.Sends("How many months?") == 2 })
+		x := &talk{World: w, survey: "s", id: ids[2], number: fmt.Sprint(w.Respondent("s", ids[2])["phone"]), n: 10}
+		x.says("quit")
+		w.Until("quit refuses behind the question", func() bool { return w.RespondentState("s", ids[2]) == "failed, breakoff" })
+		w.ExpectNoFaults()
+	})
+}
+
+// Scenario 433: quotas on answers. The bucket is known with the answer; if it is full, the next question
+// is not sent, but the survey's message.
+func TestQuestions_QuotasCountAnswers(t *testing.T) {
+	world.OnSurveys(t, func(w *world.World) {
+		w.Channel("texts", 20)
+		where := func(v string) world.Fields {
+			return world.Fields{"where": world.Fields{"vaccinated": world.Fields{"in": []string{v}}}, "quota": 1}
+		}
+		ids := w.LaunchSurvey("s", byQuestions("1h", world.Fields{"quotas": []world.Fields{where("yes"), where("no")}}), 0, 2)
+		var talks []*talk
+		for _, id := range ids {
+			c := &talk{World: w, survey: "s", id: id, number: fmt.Sprint(w.Respondent("s", id)["phone"])}
+			c.hears("Hello " + id + ".\nIs your child vaccinated?\n1 Yes\n2 No\n3 Quit asking")
+			talks = append(talks, c)
+		}
+		talks[0].says("yes")
+		talks[0].hears("How many months?")
+		talks[0].says("7")
+		talks[0].hears("Thanks, " + ids[0] + ".")
+		talks[1].says("yes")
+		talks[1].hears("We have enough.")
+		w.ExpectRespondent("s", ids[1], "rejected, rejected")
+		if n := w.Sends("How many months?"); n != 1 {
+			t.Errorf("the next question was sent %d times", n)
+		}
+		if p := w.Respondent("s", ids[0]); p["bucket"] != 0.0 || p["counted"] != true {
+			t.Errorf("who completed: bucket %v, counted %v", p["bucket"], p["counted"])
+		}
+		if got := talks[1].answers(); got != "vaccinated answered yes, why skipped, months not_reached" {
+			t.Errorf("who is not needed: %s", got)
+		}
+		w.ExpectNoFaults()
+	})
+}

@@ -1,0 +1,97 @@
+package conformance
+
+import (
+	"testing"
+
+	"weir"
+	"weir/surveys"
+	"weir/surveys/questions"
+)
+
+// testAnswers writes answers of conversations, with the contacts that say the next turns, and counts them.
+func testAnswers(t *testing.T, d *surveyBench) {
+	v := d.survey("a")
+	v.Definition.Questions = &questions.Definition{Questions: []questions.Question{{Name: "q", Kind: questions.ChooseMany}, {Name: "t", Kind: questions.FreeText}, {Name: "n", Kind: questions.Number}}}
+	v, _, err := d.PutSurvey(d.ctx(), v)
+	d.ok(err)
+	channel := d.Channel(t, "texts")
+	list, at := d.people(v.ID, 1, 3), now()
+	answered := func(turn int, name string, kind questions.Kind, was, value string) surveys.Recorded {
+		a := surveys.Recorded{Answer: questions.Answer{Question: name, Status: questions.Answered, Value: value, Raw: "«" + value + "\x00»"}, Kind: kind, Turn: turn, At: at}
+		if was != "" {
+			a.Was = questions.Answer{Question: name, Status: questions.Answered, Value: was}
+		}
+		return a
+	}
+	said := func(m surveys.Move, r surveys.Respondent, key string, turn int) surveys.Move {
+		m.Channel, m.Is.Talk = channel, questions.State{Turn: turn, Question: "t", Tries: 1, Language: "pt-BR", Seed: 1<<64 - 1, Asked: 5, Before: "q", Missed: 2, Last: 1<<32 - 1, LastAt: 6, Partial: true, Ended: questions.Completed, Told: true}
+		m.Reply = &weir.Spec{
+			Key: key, To: "+1", Priority: weir.Reply, Messages: []string{"next"}, Labels: map[string]string{"turn": "2"},
+			Owner: weir.Owner{Group: v.ID, ID: int64(r.ID)},
+		}
+		return m
+	}
+	first := said(activate(list[0], at), list[0], "r-q2", 2)
+	first.Answers = []surveys.Recorded{answered(2, "q", questions.ChooseMany, "", "a b"), answered(2, "t", questions.FreeText, "", "long"), answered(2, "n", questions.Number, "", "123456")}
+	second := said(activate(list[1], at), list[1], "r-q2", 2) // whose key is another's: made without the reply
+	second.Answers = []surveys.Recorded{answered(2, "q", questions.ChooseMany, "", "b"), {Answer: questions.Answer{Question: "t", Status: questions.Skipped}, Kind: questions.FreeText, At: at}}
+	got, err := d.Work(d.ctx(), surveys.Work{Survey: v.ID, Moves: []surveys.Move{first, second}})
+	d.ok(err)
+	if len(got.Contacts) != 1 || len(got.Stale)+len(got.Refused) != 0 || got.Contacts[0].Owner.ID != int64(list[0].ID) {
+		t.Fatalf("written: %+v", got)
+	}
+	is := d.read(list[0].ID, list[1].ID)
+	first.Is.Said = got.Contacts[0].Ref
+	same(t, "the respondents", is, []surveys.Respondent{first.Is, second.Is})
+
+	stale := said(activate(list[0], at), list[0], "r-q3", 3)
+	stale.Answers = first.Answers
+	longer := turn(is[0], func(r *surveys.Respondent) { r.Talk.Turn = 3 })
+	longer.Answers = []surveys.Recorded{answered(3, "t", questions.FreeText, "long", "longer"), answered(3, "q", questions.ChooseMany, "a b", "a")}
+	got, err = d.Work(d.ctx(), surveys.Work{Survey: v.ID, Moves: []surveys.Move{longer, stale}})
+	d.ok(err)
+	if len(got.Contacts) != 0 || len(got.Stale) != 1 {
+		t.Errorf("a stale move: %+v", got)
+	}
+	d.Close(t, channel)
+	third := said(activate(list[2], at), list[2], "r-q9", 2) // its answer counts, although nothing can be sent
+	third.Answers = []surveys.Recorded{answered(2, "q", questions.ChooseMany, "", "a")}
+	got, err = d.Work(d.ctx(), surveys.Work{Survey: v.ID, Moves: []surveys.Move{third}})
+	d.ok(err)
+	if len(got.Contacts)+len(got.Stale)+len(got.Refused) != 0 {
+		t.Errorf("over a closed channel: %+v", got)
+	}
+	answers, err := d.Answers(d.ctx(), v.ID, []surveys.RespondentID{list[0].ID, list[1].ID, list[2].ID})
+	d.ok(err)
+	same(t, "the answers", answers, map[surveys.RespondentID]map[string]questions.Answer{
+		list[0].ID: {"q": longer.Answers[1].Answer, "t": longer.Answers[0].Answer, "n": first.Answers[2].Answer},
+		list[1].ID: {"q": second.Answers[0].Answer, "t": second.Answers[1].Answer},
+		list[2].ID: {"q": third.Answers[0].Answer},
+	})
+	sums := func(what string, want map[surveys.AnswerSum]int) {
+		t.Helper()
+		got, err := d.AnswerSums(d.ctx(), v.ID)
+		d.ok(err)
+		same(t, what, got, want)
+	}
+	want := map[surveys.AnswerSum]int{
+		{Question: "q", Status: questions.Answered}: 3, {Question: "q", Status: questions.Answered, Value: "a"}: 2, {Question: "q", Status: questions.Answered, Value: "b"}: 1,
+		{Question: "t", Status: questions.Answered}: 1, {Question: "t", Status: questions.Skipped}: 1,
+		{Question: "n", Status: questions.Answered}: 1, {Question: "n", Status: questions.Answered, Value: "123500"}: 1,
+	}
+	sums("the sums", want)
+	d.ok(d.RemoveRespondent(d.ctx(), v.ID, list[0].ID))
+	sums("without a respondent", map[surveys.AnswerSum]int{
+		{Question: "q", Status: questions.Answered}: 2, {Question: "q", Status: questions.Answered, Value: "a"}: 1, {Question: "q", Status: questions.Answered, Value: "b"}: 1,
+		{Question: "t", Status: questions.Skipped}: 1,
+	})
+	d.ok(d.RemoveSurvey(d.ctx(), v.ID))
+	for more := true; more; {
+		more, err = d.Sweep(d.ctx(), 1000)
+		d.ok(err)
+	}
+	sums("without the survey", map[surveys.AnswerSum]int{})
+	if answers, err = d.Answers(d.ctx(), v.ID, []surveys.RespondentID{list[1].ID}); err != nil || len(answers) != 0 {
+		t.Errorf("%d answers are left (%v)", len(answers), err)
+	}
+}

@@ -1,0 +1,147 @@
+package surveys
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/jmoiron/sqlx"
+
+	"weir/persistence/columns"
+	"weir/persistence/commit"
+	"weir/persistence/multirow"
+	"weir/surveys"
+	"weir/surveys/questions"
+)
+
+const (
+	insertAnswers    = "INSERT INTO survey_answers (survey_id, respondent_id, question, status, value, raw, turn, at) VALUES "
+	insertAnswerSums = "INSERT INTO survey_answer_sums (survey_id, question, status, value, arm, n) VALUES "
+	answersSQL       = "SELECT respondent_id, question, status, value, raw FROM survey_answers WHERE survey_id = ? AND respondent_id IN "
+	answerSumsSQL    = "SELECT question, status, value, arm, n FROM survey_answer_sums WHERE survey_id = ? AND n <> 0"
+	answerSumColumns = 6
+)
+
+// answers writes the answers of moves, and counts them.
+func (w *surveyWork) answers(t *commit.Tx, _ *commit.Request, moves []*move) error {
+	var args []any
+	rows, sums := 0, map[surveys.AnswerSum]int{}
+	for _, m := range moves {
+		for i := range m.Answers {
+			a := &m.Answers[i]
+			args = append(args, w.work.Survey, int64(m.is.ID), a.Question, string(a.Status), a.Value, a.Raw, int64(a.Turn), columns.Micros(a.At))
+			a.Count(sums, m.is.Arm)
+			rows++
+		}
+	}
+	if rows == 0 {
+		return nil
+	}
+	if _, err := multirow.InsertCounted(t, insertAnswers, w.s.adds.answers, args, rows); err != nil {
+		return err
+	}
+	args = answerSumRows(w.work.Survey, sums)
+	_, err := multirow.InsertCounted(t, insertAnswerSums, w.s.adds.answerSums, args, len(args)/answerSumColumns)
+	return err
+}
+
+// answerSumRows are the values of survey_answer_sums, in one order for all, so that two writers do not
+// wait for each other.
+func answerSumRows(survey int64, sums map[surveys.AnswerSum]int) (args []any) {
+	keys := slices.SortedFunc(maps.Keys(sums), func(a, b surveys.AnswerSum) int {
+		return cmp.Or(cmp.Compare(a.Question, b.Question), cmp.Compare(a.Status, b.Status), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Arm, b.Arm))
+	})
+	for _, k := range keys {
+		if n := sums[k]; n != 0 {
+			args = append(args, survey, k.Question, string(k.Status), k.Value, int64(k.Arm), int64(n))
+		}
+	}
+	return args
+}
+
+// answerRow is a row of survey_answers.
+type answerRow struct {
+	Respondent int64  `db:"respondent_id"`
+	Question   string `db:"question"`
+	Status     string `db:"status"`
+	Value      string `db:"value"`
+	Raw        string `db:"raw"`
+}
+
+func (r *answerRow) answer() questions.Answer {
+	return questions.Answer{Question: r.Question, Status: questions.Status(r.Status), Value: r.Value, Raw: r.Raw}
+}
+
+// Answers implements [surveys.RespondentReader].
+func (s *Reader) Answers(ctx context.Context, survey int64, ids []surveys.RespondentID) (map[surveys.RespondentID]map[string]questions.Answer, error) {
+	out := map[surveys.RespondentID]map[string]questions.Answer{}
+	for some := range slices.Chunk(ids, columns.KeysPerList) {
+		var rows []answerRow
+		if err := s.Read.SelectContext(ctx, &rows, answersSQL+columns.Marks(len(some)), append([]any{survey}, columns.Arguments(some)...)...); err != nil {
+			return nil, s.Failure("read answers", err)
+		}
+		for i := range rows {
+			id := surveys.RespondentID(rows[i].Respondent)
+			if out[id] == nil {
+				out[id] = map[string]questions.Answer{}
+			}
+			out[id][rows[i].Question] = rows[i].answer()
+		}
+	}
+	return out, nil
+}
+
+// AnswerSums implements [surveys.RespondentReader].
+func (s *Reader) AnswerSums(ctx context.Context, survey int64) (map[surveys.AnswerSum]int, error) {
+	var rows []struct {
+		Question string `db:"question"`
+		Status   string `db:"status"`
+		Value    string `db:"value"`
+		Arm      int    `db:"arm"`
+		N        int    `db:"n"`
+	}
+	if err := s.Read.SelectContext(ctx, &rows, answerSumsSQL, survey); err != nil {
+		return nil, s.Failure("read the sums of answers", err)
+	}
+	sums := make(map[surveys.AnswerSum]int, len(rows))
+	for _, r := range rows {
+		sums[surveys.AnswerSum{Question: r.Question, Status: questions.Status(r.Status), Value: r.Value, Arm: r.Arm}] = r.N
+	}
+	return sums, nil
+}
+
+// removeAnswers deletes the answers of a respondent and takes them out of the sums.
+func (s *Importer) removeAnswers(ctx context.Context, tx *sqlx.Tx, r *surveys.Respondent) error {
+	var rows []answerRow
+	err := tx.SelectContext(ctx, &rows, answersSQL+columns.Marks(1), r.Survey, int64(r.ID))
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	var stored string
+	if err := tx.GetContext(ctx, &stored, "SELECT definition FROM surveys WHERE id = ?", r.Survey); err != nil {
+		return err
+	}
+	var definition surveys.Definition
+	if err := json.Unmarshal([]byte(stored), &definition); err != nil {
+		return err
+	}
+	sums := map[surveys.AnswerSum]int{}
+	for i := range rows {
+		gone := surveys.Recorded{Was: rows[i].answer(), Answer: questions.Answer{Question: rows[i].Question}}
+		if definition.Questions != nil {
+			gone.Kind = definition.Questions.KindOf(rows[i].Question)
+		}
+		gone.Count(sums, r.Arm)
+	}
+	if _, err := tx.ExecContext(ctx, "DELETE FROM survey_answers WHERE survey_id = ? AND respondent_id = ?", r.Survey, int64(r.ID)); err != nil {
+		return err
+	}
+	for part := range slices.Chunk(answerSumRows(r.Survey, sums), answerSumColumns*columns.KeysPerList) {
+		if _, err := tx.ExecContext(ctx, insertAnswerSums+columns.RowsOf(len(part)/answerSumColumns, answerSumColumns)+s.adds.answerSums, part...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
