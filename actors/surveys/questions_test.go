@@ -47,7 +47,7 @@ func script(person int, text string) string {
 // script, and each turn was said by one contact (the store fails otherwise).
 func TestQuestions_CrashesAskNothingTwice(t *testing.T) {
 	const people = 12
-	for seed := range uint64(8) {
+	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			var l *lab
 			var mu sync.Mutex
@@ -79,9 +79,9 @@ func TestQuestions_CrashesAskNothingTwice(t *testing.T) {
 						time.AfterFunc(after, func() { l.channels.receiveMessage(c.Channel, c.To, text) })
 					}
 					wait := time.Duration(draw(20_000)) * time.Millisecond
-					switch draw(6) {
-					case 0: // no answer: a reminder follows
-					case 1:
+					switch n := draw(6); {
+					case n == 0: // no answer: a reminder follows
+					case n == 1 && !strings.Contains(text, "Why not?"): // where any text is an answer
 						send(wait, "what?")
 					default:
 						send(wait, answer)
