@@ -8,8 +8,8 @@ import (
 	"weir/surveys/questions"
 )
 
-// testAnswers writes answers of conversations, with the contacts that say the next turns, and counts them.
-func testAnswers(t *testing.T, d *surveyBench) {
+// testSurveyAnswers writes answers of conversations, with the contacts that say the next turns, and counts them.
+func testSurveyAnswers(t *testing.T, d *surveyBench) {
 	v := d.survey("a")
 	v.Definition.Questions = &questions.Definition{Questions: []questions.Question{{Name: "q", Kind: questions.ChooseMany}, {Name: "t", Kind: questions.FreeText}, {Name: "n", Kind: questions.Number}}}
 	v, _, err := d.PutSurvey(d.ctx(), v)

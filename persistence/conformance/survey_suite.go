@@ -20,7 +20,7 @@ func RunSurveys(t *testing.T, open func(t testing.TB) SurveyStores) {
 		{"corrections", testCorrections},
 		{"removal of respondents", testRespondentRemoval},
 		{"moves", testMoves},
-		{"answers", testAnswers},
+		{"answers to questions", testSurveyAnswers},
 		{"moves that enqueue", testEnqueue},
 		{"moves that are refused", testRefusedMoves},
 		{"ready slots", testReady},
