@@ -120,7 +120,7 @@ func messagesOfGo(t *testing.T) map[locale.Message]string {
 	t.Helper()
 	found := map[locale.Message]string{}
 	known := stubs{}
-	for _, dir := range []string{"locale", "display", "form", "."} {
+	for _, dir := range []string{"locale", "display", "form", "questionnaire", "."} {
 		files := token.NewFileSet()
 		list := sourceOf(t, files, dir)
 		info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}

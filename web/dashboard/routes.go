@@ -190,6 +190,7 @@ func surveyPages() []*page {
 		{name: "survey_json", path: newSurveyPath + "/json", scopes: admin, load: newDocument, posted: createDocument, room: maxDefinition},
 		{name: "survey_form", path: one + "/edit", scopes: admin, load: editSurvey, posted: changeSurvey, room: maxDefinition},
 		{name: "survey_json", path: one + "/edit/json", scopes: admin, load: editDocument, posted: changeDocument, room: maxDefinition},
+		{name: "survey_questions", path: one + "/questions", scopes: admin, load: loadQuestions, posted: changeQuestions, room: maxQuestionnaireForm},
 		{
 			name: "survey_definition", path: one + "/definition", scopes: reader, load: loadDefinition, files: map[string]handler{one + "/definition.json": definitionFile},
 			actions: []action{{path: one + "/clone", scopes: admin, ask: askClone, run: cloneSurvey}},

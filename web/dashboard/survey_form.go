@@ -54,6 +54,7 @@ type surveyForm struct {
 	HasSecret                                        bool
 	AnswerFirst                                      bool // the first message is the answer
 	Thanks                                           string
+	Asks                                             bool // a new one asks questions, which are written on their page
 
 	ManyArms   bool     // the arms and their texts are too many for the form, which keeps them
 	RichQuotas bool     // the quotas are, too
@@ -247,12 +248,13 @@ func surveyFormOf(l *locale.Locale, b *surveyapi.SurveyBody) *surveyForm {
 
 // limits finds out what of a definition the form cannot show.
 func (f *surveyForm) limits(b *surveyapi.SurveyBody) {
-	f.ManyArms = len(b.Arms) > 1 || len(b.Questionnaires) > 1
+	many := len(b.Arms) > 1 || len(b.Questionnaires) > 1
+	f.ManyArms = many || b.Questions != nil // whose texts have a page of their own
 	f.RichQuotas = len(b.Quotas) > maxFormRows-spareQuotas || slices.ContainsFunc(b.Quotas, func(q surveys.Bucket) bool { return !plainQuota(q) })
 	f.Kept = nil
 	for name, present := range map[string]bool{
 		"stop_words": b.StopWords != nil, "labels": len(b.Labels) > 0, "weight": b.Weight != 0, "batch_size": b.BatchSize != 0, "initial_success_rate": b.InitialSuccessRate != nil,
-		"arms": f.ManyArms, "questionnaires": f.ManyArms, "quotas": f.RichQuotas,
+		"arms": many, "questionnaires": many, "questions": b.Questions != nil, "quotas": f.RichQuotas,
 	} {
 		if present {
 			f.Kept = append(f.Kept, name)
@@ -351,6 +353,7 @@ func (f *surveyForm) read(form url.Values) {
 	f.Weekdays, f.Week, f.Painted = weekdays(form["weekdays"]), readWeek(form), form.Get("schedule_as") == weekField
 	f.Fallback, f.Cutoff, f.PerMinute, f.Purpose, f.QuotaMessage = field("fallback_delay"), field("cutoff"), field("limit_per_minute"), field("purpose"), strings.TrimSpace(lines("quota_message"))
 	f.CountPartial, f.AppURL, f.AppSecret = field("count_partial") != "", field("app_url"), form.Get("app_secret")
+	f.Asks = f.New && field("asks") != ""
 	f.AnswerFirst, f.Thanks = field("answer_first") != "", strings.TrimSpace(lines("answer_thanks"))
 	f.Budget, f.Currency = field("budget_money"), field("budget_currency")
 	f.Windows, f.Quotas = nil, nil
@@ -411,6 +414,12 @@ func (f *surveyForm) apply(b surveyapi.SurveyBody) (map[string]any, error) {
 	f.layNumber(document, "limit_per_minute", f.PerMinute)
 	if !f.RichQuotas {
 		f.layQuotas(document)
+	}
+	if f.Asks {
+		document["questions"] = starter(f.Locale)
+		for _, name := range []string{"questionnaires", "answer", "application", "quota_message"} {
+			delete(document, name)
+		}
 	}
 	return document, nil
 }
@@ -843,7 +852,11 @@ func changeSurvey(v *visit) (*content, error) {
 // done sends the browser on, or shows the form again with every mistake.
 func (f *surveyForm) done(v *visit, err error) (*content, error) {
 	if err == nil {
-		return savedSurvey(f.Locale, f.Name, f.New), nil
+		c := savedSurvey(f.Locale, f.Name, f.New)
+		if f.Asks {
+			c.to, c.flash.Text = surveyLink(f.Name)+"/questions", f.T("Survey %s is created. Write its questions, then import its respondents and launch it.", f.Name)
+		}
+		return c, nil
 	}
 	status, p := statusOf(err)
 	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict {

@@ -170,3 +170,13 @@ func (f *Form) find(pointer string) (field, inner string) {
 	}
 	return "", ""
 }
+
+// Parts returns the fields that ask for a member, or for a part of it.
+func (f *Form) Parts(member string) (list []*Input) {
+	for _, in := range f.Inputs {
+		if in.place()[0] == member {
+			list = append(list, in)
+		}
+	}
+	return list
+}

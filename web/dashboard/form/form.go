@@ -23,8 +23,9 @@ type Kind string
 // Kinds of fields. That of a member follows from its type unless its field says another.
 const (
 	Text   Kind = "text"
-	Amount Kind = "amount" // a decimal number
+	Amount Kind = "amount" // a decimal number, as a text
 	Number Kind = "number" // a whole one
+	Real   Kind = "real"   // a number that may have a fraction
 	Code   Kind = "code"   // a text that no browser should correct
 	Phone  Kind = "phone"
 	URL    Kind = "url"
@@ -32,6 +33,7 @@ const (
 	Script Kind = "script" // lines that no browser should correct
 	JSON   Kind = "json"   // an object, as its text
 	Words  Kind = "words"  // texts, separated by blanks or lines
+	List   Kind = "list"   // texts, separated by commas
 	Checks Kind = "checks" // some of some choices
 	Select Kind = "select" // one of some choices
 	Switch Kind = "switch" // yes or no
@@ -42,7 +44,9 @@ const (
 type Field struct {
 	Name       string // of the input, and of the member unless At says where that is
 	Label      locale.Message
+	In         string         // follows the label: the language, if there is a field for each
 	Help       locale.Message // may have tags
+	Example    string         // in the help, as %s
 	Head, Note locale.Message // of a part of the form that begins here
 	Kind       Kind
 	Rows       int    // of lines
@@ -55,7 +59,9 @@ type Field struct {
 	Wide       bool   // its choices have long names
 	Min, Max   int    // of a number
 	MaxLength  int
-	Values     []string // choices of the schema
+	Values     []string         // choices of the schema
+	Labels     []locale.Message // of the choices, in their order; nil: they are shown as they are
+	Unset      locale.Message   // the choice of none; empty: it names the default
 
 	At           []string // where the body has it; nil: the member of its name
 	Words, Hints string   // label and help of a field that the API describes, in its words
@@ -147,6 +153,8 @@ func (f *Field) kindOf(member *reflect.StructField) Kind {
 		return Select
 	case of.Kind() == reflect.Int || of.Kind() == reflect.Int64:
 		return Number
+	case of.Kind() == reflect.Float64:
+		return Real
 	case of.Kind() == reflect.Bool:
 		return Switch
 	case of.Kind() == reflect.Slice:
@@ -180,6 +188,18 @@ func (d *Declaration) Mistakes() (list []string) {
 		}
 	}
 	return list
+}
+
+// Under returns the declaration for one of several bodies on a page: the names of its inputs begin with
+// the prefix.
+func (d *Declaration) Under(prefix string) *Declaration {
+	out := *d
+	out.Fields = slices.Clone(d.Fields)
+	for i := range out.Fields {
+		f := &out.Fields[i]
+		f.At, f.Name = f.place(), prefix+f.Name
+	}
+	return &out
 }
 
 // New returns an empty form. fresh is whether it is about a new document.

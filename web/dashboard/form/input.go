@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,6 +54,9 @@ func (in *Input) Title(l *locale.Locale) string {
 	if in.Words != "" {
 		return in.Words
 	}
+	if in.In != "" {
+		return l.T(in.Label) + " – " + in.In
+	}
 	return l.T(in.Label)
 }
 
@@ -60,7 +64,24 @@ func (in *Input) Title(l *locale.Locale) string {
 func (in *Input) Prose(l *locale.Locale) template.HTML { return l.HTML(in.Note, in.Args...) }
 
 // Helps returns the help in the words of the declaration.
-func (in *Input) Helps(l *locale.Locale) template.HTML { return l.HTML(in.Help, in.Advice...) }
+func (in *Input) Helps(l *locale.Locale) template.HTML {
+	if in.Example != "" {
+		return l.HTML(in.Help, in.Example)
+	}
+	return l.HTML(in.Help, in.Advice...)
+}
+
+// Options returns the choices of a field of which one is chosen.
+func (in *Input) Options(l *locale.Locale) (list []Choice) {
+	for i, value := range in.Values {
+		c := Choice{Value: value, Text: value, Chosen: value == in.Value}
+		if i < len(in.Labels) {
+			c.Text = l.T(in.Labels[i])
+		}
+		list = append(list, c)
+	}
+	return list
+}
 
 // Lines reports whether the value has lines.
 func (in *Input) Lines() bool {
@@ -89,6 +110,15 @@ func (in *Input) ID(choice int) string {
 		return in.Item + "-" + strconv.Itoa(choice)
 	}
 	return in.Name + "-" + strconv.Itoa(choice)
+}
+
+// Offer lets the reader choose among the values of the field.
+func (in *Input) Offer(l *locale.Locale) {
+	var all []Choice
+	for _, c := range in.Options(l) {
+		all = append(all, Choice{Value: c.Value, Text: c.Text})
+	}
+	in.Choose(all, false)
 }
 
 // Choose sets the choices of a field. Those that were chosen are always among them; if complete, the
@@ -125,12 +155,12 @@ func (in *Input) show(v any) {
 		}
 		return
 	case []any:
-		if in.Kind == Words || in.Kind == Checks {
+		if between, ok := map[Kind]string{Words: "\n", Checks: "\n", List: ", "}[in.Kind]; ok {
 			in.Chosen = nil
 			for _, x := range v {
 				in.Chosen = append(in.Chosen, fmt.Sprint(x))
 			}
-			in.Value = strings.Join(in.Chosen, "\n")
+			in.Value = strings.Join(in.Chosen, between)
 			return
 		}
 	}
@@ -174,10 +204,25 @@ func (in *Input) json() any {
 			return words
 		}
 		return nil
+	case List:
+		var list []string
+		for text := range strings.SplitSeq(in.Value, ",") {
+			if text = strings.TrimSpace(text); text != "" {
+				list = append(list, text)
+			}
+		}
+		if list != nil {
+			return list
+		}
+		return nil
 	case Switch:
 		return in.Value == "true"
 	case Number:
 		if n, err := strconv.Atoi(in.Value); err == nil {
+			return n
+		}
+	case Real:
+		if n, err := strconv.ParseFloat(in.Value, 64); err == nil && !math.IsNaN(n) && !math.IsInf(n, 0) {
 			return n
 		}
 	default: // texts

@@ -53,3 +53,13 @@ func TestElapsed_HasTheUnitThatTellsTheMost(t *testing.T) {
 		}
 	}
 }
+
+// Every catalog can be used: a text that names a placeholder of its own, as ${name}, cannot.
+func TestLocales_CanBeUsed(t *testing.T) {
+	t.Parallel()
+	for _, l := range New().List() {
+		if l.T("Overview") == "" {
+			t.Errorf("%s has no words", l.Code)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+)
+
+// written returns what a browser sends of the page of questions, with some values changed.
+func written(page answer, do string, changes ...string) url.Values {
+	form := page.formOf()
+	form.Del("say")
+	form.Set("do", do)
+	for i := 0; i < len(changes); i += 2 {
+		form.Set(changes[i], changes[i+1])
+	}
+	return form
+}
+
+// An operator writes questions in the browser and tries them; nothing is stored before they are saved.
+func TestSurveyQuestions_AreWrittenAndTried(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, surveyScope)
+	r.channel("texts")
+	b := r.login("admin")
+	form := filledSurvey()
+	b.post("/surveys/_new", form).want(303)
+	b.get("/surveys/flu").want(200).has(`id="questions" href="/surveys/flu/questions"`)
+	const path = "/surveys/flu/questions"
+	page := b.get(path).want(200).has("May we ask you a few questions?", `id="replaces"`, "the end: refused", `<span class="bubble">May we ask you a few questions?`)
+	page = b.post(path, written(page, "after:0")).want(200).has(`id="q1"`).hasNot(`-wrong"`)
+	page = b.post(path, written(page, "check", "q1.text.en", "Do you cough?", "q1.name", "cough")).want(200).has("1 mistake is marked below")
+	page = b.post(path, written(page, "after:1", "q1.c0.text.en", "Yes", "q1.c1.text.en", "No", "q1.c1.words.en", "nope, never")).want(200)
+	page = b.post(path, written(page, "after:2", "q2.kind", "number", "q2.text.en", "For how many days?", "q2.name", "days")).want(200)
+	page = b.post(path, written(page, "check", "q3.kind", "text", "q3.text.en", "What else?", "q3.name", "else", "q1.c1.then", "else")).want(200).
+		has("${cough} != &#39;no&#39;", "no: 4 else", "yes: 3 days").hasNot(`-wrong"`, "mistake")
+	page = b.post(path, written(page, "say", "say", "yes")).want(200).has("Do you cough?", `<span class="badge">yes</span>`)
+	page = b.post(path, written(page, "say", "say", "never")).want(200).has(`<span class="bubble">What else?</span>`, "asked now").hasNot(`<span class="bubble">For how many days?</span>`)
+	page = b.post(path, written(page, "check", "say", "fever")).want(200).has("The conversation is over.") // as by Enter
+	page = b.post(path, written(page, "restart")).want(200).hasNot(`<span class="bubble">What else?</span>`)
+	if asked := r.definitionOf("flu")["questions"]; asked != nil {
+		t.Fatalf("the page has stored %v", asked)
+	}
+	b.post(path, written(page, "save", "q2.min", "many")).want(http.StatusUnprocessableEntity).has(`id="q2.min-wrong"`, `value="many"`)
+	b.post(path, written(page, "save")).want(303)
+	sameJSON(t, r.definitionOf("flu")["questions"], `{"languages":[{"code":"en","name":"English"}],"questions":[
+		{"name":"consent","kind":"choice","consent":true,"text":{"en":"May we ask you a few questions? You can stop at any time."},"choices":[{"name":"yes","text":{"en":"Yes"}},{"name":"no","text":{"en":"No"},"end":"refused"}]},
+		{"name":"cough","kind":"choice","text":{"en":"Do you cough?"},"choices":[{"name":"yes","text":{"en":"Yes"}},{"name":"no","text":{"en":"No"},"words":{"en":["nope","never"]}}]},
+		{"name":"days","kind":"number","text":{"en":"For how many days?"},"relevant":"${cough} != 'no'"},
+		{"name":"else","kind":"text","text":{"en":"What else?"}}]}`)
+	if r.definitionOf("flu")["questionnaires"] != nil {
+		t.Error("the texts of before are left")
+	}
+	b.post("/surveys/flu/edit", b.get("/surveys/flu/edit").want(200).formOf()).want(303) // its form keeps them
+	if r.definitionOf("flu")["questions"] == nil {
+		t.Error("the form of the survey loses its questions")
+	}
+	page = b.get(path).want(200).has(`value="cough"`).hasNot(`id="replaces"`)
+	b.post(path, written(page, "save", "version", "1")).want(http.StatusConflict).has("Nothing was saved")
+	b.get(path).want(200)
+}
+
+// The page is in the language of the reader, and so is what an empty one begins with.
+func TestSurveyQuestions_BeginInTheLanguageOfThePage(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, surveyScope)
+	r.channel("texts")
+	b := r.login("admin")
+	b.post("/surveys/_new", filledSurvey()).want(303)
+	b.post("/language", url.Values{"language": {"es"}, "back": {"/"}}).want(303)
+	page := b.get("/surveys/flu/questions").want(200).has("es Español", "¿Podemos hacerle unas preguntas?", `value="Sí"`)
+	b.post("/surveys/flu/questions", written(page, "check", "languages", "es Español\r\npt Português")).want(200).has(`name="q0.text.pt"`, `id="q0.text.pt-wrong"`)
+}
+
+// A new survey that asks questions needs no texts: the page of its questions follows.
+func TestSurveyForm_MakesASurveyThatAsks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, surveyScope)
+	r.channel("texts")
+	b := r.login("admin")
+	form := filledSurvey()
+	form.Set("asks", "true")
+	form.Set("answer_first", "true")
+	if page := b.post("/surveys/_new", form).want(303); page.header.Get("Location") != "/surveys/flu/questions" {
+		t.Errorf("what follows is %s", page.header.Get("Location"))
+	}
+	b.get("/surveys/flu/questions").want(200).has("Write its questions", "May we ask you a few questions?").hasNot(`id="fresh"`, `id="replaces"`)
+	if d := r.definitionOf("flu"); d["questionnaires"] != nil || d["answer"] != nil || d["application"] != nil || d["questions"] == nil {
+		t.Errorf("it is %v", d)
+	}
+}
