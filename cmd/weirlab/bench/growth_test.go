@@ -184,7 +184,7 @@ func alike(contact map[string]any) string {
 			out := map[string]any{}
 			for name, value := range v {
 				switch {
-				case name == "id" || name == "key" || name == "to" || name == "messages" || name == "why" || strings.HasSuffix(name, "_at"):
+				case name == "id" || name == "key" || name == "to" || name == "messages" || name == "why" || name == "why_clauses" || strings.HasSuffix(name, "_at"):
 					out[name] = "some"
 				default:
 					out[name] = plain(value)
