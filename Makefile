@@ -164,7 +164,7 @@ bench-growth: build ## Measure how the cost of a contact grows beside 0, 1,000,0
 	bin/weirlab bench --mode growth --peer inside --database sqlite,mysql
 
 .PHONY: test-bench
-test-bench: build ## Compare the broker with the previous release, alternating on this machine; fails if it is slower, without or with a webhook, or if events of contacts that nothing reads cost anything (about four minutes)
+test-bench: build ## Compare the broker with the previous release, alternating on this machine; fails if it is slower, without or with a webhook, or than a fixed revision, or if events of contacts that nothing reads cost anything (about six minutes)
 	@GO='$(GO)' scripts/bench-against bin/weirlab
 
 .PHONY: bench-peers

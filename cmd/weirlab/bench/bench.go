@@ -176,9 +176,9 @@ func regressions(all []Figures) []string {
 	return worse
 }
 
-// halved sets the rate of a loaded run to half of what live has reached on the same
+// loaded sets the rate of a loaded run to its share of what live has reached on the same
 // store, by one process if that was measured; --rate, if it was not measured.
-func (s *session) halved(st step) step {
+func (s *session) loaded(st step) step {
 	st.Rate = s.o.Rate
 	m := medians(groups(s.done))
 	g := m.findVariant(load.Live, st.name(), st.ByOne().Variant(), st.Channels)
@@ -186,7 +186,7 @@ func (s *session) halved(st step) step {
 		g = m.findVariant(load.Live, st.name(), st.Variant(), st.Channels)
 	}
 	if g != nil {
-		st.Rate = max(1, int(g.median(rate)/2))
+		st.Rate = max(1, int(g.median(rate)*st.Share))
 	}
 	st.N = max(1, int(st.Lasting.Seconds()*float64(st.Rate)))
 	return st
@@ -195,7 +195,7 @@ func (s *session) halved(st step) step {
 // once makes one run with a new database.
 func (s *session) once(ctx context.Context, st step) (f Figures, err error) {
 	if st.Mode == load.Loaded {
-		st = s.halved(st)
+		st = s.loaded(st)
 	}
 	if st.Store == "" && s.o.URL == "" || st.Peer == PeerBaseline {
 		s.quiet(ctx)

@@ -30,7 +30,7 @@ func (m measurement) crash(ctx context.Context) (Figures, error) {
 		killed <- err
 	}()
 	others, began := machine.WatchOthers(), time.Now()
-	if _, err := w.Enqueue(ctx, retryingSubject{m.s}); err != nil {
+	if _, err := w.Enqueue(ctx, retryingSubject{m.s}, nil); err != nil {
 		return f, err
 	}
 	queued := time.Now()
@@ -41,7 +41,7 @@ func (m measurement) crash(ctx context.Context) (Figures, error) {
 	if err != nil {
 		return f, err
 	}
-	f.take(w, seen, began, queued)
+	f.take(w, seen, began, began, queued)
 	f.Others = others(time.Duration(seen.CPU)) // a killed process's CPU time can no longer be read
 	f.Error = strings.Join(seen.Faults(w.Expectation(), kills), "; ")
 	return f, nil

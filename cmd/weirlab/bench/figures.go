@@ -67,15 +67,18 @@ func figuresOf(w load.Workload) Figures {
 }
 
 // take computes the figures that follow from the provider's record.
-func (f *Figures) take(w load.Workload, seen judge.Seen, began, queued time.Time) {
+func (f *Figures) take(w load.Workload, seen judge.Seen, began, opened, queued time.Time) {
 	n := float64(w.N)
 	f.EnqueuePS = n / queued.Sub(began).Seconds()
+	if w.Prepared() {
+		f.EnqueuePS = n / opened.Sub(began).Seconds()
+	}
 	if !seen.Last.IsZero() {
 		f.PerS = n / seen.Last.Sub(began).Seconds()
 	}
 	f.P50, f.P99 = seen.P50, seen.P99
-	if w.Prepared() && !seen.Last.IsZero() {
-		f.DrainPS = n / seen.Last.Sub(queued).Seconds()
+	if w.Closed() && !seen.Last.IsZero() {
+		f.DrainPS = n / seen.Last.Sub(opened).Seconds()
 	}
 	if w.Mode == load.Turnaround && f.DrainPS > 0 {
 		f.Turn = 1000/f.DrainPS - float64(w.Delay+w.Answer)/float64(time.Millisecond)

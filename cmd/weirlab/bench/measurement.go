@@ -67,7 +67,7 @@ func (m measurement) through(ctx context.Context) (Figures, error) {
 	if err := m.reset(ctx); err != nil {
 		return f, err
 	}
-	if w.Prepared() {
+	if w.Closed() {
 		if err := m.s.pause(ctx, true); err != nil {
 			return f, err
 		}
@@ -77,16 +77,15 @@ func (m measurement) through(ctx context.Context) (Figures, error) {
 		return f, err
 	}
 	began := time.Now()
-	made, err := w.Enqueue(ctx, m.s)
+	var opened time.Time
+	made, err := w.Enqueue(ctx, m.s, func() error {
+		opened = time.Now()
+		return m.s.pause(ctx, false)
+	})
 	if err != nil {
 		return f, err
 	}
 	queued := time.Now()
-	if w.Prepared() {
-		if err := m.s.pause(ctx, false); err != nil {
-			return f, err
-		}
-	}
 	seen, err := m.finish(ctx)
 	if err != nil {
 		return f, err
@@ -94,7 +93,7 @@ func (m measurement) through(ctx context.Context) (Figures, error) {
 	if seen.Order, err = m.inOrder(ctx, made); err != nil {
 		return f, err
 	}
-	f.take(w, seen, began, queued)
+	f.take(w, seen, began, opened, queued)
 	f.Error = strings.Join(seen.Faults(w.Expectation(), 0), "; ")
 	return f, charge(&f)
 }

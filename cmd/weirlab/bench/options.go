@@ -88,7 +88,7 @@ func (o Options) check() error {
 		if !slices.Contains(load.Modes(), m) {
 			return fmt.Errorf("there is no mode %q; there are %v", m, load.Modes())
 		}
-		measurable := []string{load.Live, load.Drain, load.Latency, load.Loaded, load.Turnaround, load.Router}
+		measurable := []string{load.Live, load.Standing, load.Drain, load.Latency, load.Loaded, load.Turnaround, load.Router}
 		if len(o.urls()) > 1 {
 			measurable = append(measurable, load.Idle) // by the metrics of its processes
 		}

@@ -79,7 +79,7 @@ func (o Options) peersOf(mode string) []string {
 	list := slices.Clone(o.Peers)
 	return slices.DeleteFunc(list, func(peer string) bool {
 		inside := peer == PeerInside || peer == PeerInBatch
-		return inside && o.URL != "" || peer == PeerBaseline && (o.Calls || mode == load.Loaded) || peer == PeerBaseline && (mode == load.Backlog || mode == load.Growth)
+		return inside && o.URL != "" || peer == PeerBaseline && (o.Calls || mode == load.Loaded) || peer == PeerBaseline && (mode == load.Standing || mode == load.Backlog || mode == load.Growth)
 	})
 }
 
@@ -147,7 +147,7 @@ func (o Options) workload(mode, peer string) load.Workload {
 	case load.Latency:
 		w.N, w.Batch = max(1, int(o.Latency.Seconds()*float64(o.Rate))), 1
 	case load.Loaded:
-		w.N, w.Batch, w.Rate, w.Lasting = max(1, int(o.Latency.Seconds()*float64(o.Rate))), 1, 0, o.Latency
+		w.N, w.Batch, w.Rate, w.Share, w.Lasting = max(1, int(o.Latency.Seconds()*float64(o.Rate))), 1, 0, loadedShare, o.Latency
 	case load.Turnaround:
 		w.N, w.Channels, w.Capacity, w.Batch = min(o.N, 300), 1, 1, 1
 	case load.Backlog:
@@ -167,6 +167,10 @@ func (o Options) workload(mode, peer string) load.Workload {
 	}
 	return w
 }
+
+// loadedShare is at which share of the rate of live the latency is measured, so that nothing
+// waits: live itself has a queue or none by chance.
+const loadedShare = 0.7
 
 // capacity returns the capacity of each channel: by default so many slots that they do
 // not limit the rate, which is below fastest.
@@ -218,7 +222,8 @@ func setSteps(o Options, repetition int) []step {
 	add(load.Drain, PeerBaseline, PeerInside)
 	add(load.Turnaround, PeerInside)
 	add(load.Latency, PeerSingle)
-	add(load.Loaded, PeerSingle)
+	add(load.Loaded, PeerInside, PeerSingle)
+	add(load.Standing, PeerInside)
 	if o.N > 20_000 { // a run beside a backlog is compared with one of as many contacts
 		small := o
 		small.N = 20_000

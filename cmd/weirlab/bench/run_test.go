@@ -94,7 +94,8 @@ func TestBench_EveryModeIsMeasured(t *testing.T) {
 		"killed":                       {[]string{load.Crash}, []string{PeerSingle}, false, 1},
 		"matching":                     {[]string{load.Matching}, []string{PeerSingle}, false, 1},
 		"a survey":                     {[]string{load.Survey}, []string{PeerSingle}, false, 1},
-		"at half the rate":             {[]string{load.Live, load.Loaded}, []string{PeerSingle}, false, 2},
+		"at a share of the rate":       {[]string{load.Live, load.Loaded}, []string{PeerSingle, PeerInside}, false, 4},
+		"behind a queue":               {[]string{load.Standing}, []string{PeerBaseline, PeerInside, PeerBatches}, false, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -176,7 +177,7 @@ func expectMeasured(t *testing.T, f Figures) {
 		want = map[string]bool{"first send": f.FirstSend > 0, "full rate": f.FullRate >= f.FirstSend, "enqueueing": f.EnqueuePS > 0}
 	case load.Idle: // the CPU time of three contacts may be below the clock resolution of a process
 		delete(want, "CPU")
-	case load.Bulk, load.Drain:
+	case load.Bulk, load.Drain, load.Standing:
 		want["enqueueing"] = f.EnqueuePS > 0
 	case load.Latency, load.Loaded, load.Turnaround:
 		want["latency"] = f.P50 > 0 && f.P99 >= f.P50

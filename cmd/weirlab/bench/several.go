@@ -138,9 +138,9 @@ func severalSteps(o Options, whole bool) []step {
 	add(load.Live, 0, "", narrow)
 	add(load.Live, 2, "", narrow)
 	wide := func(w *load.Workload) {
-		w.Channels, w.Capacity, w.Delay, w.Batch = wideChannels, 50, wideDelay, 10
+		w.Channels, w.Capacity, w.Delay, w.Batch, w.Share = wideChannels, 50, wideDelay, 10, 0.5
 	}
-	for _, mode := range []string{load.Live, load.Loaded} { // loaded at half the rate of live by one process
+	for _, mode := range []string{load.Live, load.Loaded} { // loaded at half the rate of live by one process: three share its cores
 		add(mode, 0, "", wide)
 		add(mode, processes, "", wide)
 	}

@@ -154,7 +154,7 @@ func TestSeveral_AreLoadedAtHalfTheRateOfOneProcess(t *testing.T) {
 		if st.Mode != load.Loaded {
 			continue
 		}
-		if got := s.halved(st); got.Rate != 2000 || got.N != 30_000 {
+		if got := s.loaded(st); got.Rate != 2000 || got.N != 30_000 {
 			t.Errorf("%s: %d a second, N=%d; want 2,000 and 30,000", st.Variant(), got.Rate, got.N)
 		}
 	}

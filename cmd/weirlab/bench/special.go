@@ -43,7 +43,7 @@ func (m measurement) fill(ctx context.Context, f *Figures) (*judge.Calls, error)
 		return nil, err
 	}
 	began := time.Now()
-	made, err := m.w.Enqueue(ctx, m.s)
+	made, err := m.w.Enqueue(ctx, m.s, func() error { return nil })
 	f.EnqueuePS = float64(m.w.N) / time.Since(began).Seconds()
 	return made, err
 }

@@ -98,7 +98,7 @@ func (s *httpSubject) put(ctx context.Context, p provider.Client, name, applicat
 		kind, settings = "verboice", map[string]any{"base_url": p.URL, "token": "secret", "channel": application}
 	}
 	return s.do(ctx, http.MethodPut, "/v1/channels/"+name, map[string]any{
-		"type": kind, "capacity": w.Capacity, "paused": w.Prepared(), "settings": settings,
+		"type": kind, "capacity": w.Capacity, "paused": w.Closed(), "settings": settings,
 	}, nil)
 }
 

@@ -98,7 +98,7 @@ func middle(values []float64) float64 {
 // rate returns the throughput that a mode measures.
 func rate(f Figures) float64 {
 	switch f.Mode {
-	case load.Drain, load.Turnaround:
+	case load.Drain, load.Standing, load.Turnaround:
 		return f.DrainPS
 	case load.Bulk:
 		return f.EnqueuePS

@@ -64,7 +64,17 @@ func targets() []target {
 			{"%.2f %% of a core", true, 0.5, 0.5, idleShare},
 			{"%.1f/s", true, 2, 2, of(load.Idle, PeerSingle, func(f Figures) float64 { return f.IdleStmts })},
 		}},
-		{"latency at half the rate of live over HTTP, p50; p99", []part{
+		{"enqueue in process at 0.7 of the rate of live, nothing waits: p50; p99", []part{
+			{"%.2f ms", true, 8, 8, of(load.Loaded, PeerInside, func(f Figures) float64 { return f.P50 })},
+			{"%.2f ms", true, 25, 25, of(load.Loaded, PeerInside, func(f Figures) float64 { return f.P99 })},
+		}},
+		{"live behind a queue that stands: contacts/s; CPU ÷ live", []part{
+			{"%.0f/s", false, 0, 0, of(load.Standing, PeerInside, rate)},
+			{"%.2f", true, 0, 0, func(m medians, store string) (float64, bool) {
+				return ratio(m.find(load.Standing, PeerInside+" "+store), m.find(load.Live, PeerInside+" "+store), cpu)
+			}},
+		}},
+		{"latency at 0.7 of the rate of live over HTTP, p50; p99", []part{
 			{"%.2f ms", true, 0, 0, of(load.Loaded, PeerSingle, func(f Figures) float64 { return f.P50 })},
 			{"%.2f ms", true, 0, 0, of(load.Loaded, PeerSingle, func(f Figures) float64 { return f.P99 })},
 		}},

@@ -21,7 +21,9 @@ Modes:
   live        contacts are queued while they are dispatched
   drain       contacts are queued in closed channels, which are then opened
   latency     --rate contacts a second, from the call to the provider
-  loaded      the same at half the rate of live, which is measured before
+  loaded      the same at 0.7 of the rate of live, which is measured before
+  standing    live, behind a queue: half of the contacts are queued in closed
+              channels, which are then opened
   turnaround  one channel of capacity 1: from a freed slot to the next contact
   backlog     live, beside --queued contacts of a paused channel
   restart     the program is started with --queued contacts over all channels
@@ -88,7 +90,7 @@ func (a *app) bench() *cobra.Command {
 
 func benchFlags(c *cobra.Command, o *bench.Options) {
 	f := c.Flags()
-	f.StringSliceVar(&o.Modes, "mode", o.Modes, "what is measured: live, drain, latency, loaded, turnaround, backlog, restart, crash, survey, matching, router, idle, bulk, growth")
+	f.StringSliceVar(&o.Modes, "mode", o.Modes, "what is measured: live, standing, drain, latency, loaded, turnaround, backlog, restart, crash, survey, matching, router, idle, bulk, growth")
 	f.StringSliceVar(&o.Peers, "peer", o.Peers, "floor, inside, inside-batch, http, http-batch, http-1000")
 	f.BoolVar(&o.Baseline, "floor", false, "the baseline is among the peers, too")
 	f.StringVar(&o.Set, "set", "", "short (some minutes) or full: every run that the tables of targets need, on SQLite and a private MariaDB; processes: those of one and of three processes only")

@@ -22,6 +22,7 @@ type Workload struct {
 	Capacity int
 	Batch    int           // contacts in each call
 	Rate     int           // of latency: contacts per second
+	Share    float64       // of loaded: the rate, as a share of that of live
 	Delay    time.Duration // from the provider's answer to its report
 	Answer   time.Duration // until the provider answers
 	Workers  int           // of matching
@@ -55,7 +56,8 @@ const (
 	Drain      = "drain"      // everything is queued, then the channels are opened
 	Live       = "live"       // everything is queued while the channels are open
 	Latency    = "latency"    // one after the other, at a fixed rate
-	Loaded     = "loaded"     // the same, at half the rate of live
+	Loaded     = "loaded"     // the same, at a share of the rate of live: nothing waits
+	Standing   = "standing"   // live, behind a queue of as many contacts
 	Turnaround = "turnaround" // one channel of capacity 1
 	Backlog    = "backlog"    // live, beside many contacts of a paused channel
 	Restart    = "restart"    // a start with many queued contacts
@@ -76,7 +78,7 @@ const (
 
 // Modes lists the modes.
 func Modes() []string {
-	return []string{Live, Drain, Latency, Loaded, Turnaround, Backlog, Restart, Crash, Survey, Matching, Router, Idle, Bulk, Growth}
+	return []string{Live, Standing, Drain, Latency, Loaded, Turnaround, Backlog, Restart, Crash, Survey, Matching, Router, Idle, Bulk, Growth}
 }
 
 // Beside returns how many contacts, or people, exist before the run.
@@ -127,6 +129,20 @@ func (w Workload) Prepared() bool {
 	return w.Mode == Drain || w.Mode == Turnaround || w.Mode == Restart || w.Mode == Bulk
 }
 
+// before returns how many of the calls come before the channels are opened.
+func (w Workload) before(calls int) int {
+	switch {
+	case w.Prepared():
+		return calls
+	case w.Mode == Standing:
+		return calls / 2
+	}
+	return 0
+}
+
+// Closed reports whether the channels are closed when the first contacts are queued.
+func (w Workload) Closed() bool { return w.Prepared() || w.Mode == Standing }
+
 // Expectation returns the description of the run for the provider.
 func (w Workload) Expectation() judge.Expectation {
 	return judge.Expectation{N: w.N, Channels: w.Channels, Capacity: w.Capacity, Order: w.Prepared(), Strict: w.strict()}
@@ -154,20 +170,36 @@ func (w Workload) callersOf() int {
 	return 64
 }
 
-// Enqueue enqueues everything: as fast as the callers can, or at a rate. It returns
-// the calls of runs whose order is judged.
-func (w Workload) Enqueue(ctx context.Context, s Enqueuer) (*judge.Calls, error) {
+// Enqueue enqueues everything: as fast as the callers can, or at a rate. Channels that are
+// closed are opened as soon as what has to wait for that is queued. It returns the calls of
+// runs whose order is judged.
+func (w Workload) Enqueue(ctx context.Context, s Enqueuer, open func() error) (*judge.Calls, error) {
 	if w.Mode == Latency || w.Mode == Loaded {
 		return nil, w.enqueueAtRate(ctx, s)
 	}
+	turns, made := newTurns(w), judge.NewCalls(w.Expectation(), w.Batch)
+	first := w.before(made.Len())
+	if err := w.enqueue(ctx, s, turns, made, 0, first); err != nil {
+		return made, err
+	}
+	if w.Closed() {
+		if err := open(); err != nil {
+			return made, err
+		}
+	}
+	return made, w.enqueue(ctx, s, turns, made, first, made.Len())
+}
+
+// enqueue makes the calls from one to before another.
+func (w Workload) enqueue(ctx context.Context, s Enqueuer, turns *turns, made *judge.Calls, from, to int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var next atomic.Int64
+	next.Store(int64(from))
 	var all sync.WaitGroup
-	turns, made := newTurns(w), judge.NewCalls(w.Expectation(), w.Batch)
 	for range w.callersOf() {
 		all.Go(func() {
-			for k := int(next.Add(1)); k <= made.Len() && ctx.Err() == nil; k = int(next.Add(1)) {
+			for k := int(next.Add(1)); k <= to && ctx.Err() == nil; k = int(next.Add(1)) {
 				turns.wait(k - 1)
 				err := w.call(ctx, s, k-1, made)
 				turns.done(k - 1)
@@ -178,7 +210,7 @@ func (w Workload) Enqueue(ctx context.Context, s Enqueuer) (*judge.Calls, error)
 		})
 	}
 	all.Wait()
-	return made, context.Cause(ctx)
+	return context.Cause(ctx)
 }
 
 // call makes the k-th call: one contact, or a batch of one channel.
