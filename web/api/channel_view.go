@@ -26,12 +26,12 @@ type ChannelBody struct {
 
 // ChannelPatch is the body of PATCH: a JSON merge patch (RFC 7396).
 type ChannelPatch struct {
-	Type     string         `json:"type,omitempty" minLength:"1" maxLength:"64" doc:"must be the current type"`
-	Name     string         `json:"name,omitempty" maxLength:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f\\x{2028}-\\x{202E}\\x{2066}-\\x{2069}]*$" patternDescription:"one line without control characters" nullable:"true" doc:"for people; null: none"`
-	Capacity int            `json:"capacity,omitempty" minimum:"1" maximum:"1000000" nullable:"true" doc:"max slots in flight; null: DEFAULT_CHANNEL_CAPACITY"`
-	Paused   bool           `json:"paused,omitempty" nullable:"true" doc:"start no contact; contacts in flight continue; null: false"`
-	Brake    map[string]any `json:"brake,omitempty" nullable:"true" doc:"when the channel pauses itself: merged field by field, as PUT has them; null: never"`
-	Settings map[string]any `json:"settings,omitempty" doc:"merged key by key; null removes an optional setting"`
+	Type     *string        `json:"type,omitempty" minLength:"1" maxLength:"64" doc:"must be the current type"`
+	Name     *string        `json:"name,omitempty" maxLength:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f\\x{2028}-\\x{202E}\\x{2066}-\\x{2069}]*$" patternDescription:"one line without control characters" nullable:"true" doc:"for people; null: none"`
+	Capacity *int           `json:"capacity,omitempty" minimum:"1" maximum:"1000000" nullable:"true" doc:"max slots in flight; null: DEFAULT_CHANNEL_CAPACITY"`
+	Paused   *bool          `json:"paused,omitempty" nullable:"true" doc:"start no contact; contacts in flight continue; null: false"`
+	Brake    map[string]any `json:"brake,omitzero" nullable:"true" doc:"when the channel pauses itself: merged field by field, as PUT has them; null: never"`
+	Settings map[string]any `json:"settings,omitzero" doc:"merged key by key; null removes an optional setting"`
 }
 
 // ChannelView is a channel in a response.

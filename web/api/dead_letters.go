@@ -444,7 +444,7 @@ type DeadBody struct {
 	All      bool       `json:"all,omitempty" doc:"all dead letters; required if no other field selects some"`
 	Channel  string     `json:"channel,omitempty" minLength:"1" maxLength:"63" doc:"name of the channel"`
 	Outcome  string     `json:"outcome,omitempty" enum:"failed,lost,dead_letter"`
-	Reason   string     `json:"reason,omitempty" maxLength:"200" doc:"as in the groups; empty: dead letters without a reason"`
+	Reason   *string    `json:"reason,omitempty" maxLength:"200" doc:"as in the groups; empty: dead letters without a reason"`
 	Since    *time.Time `json:"since,omitempty" doc:"contacts that became dead letters at that instant or later"`
 	Until    *time.Time `json:"until,omitempty" doc:"contacts that became dead letters before"`
 	Contacts []string   `json:"contacts,omitempty" minItems:"1" maxItems:"200" doc:"these contacts; not with other filters"`

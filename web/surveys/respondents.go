@@ -75,7 +75,7 @@ type correctionRoutes struct {
 // RespondentPatch is the body of PATCH: a JSON merge patch (RFC 7396).
 type RespondentPatch struct {
 	Phone      string         `json:"phone,omitempty" minLength:"1" maxLength:"50" doc:"the new number, as in an import" example:"+525512345678"`
-	Attributes map[string]any `json:"attributes,omitempty" maxProperties:"100" doc:"merged; null or an empty text removes an attribute"`
+	Attributes map[string]any `json:"attributes,omitzero" maxProperties:"100" doc:"merged; null or an empty text removes an attribute"`
 }
 
 func (s respondentRoutes) routes() []*route.Route {

@@ -29,37 +29,37 @@ type ApplicationBody struct {
 // SurveyPatch is the body of PATCH: a JSON merge patch (RFC 7396). The merged
 // survey is checked against SurveyBody.
 type SurveyPatch struct {
-	Title              string                                        `json:"title,omitempty" maxLength:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f\\x{2028}-\\x{202E}\\x{2066}-\\x{2069}]*$" patternDescription:"one line without control characters" nullable:"true"`
+	Title              *string                                       `json:"title,omitempty" maxLength:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f\\x{2028}-\\x{202E}\\x{2066}-\\x{2069}]*$" patternDescription:"one line without control characters" nullable:"true"`
 	Application        *ApplicationBody                              `json:"application,omitempty" doc:"merged field by field; null: none"`
-	Schedule           map[string]any                                `json:"schedule,omitempty" doc:"merged field by field"`
-	Modes              map[surveys.Mode]ModePatch                    `json:"modes,omitempty" doc:"merged; of a survey that was launched only the retries may change"`
-	Arms               []surveys.Arm                                 `json:"arms,omitempty" doc:"drafts only"`
-	Questionnaires     map[string]map[surveys.Mode][]surveys.Content `json:"questionnaires,omitempty" doc:"merged; drafts only"`
-	Questions          map[string]any                                `json:"questions,omitempty" nullable:"true" doc:"merged field by field, lists as a whole; drafts only"`
-	FallbackDelay      string                                        `json:"fallback_delay,omitempty" nullable:"true"`
-	Cutoff             int                                           `json:"cutoff,omitempty" nullable:"true"`
-	CountPartial       bool                                          `json:"count_partial,omitempty" nullable:"true"`
-	Quotas             surveys.Quotas                                `json:"quotas,omitempty" doc:"replaced as a whole; of a survey that was launched only the numbers may change"`
-	QuotaMessage       string                                        `json:"quota_message,omitempty" maxLength:"1600" nullable:"true" doc:"sent to a respondent who is answering by text when the quota turns out to be full"`
+	Schedule           map[string]any                                `json:"schedule,omitzero" doc:"merged field by field"`
+	Modes              map[surveys.Mode]ModePatch                    `json:"modes,omitzero" doc:"merged; of a survey that was launched only the retries may change"`
+	Arms               []surveys.Arm                                 `json:"arms,omitzero" doc:"drafts only"`
+	Questionnaires     map[string]map[surveys.Mode][]surveys.Content `json:"questionnaires,omitzero" doc:"merged; drafts only"`
+	Questions          map[string]any                                `json:"questions,omitzero" nullable:"true" doc:"merged field by field, lists as a whole; drafts only"`
+	FallbackDelay      *string                                       `json:"fallback_delay,omitempty" nullable:"true"`
+	Cutoff             *int                                          `json:"cutoff,omitempty" nullable:"true"`
+	CountPartial       *bool                                         `json:"count_partial,omitempty" nullable:"true"`
+	Quotas             surveys.Quotas                                `json:"quotas,omitzero" doc:"replaced as a whole; of a survey that was launched only the numbers may change"`
+	QuotaMessage       *string                                       `json:"quota_message,omitempty" maxLength:"1600" nullable:"true" doc:"sent to a respondent who is answering by text when the quota turns out to be full"`
 	Answer             *surveys.Answer                               `json:"answer,omitempty" doc:"merged field by field; null: messages are not evaluated by Weir"`
-	StopWords          []string                                      `json:"stop_words,omitempty"`
-	HelpWords          []string                                      `json:"help_words,omitempty"`
-	AnswerWords        []string                                      `json:"answer_words,omitempty"`
-	Purpose            string                                        `json:"purpose,omitempty" nullable:"true" doc:"what its contacts are for"`
+	StopWords          []string                                      `json:"stop_words,omitzero"`
+	HelpWords          []string                                      `json:"help_words,omitzero"`
+	AnswerWords        []string                                      `json:"answer_words,omitzero"`
+	Purpose            *string                                       `json:"purpose,omitempty" nullable:"true" doc:"what its contacts are for"`
 	Brake              *weir.Brake                                   `json:"brake,omitempty" doc:"merged field by field; null: none. A change begins its count anew"`
 	Budget             *people.Budget                                `json:"budget,omitempty" doc:"merged field by field; null: none. Of a survey that was launched it may become more, or less down to what is spent"`
-	Labels             []string                                      `json:"labels,omitempty"`
-	Weight             int                                           `json:"weight,omitempty" nullable:"true"`
-	LimitPerMinute     int                                           `json:"limit_per_minute,omitempty" nullable:"true"`
-	BatchSize          int                                           `json:"batch_size,omitempty" nullable:"true"`
+	Labels             []string                                      `json:"labels,omitzero"`
+	Weight             *int                                          `json:"weight,omitempty" nullable:"true"`
+	LimitPerMinute     *int                                          `json:"limit_per_minute,omitempty" nullable:"true"`
+	BatchSize          *int                                          `json:"batch_size,omitempty" nullable:"true"`
 	InitialSuccessRate *float64                                      `json:"initial_success_rate,omitempty" nullable:"true"`
-	Region             string                                        `json:"region,omitempty" nullable:"true" doc:"drafts only"`
+	Region             *string                                       `json:"region,omitempty" nullable:"true" doc:"drafts only"`
 }
 
 // ModePatch changes how a survey uses a mode.
 type ModePatch struct {
-	Channel string `json:"channel,omitempty" doc:"name of the channel; drafts only"`
-	Retries string `json:"retries,omitempty" nullable:"true" doc:"delays from each attempt to the next; null: none" example:"10m 2h 1d"`
+	Channel *string `json:"channel,omitempty" doc:"name of the channel; drafts only"`
+	Retries *string `json:"retries,omitempty" nullable:"true" doc:"delays from each attempt to the next; null: none" example:"10m 2h 1d"`
 }
 
 // SurveySummary is a survey in a list.
