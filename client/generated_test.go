@@ -3,6 +3,10 @@ package client_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"go/ast"
+	"go/parser"
+	gotoken "go/token"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,6 +50,53 @@ func TestGeneratedClient_IsCurrent(t *testing.T) {
 	for _, name := range want {
 		if !slices.Contains(summed, name) {
 			t.Errorf("%s has no sum; make generate", name)
+		}
+	}
+}
+
+// TestGeneratedClient_HasBodiesOfPackageAPI: what package api has is not made again from the description,
+// and all that is said to be there is.
+func TestGeneratedClient_HasBodiesOfPackageAPI(t *testing.T) {
+	t.Parallel()
+	names, err := filepath.Glob("../api/*.go")
+	if err != nil || len(names) == 0 {
+		t.Fatal(err)
+	}
+	bodies := map[string]bool{}
+	for _, name := range names {
+		for spec := range typesOf(t, name) {
+			bodies[spec.Name.Name] = true
+		}
+	}
+	seen := 0
+	for spec := range typesOf(t, "client.gen.go") {
+		if name := spec.Name.Name; bodies[name] {
+			if seen++; !spec.Assign.IsValid() {
+				t.Errorf("package api has %s, and client.gen.go a type of its own: list it in generate/overlay.yaml", name)
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("the client has no body of package api")
+	}
+}
+
+// typesOf returns the types that a file declares.
+func typesOf(t *testing.T, name string) iter.Seq[*ast.TypeSpec] {
+	t.Helper()
+	file, err := parser.ParseFile(gotoken.NewFileSet(), name, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(yield func(*ast.TypeSpec) bool) {
+		for _, d := range file.Decls {
+			if g, ok := d.(*ast.GenDecl); ok && g.Tok == gotoken.TYPE {
+				for _, s := range g.Specs {
+					if spec, ok := s.(*ast.TypeSpec); ok && !yield(spec) {
+						return
+					}
+				}
+			}
 		}
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"weir"
+	"weir/api"
 	"weir/people"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
-	peopleapi "weir/web/people"
 )
 
 const (
@@ -21,7 +21,7 @@ const (
 )
 
 // limitView is a limit that channels share, as the pages show it.
-type limitView struct{ peopleapi.LimitView }
+type limitView struct{ api.LimitView }
 
 // Flight returns how many of the contacts in flight are used.
 func (x limitView) Flight(l *locale.Locale) string { return ofMax(l, x.InFlightNow, x.InFlight) }
@@ -87,7 +87,7 @@ func limitCrumbs(l *locale.Locale, name string, more ...crumb) []crumb {
 }
 
 func readLimits(c *caller) ([]limitView, error) {
-	var all peopleapi.LimitList
+	var all api.LimitList
 	err := c.get("/v1/limits", nil, &all)
 	list := make([]limitView, 0, len(all.Limits))
 	for i := range all.Limits {
@@ -128,7 +128,7 @@ func loadLimit(v *visit) (*content, error) {
 
 // limitFields declares the form that sets a limit.
 func limitFields() *form.Declaration {
-	return form.Of(people.Limit{}, nil,
+	return form.Of(api.Limit{}, nil,
 		form.Field{Name: "name", Create: true, Kind: form.Code, MaxLength: 63, Required: true, Label: "Name", Help: "Such as <code>portfolio</code>. It cannot be changed later."},
 		form.Field{Name: "title", Label: "Title", Help: "For people. Optional."},
 		form.Field{Name: "channels", Kind: form.Checks, Item: "channel", Label: "Channels", Help: "The channels that share the limit, up to 100."},

@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/people"
-	peopleapi "weir/web/people"
+	"weir/api"
 )
 
 const aLimit = `{"title":"One <b>account","channels":["texts","reminders"],"in_flight":50,"per_second":20,"new_people_per_day":1000}`
@@ -27,9 +26,9 @@ func (r *rig) addLimitChannels() {
 	}
 }
 
-func (r *rig) limit(name string) people.Limit {
+func (r *rig) limit(name string) api.Limit {
 	r.t.Helper()
-	var l peopleapi.LimitView
+	var l api.LimitView
 	r.api("GET", "/v1/limits/"+name, "", &l)
 	return l.Limit
 }

@@ -1,7 +1,6 @@
 package people
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -10,28 +9,12 @@ import (
 	"strings"
 
 	"weir"
+	"weir/api"
 	"weir/operators"
 	"weir/people"
 	"weir/web/httpjson"
 	"weir/web/route"
 )
-
-// LimitView is a limit, with how much of it is used.
-type LimitView struct {
-	Name string `json:"name" doc:"name of the limit" example:"portfolio"`
-	people.Limit
-	InFlightNow int `json:"in_flight_now" doc:"contacts in flight over its channels"`
-	NewPeople   int `json:"new_people" doc:"people who were contacted in the last 24 hours, if they are counted"`
-
-	MoneyToday string `json:"money_today,omitempty" doc:"spent or reserved today, in UTC; absent: money is not limited" example:"12.50"`
-	MoneyMonth string `json:"money_month,omitempty" doc:"in this month, in UTC" example:"340.00"`
-	MoneySpent string `json:"money_spent,omitempty" doc:"in all" example:"1240.75"`
-}
-
-// LimitList lists limits by name.
-type LimitList struct {
-	Limits []LimitView `json:"limits" nullable:"false" doc:"by name"`
-}
 
 const limitPath = "/v1/limits/{name}"
 
@@ -43,11 +26,11 @@ type limitRoutes struct {
 }
 
 func (r *limitRoutes) table() []*route.Route {
-	view := route.TypeOf[LimitView]()
+	view := route.TypeOf[api.LimitView]()
 	return []*route.Route{
 		{
 			Method: "GET", Path: "/v1/limits", ID: "list-limits", Tag: "limits", Summary: "List limits", Handle: r.list,
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "all of them", Body: route.TypeOf[LimitList]()}},
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "all of them", Body: route.TypeOf[api.LimitList]()}},
 		},
 		{
 			Method: "GET", Path: limitPath, ID: "get-limit", Tag: "limits", Summary: "Get a limit", Handle: r.get,
@@ -58,7 +41,7 @@ func (r *limitRoutes) table() []*route.Route {
 			Method: "PUT", Path: limitPath, ID: "put-limit", Tag: "limits", Summary: "Set a limit that channels share",
 			Description: "It bounds what its channels do together, such as the numbers of one account at a provider. It is looked at in the transaction that claims a contact: it is never exceeded, also not after a crash. " +
 				"A channel may have several limits; a contact is claimed if all of them have room.",
-			Body: route.TypeOf[people.Limit](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.put,
+			Body: route.TypeOf[api.Limit](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.put,
 			Query:   []httpjson.Parameter{route.DryRun()},
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "set", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}, route.RightAnswer()},
 			Codes:   []weir.Code{weir.CodeConflict},
@@ -71,9 +54,9 @@ func (r *limitRoutes) table() []*route.Route {
 	}
 }
 
-func (r *limitRoutes) view(name string, l *people.Limit) LimitView {
+func (r *limitRoutes) view(name string, l *people.Limit) api.LimitView {
 	use := r.limits.LimitUse()[name]
-	v := LimitView{Name: name, Limit: *l, InFlightNow: use.InFlight, NewPeople: use.People}
+	v := api.LimitView{Name: name, Limit: api.Limit(*l), InFlightNow: use.InFlight, NewPeople: use.People}
 	if l.CountsMoney() {
 		v.MoneyToday, v.MoneyMonth, v.MoneySpent = use.Today.String(), use.Month.String(), use.Spent.String()
 	}
@@ -82,7 +65,7 @@ func (r *limitRoutes) view(name string, l *people.Limit) LimitView {
 
 func (r *limitRoutes) list(_ *route.Call) (route.Reply, error) {
 	known := r.limits.Limits()
-	out := LimitList{Limits: make([]LimitView, 0, len(known))}
+	out := api.LimitList{Limits: make([]api.LimitView, 0, len(known))}
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		out.Limits = append(out.Limits, r.view(name, known[name]))
 	}
@@ -104,11 +87,7 @@ func (r *limitRoutes) put(c *route.Call) (route.Reply, error) {
 		c.Errors.Add("/name", "format", "must be 1 to 63 characters of a-z, 0-9, underscore and hyphen, begin with a letter or digit, and not be %s", people.AllPurposes)
 	}
 	var given people.Limit
-	text, err := json.Marshal(c.Body)
-	if err != nil {
-		return route.Reply{}, err
-	}
-	_ = json.Unmarshal(text, &given) // it skips values of a wrong type, which the schema reports
+	c.Decode(&given)
 	unknown, err := r.unfitChannels(c, &given)
 	if err != nil {
 		return route.Reply{}, err

@@ -185,6 +185,9 @@ func (c *Call) RequireReach(about operators.Subject) error {
 // PII reports whether phone numbers may be shown.
 func (c *Call) PII() bool { return c.Principal.Has(operators.ScopePIIRead) }
 
+// Decode sets what to points to from the body, but for values of a wrong type, which the schema reports.
+func (c *Call) Decode(to any) { httpjson.Decode(c.Body, to) }
+
 // Invalid returns the error that lists all mistakes found so far; nil if there
 // are none.
 func (c *Call) Invalid() error { return httpjson.Invalid(c.Errors) }

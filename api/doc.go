@@ -1,0 +1,11 @@
+// Package api holds the bodies of the API, each once: the server decodes requests into them and answers with
+// them, and the Go client, the command line and the dashboard use the same types. It depends on the standard
+// library alone, so that a program that uses the client depends on nothing else.
+//
+// The tags of a type are its schema (maxLength, minimum, pattern, enum, doc …), from which the description of
+// the API and the checks of requests are made. What no schema says is checked by the rules of the domain, whose
+// types begin as these do: see people.Limit. The types have no methods but those that their JSON needs.
+//
+// Not all bodies are here yet: the others are types of the rooms of web, and the client has types that are
+// generated from the description.
+package api

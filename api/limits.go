@@ -1,0 +1,33 @@
+package api
+
+// Limit bounds what some channels do together, such as the numbers of one account, or what
+// surveys may cost.
+type Limit struct {
+	Title           string   `json:"title,omitempty" maxLength:"200" doc:"for people"`
+	Channels        []string `json:"channels,omitempty" maxItems:"100" nullable:"false" doc:"names of the channels that share it; absent: all, for the surveys that it names" example:"[\"whatsapp-1\", \"whatsapp-2\"]"`
+	Surveys         []string `json:"surveys,omitempty" maxItems:"100" nullable:"false" doc:"names of the surveys whose contacts count, and are bounded; absent: all contacts. Only money can be limited so" example:"[\"health-2026\"]"`
+	InFlight        int      `json:"in_flight,omitempty" minimum:"1" maximum:"100000" doc:"most contacts in flight at one time; absent: no limit"`
+	PerSecond       int      `json:"per_second,omitempty" minimum:"1" maximum:"10000" doc:"most dispatches a second; of texts, segments; absent: no limit"`
+	NewPeoplePerDay int      `json:"new_people_per_day,omitempty" minimum:"1" maximum:"1000000" doc:"most people in any 24 hours whom none of the channels contacted in the 24 hours before; absent: no limit"`
+	Currency        string   `json:"currency,omitempty" pattern:"^[A-Z]{3}$" patternDescription:"three capital letters" doc:"of the amounts, ISO 4217; each channel needs a price in it" example:"USD"`
+	Money           string   `json:"money,omitempty" pattern:"^[0-9]{1,12}(\\.[0-9]{1,6})?$" patternDescription:"an amount, such as 12.50" doc:"most that is spent in all: a budget; absent: no limit" example:"2500"`
+	MoneyPerDay     string   `json:"money_per_day,omitempty" pattern:"^[0-9]{1,12}(\\.[0-9]{1,6})?$" patternDescription:"an amount, such as 12.50" doc:"most that is spent on a day, in UTC; absent: no limit" example:"100"`
+	MoneyPerMonth   string   `json:"money_per_month,omitempty" pattern:"^[0-9]{1,12}(\\.[0-9]{1,6})?$" patternDescription:"an amount, such as 12.50" doc:"most that is spent in a month, in UTC; absent: no limit" example:"1500"`
+}
+
+// LimitView is a limit, with how much of it is used.
+type LimitView struct {
+	Name string `json:"name" doc:"name of the limit" example:"portfolio"`
+	Limit
+	InFlightNow int `json:"in_flight_now" doc:"contacts in flight over its channels"`
+	NewPeople   int `json:"new_people" doc:"people who were contacted in the last 24 hours, if they are counted"`
+
+	MoneyToday string `json:"money_today,omitempty" doc:"spent or reserved today, in UTC; absent: money is not limited" example:"12.50"`
+	MoneyMonth string `json:"money_month,omitempty" doc:"in this month, in UTC" example:"340.00"`
+	MoneySpent string `json:"money_spent,omitempty" doc:"in all" example:"1240.75"`
+}
+
+// LimitList lists limits by name.
+type LimitList struct {
+	Limits []LimitView `json:"limits" nullable:"false" doc:"by name"`
+}
