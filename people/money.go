@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/internal/segments"
 	"weir/internal/validation"
 )
@@ -44,23 +45,8 @@ func (m Money) String() string {
 	return sign + strconv.FormatInt(int64(m/unit), 10) + "." + part
 }
 
-// Price is what contacts over a channel cost. Amounts are decimal numbers of the currency's unit.
-type Price struct {
-	Currency   string        `json:"currency" pattern:"^[A-Z]{3}$" patternDescription:"three capital letters" doc:"ISO 4217 code" example:"USD"`
-	PerAttempt string        `json:"per_attempt,omitempty" pattern:"^[0-9]{1,6}(\\.[0-9]{1,6})?$" patternDescription:"an amount, such as 0.0075" doc:"each attempt; absent: nothing" example:"0.002"`
-	PerSegment string        `json:"per_segment,omitempty" pattern:"^[0-9]{1,6}(\\.[0-9]{1,6})?$" patternDescription:"an amount, such as 0.0075" doc:"each segment of a text message; absent: nothing" example:"0.0075"`
-	PerMinute  string        `json:"per_minute,omitempty" pattern:"^[0-9]{1,6}(\\.[0-9]{1,6})?$" patternDescription:"an amount, such as 0.0075" doc:"each started minute of a call, from the answer; absent: nothing" example:"0.014"`
-	Minutes    int           `json:"minutes,omitempty" minimum:"1" maximum:"240" default:"1" doc:"minutes of a call that its claim reserves; the provider's report corrects it"`
-	Prefixes   []PrefixPrice `json:"prefixes,omitempty" maxItems:"5000" nullable:"false" doc:"other prices for numbers that begin so; the longest prefix counts"`
-}
-
-// PrefixPrice is what contacts with some numbers cost. An absent amount is that of the channel.
-type PrefixPrice struct {
-	Prefix     string `json:"prefix" pattern:"^\\+[1-9][0-9]{0,14}$" patternDescription:"the beginning of a number with its country code" doc:"beginning of numbers" example:"+254"`
-	PerAttempt string `json:"per_attempt,omitempty" pattern:"^[0-9]{1,6}(\\.[0-9]{1,6})?$" patternDescription:"an amount, such as 0.0075" doc:"each attempt; absent: as without the prefix"`
-	PerSegment string `json:"per_segment,omitempty" pattern:"^[0-9]{1,6}(\\.[0-9]{1,6})?$" patternDescription:"an amount, such as 0.0075" doc:"each segment of a text message; absent: as without the prefix"`
-	PerMinute  string `json:"per_minute,omitempty" pattern:"^[0-9]{1,6}(\\.[0-9]{1,6})?$" patternDescription:"an amount, such as 0.0075" doc:"each started minute of a call; absent: as without the prefix"`
-}
+// Price is what contacts over a channel cost.
+type Price api.Price
 
 // MaxPrefixes bounds the prefixes of a price.
 const MaxPrefixes = 5000

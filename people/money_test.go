@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"weir"
+	"weir/api"
 	"weir/people"
 )
 
@@ -33,7 +34,7 @@ func TestMoney_IsReadAndWritten(t *testing.T) {
 func price() *people.Tariff {
 	return people.NewTariff(&people.Price{
 		Currency: "USD", PerAttempt: "0.001", PerSegment: "0.01", PerMinute: "0.02", Minutes: 3,
-		Prefixes: []people.PrefixPrice{{Prefix: "+254", PerSegment: "0.05"}, {Prefix: "+2547", PerMinute: "0.1"}},
+		Prefixes: []api.PrefixPrice{{Prefix: "+254", PerSegment: "0.05"}, {Prefix: "+2547", PerMinute: "0.1"}},
 	})
 }
 
@@ -93,15 +94,15 @@ func TestPrice_MistakesAreNamed(t *testing.T) {
 		want  string
 	}{
 		{people.Price{Currency: "USD"}, ""},
-		{people.Price{Currency: "USD", Prefixes: []people.PrefixPrice{{Prefix: "+1"}}}, "/prefixes/0"},
-		{people.Price{Currency: "USD", Prefixes: []people.PrefixPrice{{Prefix: "+1", PerMinute: "1"}, {Prefix: "+1", PerMinute: "2"}}}, "/prefixes/1/prefix"},
+		{people.Price{Currency: "USD", Prefixes: []api.PrefixPrice{{Prefix: "+1"}}}, "/prefixes/0"},
+		{people.Price{Currency: "USD", Prefixes: []api.PrefixPrice{{Prefix: "+1", PerMinute: "1"}, {Prefix: "+1", PerMinute: "2"}}}, "/prefixes/1/prefix"},
 	} {
 		m := c.price.Check()
 		if len(m) != 1 || m[0].Pointer != c.want {
 			t.Errorf("%+v: %v, want one at %q", c.price, m, c.want)
 		}
 	}
-	for _, good := range []people.Price{{PerAttempt: "0.1"}, {PerSegment: "0.1"}, {PerMinute: "0.1"}, {Prefixes: []people.PrefixPrice{{Prefix: "+1", PerAttempt: "1"}}}} {
+	for _, good := range []people.Price{{PerAttempt: "0.1"}, {PerSegment: "0.1"}, {PerMinute: "0.1"}, {Prefixes: []api.PrefixPrice{{Prefix: "+1", PerAttempt: "1"}}}} {
 		if m := good.Check(); len(m) > 0 {
 			t.Errorf("%+v: %v", good, m)
 		}

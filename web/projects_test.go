@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir"
+	bodies "weir/api"
 	"weir/channels"
 	"weir/events"
 	"weir/operators"
@@ -183,8 +184,8 @@ func TestProjects_SumsOfOthersAreLeftOut(t *testing.T) {
 	for scope, want := range map[string][3]int{"contacts:read@north-": {1, 1, 1}, "channels:admin@south-": {1, 0, 0}, "contacts:read@x": {0, 0, 0}, "contacts:read": {3, 2, 1}} {
 		team := r.Token(scope)
 		got := [3]int{
-			len(webtest.Into[peopleapi.PriceList](t, r.As("GET", "/v1/prices", "", team), 200).Prices),
-			len(webtest.Into[peopleapi.SpendingList](t, r.As("GET", "/v1/spending", "", team), 200).Spending),
+			len(webtest.Into[bodies.PriceList](t, r.As("GET", "/v1/prices", "", team), 200).Prices),
+			len(webtest.Into[bodies.SpendingList](t, r.As("GET", "/v1/spending", "", team), 200).Spending),
 			len(webtest.Into[peopleapi.SkippedList](t, r.As("GET", "/v1/skipped", "", team), 200).Skipped),
 		}
 		if got != want {
@@ -192,7 +193,7 @@ func TestProjects_SumsOfOthersAreLeftOut(t *testing.T) {
 		}
 	}
 	// A page is read on behind what it leaves out, and its cursor is that of its own last row.
-	none := webtest.Into[peopleapi.SpendingList](t, r.As("GET", "/v1/spending?limit=1", "", r.Token("contacts:read@south-")), 200)
+	none := webtest.Into[bodies.SpendingList](t, r.As("GET", "/v1/spending?limit=1", "", r.Token("contacts:read@south-")), 200)
 	if len(none.Spending) != 0 || none.NextCursor != "" {
 		t.Errorf("%+v", none)
 	}

@@ -9,10 +9,10 @@ import (
 	"strconv"
 
 	"weir"
+	"weir/api"
 	"weir/people"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
-	peopleapi "weir/web/people"
 )
 
 const (
@@ -47,7 +47,7 @@ type spendingRow struct {
 func (r spendingRow) Amount() string { return r.amount.String() }
 
 // priceView is the price of a channel.
-type priceView struct{ peopleapi.PriceView }
+type priceView struct{ api.PriceView }
 
 // Reserves returns the minutes of a call that its claim reserves.
 func (p priceView) Reserves(l *locale.Locale) string {
@@ -93,7 +93,7 @@ func (d *spendingData) readSums(c *caller) error {
 	sums, totals := map[spendingRow]people.Money{}, map[string]people.Money{}
 	query := url.Values{"days": {strconv.Itoa(sumDays)}, "limit": {"1000"}}
 	for range maxSpendingReads {
-		var page peopleapi.SpendingList
+		var page api.SpendingList
 		if err := c.get("/v1/spending", query, &page); err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func (d *spendingData) readSums(c *caller) error {
 
 // readPrices reads the prices, and which channels have none.
 func (d *spendingData) readPrices(c *caller) error {
-	var all peopleapi.PriceList
+	var all api.PriceList
 	if err := c.get("/v1/prices", nil, &all); err != nil {
 		return err
 	}
@@ -152,18 +152,18 @@ func (d *spendingData) readPrices(c *caller) error {
 }
 
 // readPrice reads the price of a channel. found is false if the channel has none.
-func readPrice(c *caller, channel string) (p peopleapi.PriceView, found bool, err error) {
+func readPrice(c *caller, channel string) (p api.PriceView, found bool, err error) {
 	err = c.get(apiPath("v1", "prices", channel), nil, &p)
 	if status, _ := statusOf(err); err != nil && status == http.StatusNotFound {
 		_, err = readChannel(c, channel)
-		return peopleapi.PriceView{}, false, err
+		return api.PriceView{}, false, err
 	}
 	return p, err == nil, err
 }
 
 // priceFields declares the form that sets the price of a channel. Prefixes are for the command line.
 func priceFields() *form.Declaration {
-	return form.Of(people.Price{}, []string{"prefixes"},
+	return form.Of(api.Price{}, []string{"prefixes"},
 		form.Field{Name: "currency", Upper: true, MaxLength: 3, Required: true, Label: "Currency", Help: "Three letters, such as USD."},
 		form.Field{Name: "per_attempt", Label: "An attempt", Head: "Amounts", Note: "What is left empty costs nothing. At least one is required."},
 		form.Field{Name: "per_segment", Label: "A segment of a text message", Help: "Such as 0.0075."},
@@ -227,7 +227,7 @@ func changePrice(v *visit) (*content, error) {
 
 func askDeletePrice(v *visit) (*question, error) {
 	channel := v.r.PathValue("channel")
-	var p peopleapi.PriceView
+	var p api.PriceView
 	if err := v.get(apiPath("v1", "prices", channel), nil, &p); err != nil {
 		return nil, err
 	}

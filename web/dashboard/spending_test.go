@@ -7,8 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/people"
-	peopleapi "weir/web/people"
+	"weir/api"
 )
 
 // accepting starts a provider that accepts every message, and returns its address.
@@ -24,9 +23,9 @@ func (r *rig) accepting() string {
 	return provider.URL
 }
 
-func (r *rig) price(channel string) people.Price {
+func (r *rig) price(channel string) api.Price {
 	r.t.Helper()
-	var p peopleapi.PriceView
+	var p api.PriceView
 	r.api("GET", "/v1/prices/"+channel, "", &p)
 	return p.Price
 }
@@ -131,7 +130,7 @@ func TestSpending_FormOfAPriceKeepsPrefixesAndNamesEveryMistake(t *testing.T) {
 	form := filledIn(b.get("/prices/texts/edit").want(200).has("and 2 prefixes"))
 	form.Set("per_segment", "0.015")
 	b.post("/prices/texts/edit", form).want(303)
-	if p := r.price("texts"); p.PerSegment != "0.015" || len(p.Prefixes) != 2 || p.Prefixes[0] != (people.PrefixPrice{Prefix: "+254", PerSegment: "0.02"}) {
+	if p := r.price("texts"); p.PerSegment != "0.015" || len(p.Prefixes) != 2 || p.Prefixes[0] != (api.PrefixPrice{Prefix: "+254", PerSegment: "0.02"}) {
 		t.Errorf("it is %+v", p)
 	}
 	b.get("/prices/texts/delete").want(200).has("<dt>Prefixes</dt><dd>2</dd>")

@@ -11,37 +11,12 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/operators"
 	"weir/people"
 	"weir/web/httpjson"
 	"weir/web/route"
 )
-
-// PriceView is what contacts over a channel cost.
-type PriceView struct {
-	Channel string `json:"channel" doc:"name of the channel" example:"texts"`
-	people.Price
-}
-
-// PriceList lists prices by channel.
-type PriceList struct {
-	Prices []PriceView `json:"prices" nullable:"false" doc:"by channel; without the prefixes"`
-}
-
-// SpendingView is what was spent over a channel for a survey on a day.
-type SpendingView struct {
-	Day      string `json:"day" doc:"of the claims, in UTC" example:"2026-03-05"`
-	Channel  string `json:"channel" doc:"name of the channel" example:"texts"`
-	Survey   string `json:"survey,omitempty" doc:"name of the survey; absent: of none" example:"health-2026"`
-	Currency string `json:"currency" doc:"ISO 4217 code" example:"USD"`
-	Amount   string `json:"amount" doc:"what the contacts have cost that ended, and what those in flight reserve" example:"12.345"`
-}
-
-// SpendingList is a page of what was spent.
-type SpendingList struct {
-	Spending   []SpendingView `json:"spending" nullable:"false" doc:"by day, channel and survey"`
-	NextCursor string         `json:"next_cursor,omitempty" doc:"absent on the last page"`
-}
 
 const pricePath = "/v1/prices/{channel}"
 
@@ -54,11 +29,11 @@ type priceRoutes struct {
 }
 
 func (r *priceRoutes) table() []*route.Route {
-	view := route.TypeOf[PriceView]()
+	view := route.TypeOf[api.PriceView]()
 	return []*route.Route{
 		{
 			Method: "GET", Path: "/v1/prices", ID: "list-prices", Tag: "limits", Summary: "List prices", Handle: r.list,
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "all of them", Body: route.TypeOf[PriceList]()}},
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "all of them", Body: route.TypeOf[api.PriceList]()}},
 		},
 		{
 			Method: "GET", Path: pricePath, ID: "get-price", Tag: "limits", Summary: "Get the price of a channel", Handle: r.get,
@@ -69,7 +44,7 @@ func (r *priceRoutes) table() []*route.Route {
 			Method: "PUT", Path: pricePath, ID: "put-price", Tag: "limits", Summary: "Set what contacts over a channel cost",
 			Description: "From then on each claim reserves what it is expected to cost, and its end corrects that: by the provider's own price if it reports one, by the seconds of a call otherwise. " +
 				"What was spent counts for limits of money, which are never exceeded by what is reserved.",
-			Body: route.TypeOf[people.Price](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.put,
+			Body: route.TypeOf[api.Price](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.put,
 			Query:   []httpjson.Parameter{route.DryRun()},
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "set", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}, route.RightAnswer()},
 			Codes:   []weir.Code{weir.CodeConflict, weir.CodeNotFound},
@@ -86,19 +61,19 @@ func (r *priceRoutes) table() []*route.Route {
 				{Name: "days", Kind: "integer", Minimum: 1, Maximum: 1000, Default: int64(30), Description: "how many days, today the last"},
 			}, route.Paging(1000, 1000)...),
 			Handle:  r.spending,
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[SpendingList]()}},
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[api.SpendingList]()}},
 		},
 	}
 }
 
 func (r *priceRoutes) list(c *route.Call) (route.Reply, error) {
 	known := r.prices.Prices()
-	out := PriceList{Prices: make([]PriceView, 0, len(known))}
+	out := api.PriceList{Prices: make([]api.PriceView, 0, len(known))}
 	for _, channel := range slices.Sorted(maps.Keys(known)) {
 		if !c.Reaches(operators.Channel(channel)) {
 			continue
 		}
-		view := PriceView{channel, *known[channel].Price}
+		view := api.PriceView{Channel: channel, Price: api.Price(*known[channel].Price)}
 		view.Prefixes = nil // there may be thousands
 		out.Prices = append(out.Prices, view)
 	}
@@ -111,7 +86,7 @@ func (r *priceRoutes) get(c *route.Call) (route.Reply, error) {
 	if known == nil {
 		return route.Reply{}, weir.Errorf(weir.CodeNotFound, "channel %q has no price", channel)
 	}
-	return route.Reply{Status: http.StatusOK, Body: PriceView{channel, *known.Price}}, nil
+	return route.Reply{Status: http.StatusOK, Body: api.PriceView{Channel: channel, Price: api.Price(*known.Price)}}, nil
 }
 
 // mayChange returns an error if the price of a channel decides how much of a limit of money is
@@ -134,11 +109,7 @@ func (r *priceRoutes) put(c *route.Call) (route.Reply, error) {
 		return route.Reply{}, err
 	}
 	var given people.Price
-	text, err := json.Marshal(c.Body)
-	if err != nil {
-		return route.Reply{}, err
-	}
-	_ = json.Unmarshal(text, &given) // it skips values of a wrong type, which the schema reports
+	c.Decode(&given)
 	wrong := []weir.FieldError(given.Check())
 	if slices.ContainsFunc(c.Errors, func(e weir.FieldError) bool { return strings.HasPrefix(e.Pointer, "/per_") }) {
 		wrong = without(wrong, []weir.FieldError{{Pointer: ""}}) // an amount is there, but wrong
@@ -154,7 +125,7 @@ func (r *priceRoutes) put(c *route.Call) (route.Reply, error) {
 	if err := r.prices.PutPrice(c, channel, &given); err != nil {
 		return route.Reply{}, err
 	}
-	out := route.Reply{Status: http.StatusOK, Body: PriceView{channel, given}, Changes: []operators.FieldChange{{Field: "price", After: priceText(&given)}}}
+	out := route.Reply{Status: http.StatusOK, Body: api.PriceView{Channel: channel, Price: api.Price(given)}, Changes: []operators.FieldChange{{Field: "price", After: priceText(&given)}}}
 	if before == nil {
 		out.Status = http.StatusCreated
 	} else {
@@ -209,9 +180,9 @@ func (r *priceRoutes) spending(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	out := SpendingList{Spending: make([]SpendingView, len(list))}
+	out := api.SpendingList{Spending: make([]api.SpendingView, len(list))}
 	for i, x := range list {
-		out.Spending[i] = SpendingView{people.DayText(x.Day), names.known[x.Channel], x.Survey, x.Currency, x.Amount.String()}
+		out.Spending[i] = api.SpendingView{Day: people.DayText(x.Day), Channel: names.known[x.Channel], Survey: x.Survey, Currency: x.Currency, Amount: x.Amount.String()}
 	}
 	if more {
 		out.NextCursor = placeText(&list[limit-1])
