@@ -4,13 +4,13 @@ package api
 // surveys may cost.
 type Limit struct {
 	Title           string   `json:"title,omitempty" maxLength:"200" doc:"for people"`
-	Channels        []string `json:"channels,omitempty" maxItems:"100" nullable:"false" doc:"names of the channels that share it; absent: all, for the surveys that it names" example:"[\"whatsapp-1\", \"whatsapp-2\"]"`
-	Surveys         []string `json:"surveys,omitempty" maxItems:"100" nullable:"false" doc:"names of the surveys whose contacts count, and are bounded; absent: all contacts. Only money can be limited so" example:"[\"health-2026\"]"`
+	Channels        []string `json:"channels,omitempty" maxItems:"100" nullable:"false" doc:"names of the channels that share it; absent: all, for the surveys that it names" example:"[\"whatsapp-1\", \"whatsapp-2\"]" flag:"channel: channel that shares the limit; repeatable"`
+	Surveys         []string `json:"surveys,omitempty" maxItems:"100" nullable:"false" doc:"names of the surveys whose contacts count, and are bounded; absent: all contacts. Only money can be limited so" example:"[\"health-2026\"]" flag:"survey: survey whose contacts are bounded, in money alone; repeatable"`
 	InFlight        int      `json:"in_flight,omitempty" minimum:"1" maximum:"100000" doc:"most contacts in flight at one time; absent: no limit"`
 	PerSecond       int      `json:"per_second,omitempty" minimum:"1" maximum:"10000" doc:"most dispatches a second; of texts, segments; absent: no limit"`
-	NewPeoplePerDay int      `json:"new_people_per_day,omitempty" minimum:"1" maximum:"1000000" doc:"most people in any 24 hours whom none of the channels contacted in the 24 hours before; absent: no limit"`
-	Currency        string   `json:"currency,omitempty" pattern:"^[A-Z]{3}$" patternDescription:"three capital letters" doc:"of the amounts, ISO 4217; each channel needs a price in it" example:"USD"`
-	Money           string   `json:"money,omitempty" pattern:"^[0-9]{1,12}(\\.[0-9]{1,6})?$" patternDescription:"an amount, such as 12.50" doc:"most that is spent in all: a budget; absent: no limit" example:"2500"`
+	NewPeoplePerDay int      `json:"new_people_per_day,omitempty" minimum:"1" maximum:"1000000" doc:"most people in any 24 hours whom none of the channels contacted in the 24 hours before; absent: no limit" flag:": most people in 24 hours whom none of the channels contacted in the 24 hours before"`
+	Currency        string   `json:"currency,omitempty" pattern:"^[A-Z]{3}$" patternDescription:"three capital letters" doc:"of the amounts, ISO 4217; each channel needs a price in it" example:"USD" flag:": of the amounts, such as USD"`
+	Money           string   `json:"money,omitempty" pattern:"^[0-9]{1,12}(\\.[0-9]{1,6})?$" patternDescription:"an amount, such as 12.50" doc:"most that is spent in all: a budget; absent: no limit" example:"2500" flag:": most that is spent in all, such as 2500"`
 	MoneyPerDay     string   `json:"money_per_day,omitempty" pattern:"^[0-9]{1,12}(\\.[0-9]{1,6})?$" patternDescription:"an amount, such as 12.50" doc:"most that is spent on a day, in UTC; absent: no limit" example:"100"`
 	MoneyPerMonth   string   `json:"money_per_month,omitempty" pattern:"^[0-9]{1,12}(\\.[0-9]{1,6})?$" patternDescription:"an amount, such as 12.50" doc:"most that is spent in a month, in UTC; absent: no limit" example:"1500"`
 }

@@ -101,17 +101,7 @@ func limitPutCommand(a *app.App, r *app.Connection) *cobra.Command {
 			}
 			return a.Console.PrintValue(&r.Output, x, "%s: saved", x.Name)
 		})
-	g := c.Flags()
-	g.StringVar(&body.Title, "title", "", "for people")
-	g.StringArrayVar(&body.Channels, "channel", nil, "channel that shares the limit; repeatable")
-	g.IntVar(&body.InFlight, "in-flight", 0, "most contacts in flight at one time")
-	g.IntVar(&body.PerSecond, "per-second", 0, "most dispatches a second; of texts, segments")
-	g.IntVar(&body.NewPeoplePerDay, "new-people-per-day", 0, "most people in 24 hours whom none of the channels contacted in the 24 hours before")
-	g.StringArrayVar(&body.Surveys, "survey", nil, "survey whose contacts are bounded, in money alone; repeatable")
-	g.StringVar(&body.Currency, "currency", "", "of the amounts, such as USD")
-	g.StringVar(&body.Money, "money", "", "most that is spent in all, such as 2500")
-	g.StringVar(&body.MoneyPerDay, "money-per-day", "", "most that is spent on a day, in UTC")
-	g.StringVar(&body.MoneyPerMonth, "money-per-month", "", "most that is spent in a month, in UTC")
+	app.AddFields(c, &body)
 	app.DryRunFlag(c, &params.DryRun)
 	r.CompleteFlag(c, "channel", app.ChannelNames)
 	return c
