@@ -10,6 +10,8 @@ import (
 	"io"
 	"net/url"
 	"time"
+
+	"weir/api"
 )
 
 // Defines values for PurposeExemptFrom.
@@ -20,6 +22,12 @@ const (
 // Defines values for PurposeViewExemptFrom.
 const (
 	PurposeViewExemptFromConsent PurposeViewExemptFrom = "consent"
+)
+
+// Defines values for QuestionAllow.
+const (
+	DontKnow QuestionAllow = "dont_know"
+	Refused  QuestionAllow = "refused"
 )
 
 // AcceptedList The contacts of a request that was accepted, in its order.
@@ -89,6 +97,45 @@ type Answer struct {
 	//
 	// Examples: Thank you, {{first_name}}.
 	Thanks string `json:"thanks,omitempty,omitzero"`
+}
+
+// AnswerCountsView How many respondents gave which answer to one question.
+type AnswerCountsView struct {
+	// ByStatus how many respondents, by what became of the question. Those in the middle of the interview, before this question, are in none
+	ByStatus map[string]int `json:"by_status"`
+	Kind     string         `json:"kind"`
+
+	// Question Examples: vaccinated
+	Question string `json:"question"`
+
+	// Values how many respondents, by answer: choices in their order, numbers and dates from the smallest. Numbers of more than four digits are rounded to four. Texts have none
+	Values []ValueCountView `json:"values"`
+}
+
+// AnswerView What became of a question in an interview.
+type AnswerView struct {
+	// Question Examples: vaccinated
+	Question string `json:"question"`
+
+	// Raw the beginning of what the person wrote
+	//
+	// Examples: Sí, claro
+	Raw string `json:"raw,omitempty,omitzero"`
+
+	// Status invalid: no answer fitted; skipped: its condition was false; not_reached: the conversation ended before
+	Status string `json:"status"`
+
+	// Value names of choices with spaces between, digits, a date as 2026-01-31, or text; absent: none
+	//
+	// Examples: yes
+	Value string `json:"value,omitempty,omitzero"`
+}
+
+// AnswersView How many respondents gave which answer.
+type AnswersView struct {
+	// Questions in the order in which they are asked
+	Questions []AnswerCountsView `json:"questions"`
+	Survey    string             `json:"survey"`
 }
 
 // ApplicationBody The application that handles text conversations.
@@ -845,6 +892,39 @@ type ChannelView struct {
 	WhyInstants []time.Time `json:"why_instants,omitempty,omitzero"`
 }
 
+// Choice A choice of a question.
+type Choice struct {
+	// End choosing it ends the conversation
+	End string `json:"end,omitempty,omitzero"`
+
+	// Exclusive it cannot be chosen together with another
+	Exclusive bool `json:"exclusive,omitempty,omitzero"`
+
+	// Fixed it keeps its place when the others are shuffled
+	Fixed bool `json:"fixed,omitempty,omitzero"`
+
+	// Key number by which it is chosen, of one or two digits; absent: its place. Either all choices of a question have one or none
+	//
+	// Examples: 9
+	Key string `json:"key,omitempty,omitzero"`
+
+	// Name the value that is stored: unique in the question, without spaces
+	//
+	// Examples: yes
+	Name string `json:"name"`
+
+	// Relevant condition on which it is offered; absent: always
+	Relevant string `json:"relevant,omitempty,omitzero"`
+
+	// Text Examples: {"es":"Sí"}
+	Text map[string]string `json:"text"`
+
+	// Words other words for it
+	//
+	// Examples: {"es":["claro"]}
+	Words map[string][]string `json:"words,omitempty,omitzero"`
+}
+
 // Clause a part of the sentence of why something waits: the sentence with the names of its fields, and their values
 type Clause struct {
 	// Fields values of the fields; instants are of RFC 3339
@@ -1354,6 +1434,37 @@ type DecisionView struct {
 	State StateView `json:"state,omitempty,omitzero"`
 }
 
+// Definition The questions of a survey that Weir itself asks, with what is said and which answers count: docs/questions.md has the reference.
+type Definition struct {
+	// AfterTries what follows the last try: the conversation ends as breakoff or refused, or goes on with the next question; absent: breakoff
+	AfterTries string `json:"after_tries,omitempty,omitzero"`
+
+	// DefaultLanguage of who has no attribute language, or one that is not among the languages; absent: the first
+	//
+	// Examples: es
+	DefaultLanguage string `json:"default_language,omitempty,omitzero"`
+
+	// DontKnow words for not knowing, where a question allows it; absent in a language: usual ones, such as no sé
+	DontKnow map[string][]string `json:"dont_know,omitempty,omitzero"`
+
+	// Languages the languages in which every text is written
+	Languages []Language `json:"languages"`
+
+	// Messages texts that are no question: not_understood, thanks, reminder, help, over, and for the endings ineligible, refused, breakoff, rejected
+	Messages map[string]map[string]string `json:"messages,omitempty,omitzero"`
+
+	// Questions in the order in which they are asked
+	Questions []Question `json:"questions"`
+
+	// Refused words by which a question is refused that allows it
+	//
+	// Examples: {"es":["paso"]}
+	Refused map[string][]string `json:"refused,omitempty,omitzero"`
+
+	// Tries how often a question is asked in all while answers do not fit; absent: 3
+	Tries int `json:"tries,omitempty,omitzero"`
+}
+
 // DeletingView A channel that goes when its last contact has ended.
 type DeletingView struct {
 	// Channel name of the channel
@@ -1546,6 +1657,9 @@ type HeardView struct {
 	// AddedAt when it was added
 	AddedAt time.Time `json:"added_at"`
 
+	// Answers answers to the questions of the survey, in order; not in lists
+	Answers []AnswerView `json:"answers,omitempty,omitzero"`
+
 	// Arm index of the arm; absent until the respondent is started
 	Arm int `json:"arm,omitempty,omitzero"`
 
@@ -1733,6 +1847,21 @@ type HoursView struct {
 	Until time.Time `json:"until"`
 }
 
+// ImportColumn A column of a file. Without pii:read phone numbers are masked.
+type ImportColumn struct {
+	// Field the field that it is; absent: it is left out
+	Field string `json:"field,omitempty,omitzero"`
+
+	// Header as in the file
+	Header string `json:"header"`
+
+	// Values the first ones
+	Values []string `json:"values,omitempty,omitzero"`
+
+	// Wrong why it is refused
+	Wrong string `json:"wrong,omitempty,omitzero"`
+}
+
 // ImportProblem A problem with the progress of an import.
 type ImportProblem struct {
 	// Code stable name of the kind of error
@@ -1743,6 +1872,9 @@ type ImportProblem struct {
 
 	// Errors every mistake in the request, up to 100
 	Errors []FieldError `json:"errors,omitempty,omitzero"`
+
+	// File if nothing is loaded because of bad rows, and the request accepts them: the rejected rows, each with its reason, in the format of the file, at most 4 MiB
+	File string `json:"file,omitempty,omitzero"`
 
 	// Import absent if no row was read
 	Import ImportView `json:"import,omitempty,omitzero"`
@@ -1761,8 +1893,11 @@ type ImportProblem struct {
 
 // ImportView The result of an import of respondents.
 type ImportView struct {
-	// Added rows that were loaded
+	// Added rows that were loaded; in a dry run those that would be, unless the survey has their numbers
 	Added int `json:"added"`
+
+	// Columns of a dry run of CSV, and if they are others than those of the parameter header: what they are
+	Columns []ImportColumn `json:"columns,omitempty,omitzero"`
 
 	// Duplicates rows whose number the survey has, or had in a row before
 	Duplicates int `json:"duplicates"`
@@ -1770,14 +1905,29 @@ type ImportView struct {
 	// Errors the first 1000 rows that were rejected; rejected counts all
 	Errors []RowError `json:"errors"`
 
+	// First of a dry run: the first 10 rows that are not rejected
+	First []RespondentRow `json:"first,omitempty,omitzero"`
+
+	// Header of a dry run of CSV: identifies the names of the columns in their order, for the parameter header
+	Header string `json:"header,omitempty,omitzero"`
+
+	// Kept rejected rows that the file in the answer has, if not all
+	Kept int `json:"kept,omitempty,omitzero"`
+
 	// LastLine of an import that broke off: the last line whose row was dealt with; rows before it are in, unless nothing was to be loaded
 	LastLine int `json:"last_line,omitempty,omitzero"`
+
+	// Missing of a dry run for a draft: how many rows have no value for an attribute that the texts use; it could not be launched with them
+	Missing map[string]int `json:"missing,omitempty,omitzero"`
 
 	// Rejected rows that cannot be loaded, whether listed in errors or not
 	Rejected int `json:"rejected"`
 
 	// Respondents in the order of a request that was JSON
 	Respondents []AddedView `json:"respondents,omitempty,omitzero"`
+
+	// Rows of a file, that were read
+	Rows int `json:"rows,omitempty,omitzero"`
 
 	// Updated duplicates that changed the respondent, with duplicates=update
 	Updated int `json:"updated,omitempty,omitzero"`
@@ -1814,6 +1964,22 @@ type IncomingView struct {
 
 	// To address that the person wrote to
 	To string `json:"to,omitempty,omitzero"`
+}
+
+// Language A language in which all texts of a survey's questions are written.
+type Language struct {
+	// Code as BCP 47
+	//
+	// Examples: es
+	Code string `json:"code"`
+
+	// Name as its speakers write it
+	//
+	// Examples: Español
+	Name string `json:"name,omitempty,omitzero"`
+
+	// Words words that switch to it; its name is one
+	Words []string `json:"words,omitempty,omitzero"`
 }
 
 // LaunchCheckView What a launch of a survey would find.
@@ -1861,126 +2027,13 @@ type LeftView struct {
 }
 
 // Limit What some channels may do together.
-type Limit struct {
-	// Channels names of the channels that share it; absent: all, for the surveys that it names
-	//
-	// Examples: ["whatsapp-1","whatsapp-2"]
-	Channels []string `json:"channels,omitempty,omitzero"`
-
-	// Currency of the amounts, ISO 4217; each channel needs a price in it; three capital letters
-	//
-	// Examples: USD
-	Currency string `json:"currency,omitempty,omitzero"`
-
-	// InFlight most contacts in flight at one time; absent: no limit
-	InFlight int `json:"in_flight,omitempty,omitzero"`
-
-	// Money most that is spent in all: a budget; absent: no limit; an amount, such as 12.50
-	//
-	// Examples: 2500
-	Money string `json:"money,omitempty,omitzero"`
-
-	// MoneyPerDay most that is spent on a day, in UTC; absent: no limit; an amount, such as 12.50
-	//
-	// Examples: 100
-	MoneyPerDay string `json:"money_per_day,omitempty,omitzero"`
-
-	// MoneyPerMonth most that is spent in a month, in UTC; absent: no limit; an amount, such as 12.50
-	//
-	// Examples: 1500
-	MoneyPerMonth string `json:"money_per_month,omitempty,omitzero"`
-
-	// NewPeoplePerDay most people in any 24 hours whom none of the channels contacted in the 24 hours before; absent: no limit
-	NewPeoplePerDay int `json:"new_people_per_day,omitempty,omitzero"`
-
-	// PerSecond most dispatches a second; of texts, segments; absent: no limit
-	PerSecond int `json:"per_second,omitempty,omitzero"`
-
-	// Surveys names of the surveys whose contacts count, and are bounded; absent: all contacts. Only money can be limited so
-	//
-	// Examples: ["health-2026"]
-	Surveys []string `json:"surveys,omitempty,omitzero"`
-
-	// Title for people
-	Title string `json:"title,omitempty,omitzero"`
-}
+type Limit = api.Limit
 
 // LimitList All limits.
-type LimitList struct {
-	// Limits by name
-	Limits []LimitView `json:"limits"`
-}
+type LimitList = api.LimitList
 
 // LimitView A limit, with how much of it is used.
-type LimitView struct {
-	// Channels names of the channels that share it; absent: all, for the surveys that it names
-	//
-	// Examples: ["whatsapp-1","whatsapp-2"]
-	Channels []string `json:"channels,omitempty,omitzero"`
-
-	// Currency of the amounts, ISO 4217; each channel needs a price in it; three capital letters
-	//
-	// Examples: USD
-	Currency string `json:"currency,omitempty,omitzero"`
-
-	// InFlight most contacts in flight at one time; absent: no limit
-	InFlight int `json:"in_flight,omitempty,omitzero"`
-
-	// InFlightNow contacts in flight over its channels
-	InFlightNow int `json:"in_flight_now"`
-
-	// Money most that is spent in all: a budget; absent: no limit; an amount, such as 12.50
-	//
-	// Examples: 2500
-	Money string `json:"money,omitempty,omitzero"`
-
-	// MoneyMonth in this month, in UTC
-	//
-	// Examples: 340.00
-	MoneyMonth string `json:"money_month,omitempty,omitzero"`
-
-	// MoneyPerDay most that is spent on a day, in UTC; absent: no limit; an amount, such as 12.50
-	//
-	// Examples: 100
-	MoneyPerDay string `json:"money_per_day,omitempty,omitzero"`
-
-	// MoneyPerMonth most that is spent in a month, in UTC; absent: no limit; an amount, such as 12.50
-	//
-	// Examples: 1500
-	MoneyPerMonth string `json:"money_per_month,omitempty,omitzero"`
-
-	// MoneySpent in all
-	//
-	// Examples: 1240.75
-	MoneySpent string `json:"money_spent,omitempty,omitzero"`
-
-	// MoneyToday spent or reserved today, in UTC; absent: money is not limited
-	//
-	// Examples: 12.50
-	MoneyToday string `json:"money_today,omitempty,omitzero"`
-
-	// Name name of the limit
-	//
-	// Examples: portfolio
-	Name string `json:"name"`
-
-	// NewPeople people who were contacted in the last 24 hours, if they are counted
-	NewPeople int `json:"new_people"`
-
-	// NewPeoplePerDay most people in any 24 hours whom none of the channels contacted in the 24 hours before; absent: no limit
-	NewPeoplePerDay int `json:"new_people_per_day,omitempty,omitzero"`
-
-	// PerSecond most dispatches a second; of texts, segments; absent: no limit
-	PerSecond int `json:"per_second,omitempty,omitzero"`
-
-	// Surveys names of the surveys whose contacts count, and are bounded; absent: all contacts. Only money can be limited so
-	//
-	// Examples: ["health-2026"]
-	Surveys []string `json:"surveys,omitempty,omitzero"`
-
-	// Title for people
-	Title string `json:"title,omitempty,omitzero"`
-}
+type LimitView = api.LimitView
 
 // ListedConsent A consent in a list of everybody's.
 type ListedConsent struct {
@@ -2232,90 +2285,16 @@ type PersonView struct {
 }
 
 // PrefixPrice Other prices for numbers with a prefix.
-type PrefixPrice struct {
-	// PerAttempt each attempt; absent: as without the prefix; an amount, such as 0.0075
-	PerAttempt string `json:"per_attempt,omitempty,omitzero"`
-
-	// PerMinute each started minute of a call; absent: as without the prefix; an amount, such as 0.0075
-	PerMinute string `json:"per_minute,omitempty,omitzero"`
-
-	// PerSegment each segment of a text message; absent: as without the prefix; an amount, such as 0.0075
-	PerSegment string `json:"per_segment,omitempty,omitzero"`
-
-	// Prefix beginning of numbers; the beginning of a number with its country code
-	//
-	// Examples: +254
-	Prefix string `json:"prefix"`
-}
+type PrefixPrice = api.PrefixPrice
 
 // Price What contacts over a channel cost.
-type Price struct {
-	// Currency ISO 4217 code; three capital letters
-	//
-	// Examples: USD
-	Currency string `json:"currency"`
-
-	// Minutes minutes of a call that its claim reserves; the provider's report corrects it
-	Minutes int `json:"minutes,omitempty,omitzero"`
-
-	// PerAttempt each attempt; absent: nothing; an amount, such as 0.0075
-	//
-	// Examples: 0.002
-	PerAttempt string `json:"per_attempt,omitempty,omitzero"`
-
-	// PerMinute each started minute of a call, from the answer; absent: nothing; an amount, such as 0.0075
-	//
-	// Examples: 0.014
-	PerMinute string `json:"per_minute,omitempty,omitzero"`
-
-	// PerSegment each segment of a text message; absent: nothing; an amount, such as 0.0075
-	//
-	// Examples: 0.0075
-	PerSegment string `json:"per_segment,omitempty,omitzero"`
-
-	// Prefixes other prices for numbers that begin so; the longest prefix counts
-	Prefixes []PrefixPrice `json:"prefixes,omitempty,omitzero"`
-}
+type Price = api.Price
 
 // PriceList All prices.
-type PriceList struct {
-	// Prices by channel; without the prefixes
-	Prices []PriceView `json:"prices"`
-}
+type PriceList = api.PriceList
 
 // PriceView The price of a channel.
-type PriceView struct {
-	// Channel name of the channel
-	//
-	// Examples: texts
-	Channel string `json:"channel"`
-
-	// Currency ISO 4217 code; three capital letters
-	//
-	// Examples: USD
-	Currency string `json:"currency"`
-
-	// Minutes minutes of a call that its claim reserves; the provider's report corrects it
-	Minutes int `json:"minutes,omitempty,omitzero"`
-
-	// PerAttempt each attempt; absent: nothing; an amount, such as 0.0075
-	//
-	// Examples: 0.002
-	PerAttempt string `json:"per_attempt,omitempty,omitzero"`
-
-	// PerMinute each started minute of a call, from the answer; absent: nothing; an amount, such as 0.0075
-	//
-	// Examples: 0.014
-	PerMinute string `json:"per_minute,omitempty,omitzero"`
-
-	// PerSegment each segment of a text message; absent: nothing; an amount, such as 0.0075
-	//
-	// Examples: 0.0075
-	PerSegment string `json:"per_segment,omitempty,omitzero"`
-
-	// Prefixes other prices for numbers that begin so; the longest prefix counts
-	Prefixes []PrefixPrice `json:"prefixes,omitempty,omitzero"`
-}
+type PriceView = api.PriceView
 
 // Problem An error (RFC 9457). Its code is stable; title and detail are for people.
 type Problem struct {
@@ -2490,6 +2469,105 @@ type PurposeView struct {
 // PurposeViewExemptFrom defines model for PurposeView.ExemptFrom.
 type PurposeViewExemptFrom string
 
+// Question A question, or what stands between questions.
+type Question struct {
+	// AfterTries as of the questionnaire
+	AfterTries string `json:"after_tries,omitempty,omitzero"`
+
+	// Allow what is accepted instead of an answer
+	Allow []QuestionAllow `json:"allow,omitempty,omitzero"`
+
+	// Calculation value of a calculation
+	//
+	// Examples: ${children} + ${adults}
+	Calculation string   `json:"calculation,omitempty,omitzero"`
+	Choices     []Choice `json:"choices,omitempty,omitzero"`
+
+	// Consent it asks for consent: the first question, with a choice that ends as refused
+	Consent bool `json:"consent,omitempty,omitzero"`
+
+	// Constraint condition that an answer, which is the full stop, has to meet
+	//
+	// Examples: . >= 0 and . <= 240
+	Constraint string `json:"constraint,omitempty,omitzero"`
+
+	// Decimal the number may have a fraction
+	Decimal bool `json:"decimal,omitempty,omitzero"`
+
+	// Default value that stands for the answer, in conditions and texts, if the question was asked and has none
+	Default string `json:"default,omitempty,omitzero"`
+
+	// Earliest first date
+	//
+	// Examples: 2020-01-01
+	Earliest string `json:"earliest,omitempty,omitzero"`
+
+	// End how an end ends the conversation; absent: completed
+	End  string `json:"end,omitempty,omitzero"`
+	Kind string `json:"kind"`
+
+	// Latest last date
+	Latest string `json:"latest,omitempty,omitzero"`
+
+	// Max greatest number
+	Max float64 `json:"max,omitempty,omitzero"`
+
+	// MaxLength most characters of a text; absent: a longer text than 1,600 is cut
+	MaxLength int `json:"max_length,omitempty,omitzero"`
+
+	// Message before the question that is asked again because an answer is out of bounds or does not meet the constraint; absent: that for an answer that is not understood
+	Message map[string]string `json:"message,omitempty,omitzero"`
+
+	// Min least number
+	Min float64 `json:"min,omitempty,omitzero"`
+
+	// MinLength least characters of a text
+	MinLength int `json:"min_length,omitempty,omitzero"`
+
+	// Name unique, ignoring case: a letter or _, then letters, digits, _, - and .
+	//
+	// Examples: vaccinated
+	Name string `json:"name"`
+
+	// Partial whoever has answered it has answered enough to count as partial
+	Partial bool `json:"partial,omitempty,omitzero"`
+
+	// Pattern regular expression (RE2) that the whole text matches
+	//
+	// Examples: [A-Z]{2}[0-9]{4}
+	Pattern string `json:"pattern,omitempty,omitzero"`
+
+	// Relevant condition on which it is asked; absent: always
+	//
+	// Examples: ${vaccinated} = 'no'
+	Relevant string `json:"relevant,omitempty,omitzero"`
+
+	// SetLanguage it asks for the language: the names of its choices are codes, and its texts are sent in all languages
+	SetLanguage bool `json:"set_language,omitempty,omitzero"`
+
+	// Shuffle choices in an order of chance for each respondent, which stays
+	Shuffle bool `json:"shuffle,omitempty,omitzero"`
+
+	// Text Examples: {"es":"¿Se vacunó su hijo?"}
+	Text map[string]string `json:"text,omitempty,omitzero"`
+
+	// TextIn other texts in single modes
+	//
+	// Examples: {"mobileweb":{"es":"¿Su hijo está vacunado?"}}
+	TextIn map[string]map[string]string `json:"text_in,omitempty,omitzero"`
+
+	// Tries as of the questionnaire
+	Tries int `json:"tries,omitempty,omitzero"`
+
+	// Unit words that may follow the number
+	//
+	// Examples: {"es":["meses","mes"]}
+	Unit map[string][]string `json:"unit,omitempty,omitzero"`
+}
+
+// QuestionAllow defines model for Question.Allow.
+type QuestionAllow string
+
 // QuotaView A bucket, and how many it has.
 type QuotaView struct {
 	// Counted how many count towards it
@@ -2635,10 +2713,27 @@ type RespondentPatch struct {
 	Phone string `json:"phone,omitempty,omitzero"`
 }
 
+// RespondentRow A row of a file as a respondent. Without pii:read phone numbers are masked.
+type RespondentRow struct {
+	// Attributes those that are not empty
+	Attributes map[string]string `json:"attributes"`
+
+	// Line of the file, from 1
+	Line int `json:"line"`
+
+	// Phone as E.164
+	//
+	// Examples: +525512345678
+	Phone string `json:"phone"`
+}
+
 // RespondentView A respondent: one person in a survey.
 type RespondentView struct {
 	// AddedAt when it was added
 	AddedAt time.Time `json:"added_at"`
+
+	// Answers answers to the questions of the survey, in order; not in lists
+	Answers []AnswerView `json:"answers,omitempty,omitzero"`
 
 	// Arm index of the arm; absent until the respondent is started
 	Arm *int `json:"arm,omitempty"`
@@ -2901,41 +2996,10 @@ type SpanView struct {
 }
 
 // SpendingList What was spent.
-type SpendingList struct {
-	// NextCursor absent on the last page
-	NextCursor string `json:"next_cursor,omitempty,omitzero"`
-
-	// Spending by day, channel and survey
-	Spending []SpendingView `json:"spending"`
-}
+type SpendingList = api.SpendingList
 
 // SpendingView What was spent over a channel, for a survey, on a day.
-type SpendingView struct {
-	// Amount what the contacts have cost that ended, and what those in flight reserve
-	//
-	// Examples: 12.345
-	Amount string `json:"amount"`
-
-	// Channel name of the channel
-	//
-	// Examples: texts
-	Channel string `json:"channel"`
-
-	// Currency ISO 4217 code
-	//
-	// Examples: USD
-	Currency string `json:"currency"`
-
-	// Day of the claims, in UTC
-	//
-	// Examples: 2026-03-05
-	Day string `json:"day"`
-
-	// Survey name of the survey; absent: of none
-	//
-	// Examples: health-2026
-	Survey string `json:"survey,omitempty,omitzero"`
-}
+type SpendingView = api.SpendingView
 
 // StateList What counts of addresses.
 type StateList struct {
@@ -3123,8 +3187,11 @@ type SurveyBody struct {
 	// Examples: research
 	Purpose string `json:"purpose,omitempty,omitzero"`
 
-	// Questionnaires for each questionnaire and mode the content of each attempt; the last content also serves all later attempts
-	Questionnaires map[string]map[string][]Content `json:"questionnaires"`
+	// Questionnaires for each questionnaire and mode the content of each attempt; the last content also serves all later attempts. Required without questions
+	Questionnaires map[string]map[string][]Content `json:"questionnaires,omitempty,omitzero"`
+
+	// Questions in place of questionnaires, an application and an answer: the questions that Weir itself asks by text, one after the other, in the mode sms. After the launch they stay as they are
+	Questions Definition `json:"questions,omitempty,omitzero"`
 
 	// QuotaMessage sent, instead of the application's messages, to a respondent who is answering by text and is rejected because the quota is full; absent: nothing is sent
 	//
@@ -3261,6 +3328,9 @@ type SurveyPatch struct {
 	// Questionnaires merged; drafts only
 	Questionnaires *map[string]map[string][]Content `json:"questionnaires,omitempty"`
 
+	// Questions merged field by field, lists as a whole; drafts only
+	Questions *map[string]interface{} `json:"questions,omitempty"`
+
 	// QuotaMessage sent to a respondent who is answering by text when the quota turns out to be full
 	QuotaMessage *string `json:"quota_message,omitempty"`
 
@@ -3395,8 +3465,11 @@ type SurveyView struct {
 	// Examples: research
 	Purpose string `json:"purpose,omitempty,omitzero"`
 
-	// Questionnaires for each questionnaire and mode the content of each attempt; the last content also serves all later attempts
-	Questionnaires map[string]map[string][]Content `json:"questionnaires"`
+	// Questionnaires for each questionnaire and mode the content of each attempt; the last content also serves all later attempts. Required without questions
+	Questionnaires map[string]map[string][]Content `json:"questionnaires,omitempty,omitzero"`
+
+	// Questions in place of questionnaires, an application and an answer: the questions that Weir itself asks by text, one after the other, in the mode sms. After the launch they stay as they are
+	Questions Definition `json:"questions,omitempty,omitzero"`
 
 	// QuotaMessage sent, instead of the application's messages, to a respondent who is answering by text and is rejected because the quota is full; absent: nothing is sent
 	//
@@ -3636,6 +3709,14 @@ type UnreachableView struct {
 
 	// Start number of its start
 	Start int `json:"start"`
+}
+
+// ValueCountView An answer, and how many respondents gave it.
+type ValueCountView struct {
+	Count int `json:"count"`
+
+	// Value Examples: yes
+	Value string `json:"value"`
 }
 
 // VerdictView What the rules of a purpose say about a person now.
@@ -4231,6 +4312,9 @@ type ListRespondentsParams struct {
 	Cursor string `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
 }
 
+// PostRespondentsMultipartBody defines parameters for PostRespondents.
+type PostRespondentsMultipartBody = string
+
 // PostRespondentsParams defines parameters for PostRespondents.
 type PostRespondentsParams struct {
 	// OnError of a file: load nothing if a row is bad, or skip bad rows: none, skip
@@ -4239,13 +4323,19 @@ type PostRespondentsParams struct {
 	// Duplicates skip rows whose number the survey has, reject them, or update the attributes of the respondent if it was not contacted yet; of a file, update requires on_error=skip: skip, error, update
 	Duplicates string `form:"duplicates,omitempty" json:"duplicates,omitempty,omitzero"`
 
+	// DryRun add nothing: check the rows, and show of a file what the columns are and what the first rows become. Numbers are not compared with those of the survey
+	DryRun bool `form:"dry_run,omitempty" json:"dry_run,omitempty,omitzero"`
+
 	// Phone of a file in CSV: the column with the phone number; absent: phone
 	Phone string `form:"phone,omitempty" json:"phone,omitempty,omitzero"`
 
-	// Columns of a file in CSV: the other columns to read, separated by commas, each as COLUMN or COLUMN=ATTRIBUTE; absent: all, under their names
+	// Columns of a file in CSV: the other columns to read, separated by commas and quoted as in CSV if they have one, each as COLUMN, COLUMN=ATTRIBUTE, COLUMN=phone, or COLUMN= for one that is left out; COLUMN is the name in the file, or #3 for the third column; absent: all, under their names. *= reads those whose names are those of a phone number or can be of an attribute, and leaves out the others
 	Columns string `form:"columns,omitempty" json:"columns,omitempty,omitzero"`
 
-	// Encoding of a file; absent: the charset of the content type, else UTF-16 if the file begins with its mark, else UTF-8: utf-8, utf-16le, utf-16be, windows-1252
+	// Header refuse a file of CSV with other columns than those of the dry run that has answered this header: columns by number would be others
+	Header string `form:"header,omitempty" json:"header,omitempty,omitzero"`
+
+	// Encoding of a file; absent: the charset of the content type, else as the file says, UTF-8, or windows-1252 of CSV: utf-8, utf-16le, utf-16be, windows-1252
 	Encoding string `form:"encoding,omitempty" json:"encoding,omitempty,omitzero"`
 }
 
@@ -5109,6 +5199,16 @@ func (c *Client) PutSurvey(ctx context.Context, survey string, body SurveyBody, 
 	return call[SurveyView](ctx, c, r)
 }
 
+// GetSurveyAnswers How many respondents gave which answer.
+//
+// Of the questions that Weir itself asks; without them the list is empty. The sums are kept with the answers, so that they always agree with the results.
+//
+// GET /v1/surveys/{survey}/answers
+func (c *Client) GetSurveyAnswers(ctx context.Context, survey string) (*AnswersView, error) {
+	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/surveys/%s/answers", url.PathEscape(survey))}
+	return call[AnswersView](ctx, c, r)
+}
+
 // GetSurveyCourse Get how a survey goes, by day.
 //
 // Respondents who started, answered and completed on each day, in each mode and arm, beside what the forecast of the launch expected, and what the respondents that are left will take of the channels.
@@ -5182,7 +5282,7 @@ func (c *Client) ListRespondents(ctx context.Context, survey string, params List
 
 // PostRespondents Add respondents.
 //
-// As JSON: 1 to 1000, all or none. As text/csv (the first line names the columns, one of them phone) or application/x-ndjson (one flat object a line): a file of any length, read row by row. Numbers are normalised to E.164; one that the survey has is a duplicate. Respondents of a survey that was launched must have every value that its texts use. Numbers of another import that is in progress or being rolled back are a conflict. Of a file the first 1000 bad rows are reported with their lines; the columns weir_line, weir_column and weir_reason, with which weir survey import --errors notes why it writes a row, are ignored. A file that breaks off leaves nothing with on_error=none, and with skip the rows up to last_line of the answer. The connection is closed when no row has come for 30 seconds. Bounds: 64 kB a line, 100 attributes of 500 characters a row, a million bad rows.
+// As JSON: 1 to 1000, all or none. As text/csv (the first line names the columns, one of them phone; commas, semicolons or tabs separate them) or application/x-ndjson (one flat object a line), or as multipart/form-data with such a part file: a file of any length, read row by row. Numbers are normalised to E.164; one that the survey has is a duplicate. Respondents of a survey that was launched must have every value that its texts use. Numbers of another import that is in progress or being rolled back are a conflict. Of a file the first 1000 bad rows are reported with their lines. Accept: text/csv, or application/x-ndjson for such a file, answers with the rejected rows, each with its reason, in the format of the file, at most 64 MiB; the header Weir-Import has the figures as JSON. Accept: multipart/mixed answers with both. If nothing is loaded because of them, they are in file of the problem. Whoever mends the rows can send them as they are: the columns weir_line, weir_column and weir_reason are ignored. A file that breaks off leaves nothing with on_error=none, and with skip the rows up to last_line of the answer. It can be sent again: a number is in a survey once. The connection is closed when no row has come for 30 seconds. Bounds: 64 kB a row of CSV, 1 MB a line of NDJSON, 100 attributes of 500 characters a row.
 //
 // POST /v1/surveys/{survey}/respondents
 func (c *Client) PostRespondents(ctx context.Context, survey string, body RespondentsBody, params PostRespondentsParams) (*ImportView, error) {
@@ -5190,8 +5290,10 @@ func (c *Client) PostRespondents(ctx context.Context, survey string, body Respon
 	r.Query = url.Values{}
 	setQuery(r.Query, "on_error", params.OnError)
 	setQuery(r.Query, "duplicates", params.Duplicates)
+	setQuery(r.Query, "dry_run", params.DryRun)
 	setQuery(r.Query, "phone", params.Phone)
 	setQuery(r.Query, "columns", params.Columns)
+	setQuery(r.Query, "header", params.Header)
 	setQuery(r.Query, "encoding", params.Encoding)
 	return call[ImportView](ctx, c, r)
 }
@@ -5248,7 +5350,7 @@ func (c *Client) StopRespondent(ctx context.Context, survey string, id string) (
 
 // GetResults Results, one row per respondent.
 //
-// Columns that every survey has, then the attributes in order (up to 100; one with the name of another column is attributes.name), then other_attributes with the rest as JSON. A connection that breaks off before the end means that the file is not whole. A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none, unless spreadsheet is set.
+// Columns that every survey has, then one for each question that Weir asks, in order (one with the name of another column is questions.name; empty if there is no answer), then the attributes in order (up to 100; one with the name of another column is attributes.name), then other_attributes with the rest as JSON. A connection that breaks off before the end means that the file is not whole. A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none, unless spreadsheet is set.
 //
 // GET /v1/surveys/{survey}/results.csv
 func (c *Client) GetResults(ctx context.Context, survey string, params GetResultsParams) (io.ReadCloser, error) {
