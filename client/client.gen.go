@@ -103,9 +103,13 @@ type Answer struct {
 type AnswerCountsView struct {
 	// ByStatus how many respondents, by what became of the question. Those in the middle of the interview, before this question, are in none
 	ByStatus map[string]int `json:"by_status"`
-	Kind     string         `json:"kind"`
 
-	// Question Examples: vaccinated
+	// Kind how it is answered
+	Kind string `json:"kind"`
+
+	// Question its name
+	//
+	// Examples: vaccinated
 	Question string `json:"question"`
 
 	// Values how many respondents, by answer: choices in their order, numbers and dates from the smallest. Numbers of more than four digits are rounded to four. Texts have none
@@ -114,7 +118,9 @@ type AnswerCountsView struct {
 
 // AnswerView What became of a question in an interview.
 type AnswerView struct {
-	// Question Examples: vaccinated
+	// Question its name
+	//
+	// Examples: vaccinated
 	Question string `json:"question"`
 
 	// Raw the beginning of what the person wrote
@@ -135,7 +141,9 @@ type AnswerView struct {
 type AnswersView struct {
 	// Questions in the order in which they are asked
 	Questions []AnswerCountsView `json:"questions"`
-	Survey    string             `json:"survey"`
+
+	// Survey its name
+	Survey string `json:"survey"`
 }
 
 // ApplicationBody The application that handles text conversations.
@@ -916,7 +924,9 @@ type Choice struct {
 	// Relevant condition on which it is offered; absent: always
 	Relevant string `json:"relevant,omitempty,omitzero"`
 
-	// Text Examples: {"es":"Sí"}
+	// Text in each language
+	//
+	// Examples: {"es":"Sí"}
 	Text map[string]string `json:"text"`
 
 	// Words other words for it
@@ -2480,8 +2490,10 @@ type Question struct {
 	// Calculation value of a calculation
 	//
 	// Examples: ${children} + ${adults}
-	Calculation string   `json:"calculation,omitempty,omitzero"`
-	Choices     []Choice `json:"choices,omitempty,omitzero"`
+	Calculation string `json:"calculation,omitempty,omitzero"`
+
+	// Choices of a choice or choices, in the order in which they are listed
+	Choices []Choice `json:"choices,omitempty,omitzero"`
 
 	// Consent it asks for consent: the first question, with a choice that ends as refused
 	Consent bool `json:"consent,omitempty,omitzero"`
@@ -2503,7 +2515,9 @@ type Question struct {
 	Earliest string `json:"earliest,omitempty,omitzero"`
 
 	// End how an end ends the conversation; absent: completed
-	End  string `json:"end,omitempty,omitzero"`
+	End string `json:"end,omitempty,omitzero"`
+
+	// Kind how it is answered, or what stands between questions: a text, a value that is not asked, or the end
 	Kind string `json:"kind"`
 
 	// Latest last date
@@ -2548,7 +2562,9 @@ type Question struct {
 	// Shuffle choices in an order of chance for each respondent, which stays
 	Shuffle bool `json:"shuffle,omitempty,omitzero"`
 
-	// Text Examples: {"es":"¿Se vacunó su hijo?"}
+	// Text in each language; a calculation has none
+	//
+	// Examples: {"es":"¿Se vacunó su hijo?"}
 	Text map[string]string `json:"text,omitempty,omitzero"`
 
 	// TextIn other texts in single modes
@@ -3713,9 +3729,12 @@ type UnreachableView struct {
 
 // ValueCountView An answer, and how many respondents gave it.
 type ValueCountView struct {
+	// Count how many respondents
 	Count int `json:"count"`
 
-	// Value Examples: yes
+	// Value as it is stored; of a choice its name
+	//
+	// Examples: yes
 	Value string `json:"value"`
 }
 

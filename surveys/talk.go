@@ -163,7 +163,7 @@ func (pl *Plan) Ask(r *Respondent, p Progress, e Effects, who questions.Person) 
 	var t questions.Result
 	switch {
 	case p.Talk.Turn == 0:
-		t = pl.Questions.Start(questions.State{}, who, uint64(r.ID)) //nolint:gosec // an order of chance
+		t = pl.Questions.Start(questions.State{}, who, uint64(r.ID))
 	case pl.inConversation(p):
 		t = pl.Questions.Remind(p.Talk, who)
 	default:

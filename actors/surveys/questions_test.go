@@ -51,7 +51,7 @@ func TestQuestions_CrashesAskNothingTwice(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			var l *lab
 			var mu sync.Mutex
-			source := rand.New(rand.NewPCG(seed, 45)) //nolint:gosec // a test
+			source := rand.New(rand.NewPCG(seed, 45))
 			draw := func(n int) int {
 				mu.Lock()
 				defer mu.Unlock()

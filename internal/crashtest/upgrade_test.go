@@ -15,7 +15,7 @@ const olderVariable = "WEIR_TEST_OLDER"
 
 func older(t *testing.T) string {
 	t.Helper()
-	path, err := program(olderVariable, filepath.Join(t.TempDir(), "weir"), "-tags", "failpoints", "-ldflags", "-s -w -X main.version=v0.0.1", "weir/cmd/weir")
+	path, err := program(olderVariable, filepath.Join(t.TempDir(), "weir"), "-tags", "failpoints", "-ldflags", "-s -w -X main.version=v0.0.0-20200101000000-000000000000", "weir/cmd/weir")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,13 +85,22 @@ func testSurveyAnswers(t *testing.T, d *surveyBench) {
 		{Question: "q", Status: questions.Answered}: 2, {Question: "q", Status: questions.Answered, Value: "a"}: 1, {Question: "q", Status: questions.Answered, Value: "b"}: 1,
 		{Question: "t", Status: questions.Skipped}: 1,
 	})
-	d.ok(d.RemoveSurvey(d.ctx(), v.ID))
+	testAnswersGo(t, d, v.ID, list[1].ID)
+}
+
+// testAnswersGo removes a survey, and what its respondents answered.
+func testAnswersGo(t *testing.T, d *surveyBench, survey int64, respondent surveys.RespondentID) {
+	d.ok(d.RemoveSurvey(d.ctx(), survey))
+	var err error
 	for more := true; more; {
 		more, err = d.Sweep(d.ctx(), 1000)
 		d.ok(err)
 	}
-	sums("without the survey", map[surveys.AnswerSum]int{})
-	if answers, err = d.Answers(d.ctx(), v.ID, []surveys.RespondentID{list[1].ID}); err != nil || len(answers) != 0 {
-		t.Errorf("%d answers are left (%v)", len(answers), err)
+	sums, err := d.AnswerSums(d.ctx(), survey)
+	d.ok(err)
+	answers, err := d.Answers(d.ctx(), survey, []surveys.RespondentID{respondent})
+	d.ok(err)
+	if len(sums) != 0 || len(answers) != 0 {
+		t.Errorf("%d sums and the answers of %d respondents are left", len(sums), len(answers))
 	}
 }

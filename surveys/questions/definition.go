@@ -115,11 +115,11 @@ const (
 // Question is a question, or what stands between questions.
 type Question struct {
 	Name        string          `json:"name" doc:"unique, ignoring case: a letter or _, then letters, digits, _, - and ." example:"vaccinated"`
-	Kind        Kind            `json:"kind" enum:"choice,choices,number,text,date,statement,calculation,end"`
-	Text        Text            `json:"text,omitempty" example:"{\"es\":\"¿Se vacunó su hijo?\"}"`
+	Kind        Kind            `json:"kind" enum:"choice,choices,number,text,date,statement,calculation,end" doc:"how it is answered, or what stands between questions: a text, a value that is not asked, or the end"`
+	Text        Text            `json:"text,omitempty" doc:"in each language; a calculation has none" example:"{\"es\":\"¿Se vacunó su hijo?\"}"`
 	TextIn      map[string]Text `json:"text_in,omitempty" doc:"other texts in single modes" example:"{\"mobileweb\":{\"es\":\"¿Su hijo está vacunado?\"}}"`
 	Relevant    string          `json:"relevant,omitempty" doc:"condition on which it is asked; absent: always" example:"${vaccinated} = 'no'"`
-	Choices     []Choice        `json:"choices,omitempty" nullable:"false"`
+	Choices     []Choice        `json:"choices,omitempty" nullable:"false" doc:"of a choice or choices, in the order in which they are listed"`
 	Shuffle     bool            `json:"shuffle,omitempty" doc:"choices in an order of chance for each respondent, which stays"`
 	Decimal     bool            `json:"decimal,omitempty" doc:"the number may have a fraction"`
 	Min         *float64        `json:"min,omitempty" doc:"least number"`
@@ -146,7 +146,7 @@ type Question struct {
 // Choice is a choice of a question.
 type Choice struct {
 	Name      string `json:"name" doc:"the value that is stored: unique in the question, without spaces" example:"yes"`
-	Text      Text   `json:"text" example:"{\"es\":\"Sí\"}"`
+	Text      Text   `json:"text" doc:"in each language" example:"{\"es\":\"Sí\"}"`
 	Words     Words  `json:"words,omitempty" doc:"other words for it" example:"{\"es\":[\"claro\"]}"`
 	Key       string `json:"key,omitempty" doc:"number by which it is chosen, of one or two digits; absent: its place. Either all choices of a question have one or none" example:"9"`
 	Relevant  string `json:"relevant,omitempty" doc:"condition on which it is offered; absent: always"`

@@ -168,18 +168,6 @@ func (c *caller) exchange(method, path, tag string, body, into any) (string, err
 	return c.send(req, into)
 }
 
-// upload sends rows to the API. kind is their media type.
-func (c *caller) upload(path, kind string, rows []byte, into any) error {
-	req, err := c.request(http.MethodPost, path, nil)
-	if err != nil {
-		return err
-	}
-	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(rows)), int64(len(rows))
-	req.Header.Set("Content-Type", kind)
-	_, err = c.send(req, into)
-	return err
-}
-
 // send sends a request to the API, and returns the version of what it answers, if that has one.
 func (c *caller) send(req *http.Request, into any) (string, error) {
 	res := &responseBuffer{header: http.Header{}}

@@ -389,10 +389,20 @@ func recorded(v *visit, f *consentForm, states []peopleapi.StateView) *content {
 	if found == nil {
 		d.To = ""
 	}
+	c.flash = f.unseen(v.Locale)
 	for _, now := range states {
 		c.flash = f.outcome(v.Locale, now, found)
 	}
 	return c
+}
+
+// unseen describes what was recorded to somebody who may not see what people said, and so is not told
+// what it has changed.
+func (f *consentForm) unseen(l *locale.Locale) *flash {
+	if f.Status == string(people.Refused) {
+		return &flash{Text: l.T("The refusal of %s is recorded. If something else was said later, that counts.", auth.MaskNumber(f.To))}
+	}
+	return &flash{Text: l.T("It is recorded that %s agreed. A refusal by the person, and what was said later, counts.", auth.MaskNumber(f.To))}
 }
 
 // outcome describes what a recorded consent changed: see [people.Next]. found is nil if the

@@ -286,5 +286,5 @@ func TestPurposes_ConsentsAreRecordedForOne(t *testing.T) {
 		has("***77 stays refused for all purposes", "given, but what counts for all purposes decides", `state-failed">refused</span>`)
 	b.post("/people/record", consentOf(t, page, "purpose", "none", "words", "x")).want(422).has(`id="purpose-wrong"`, `<option value="none" selected>`)
 	recorder := r.login("people:admin")
-	recorder.post("/people/record", consentOf(t, recorder.get("/people").want(200).has("research"), "to", other, "purpose", "default", "words", "x")).want(200).has("contacts of the purpose default to this address")
+	recorder.post("/people/record", consentOf(t, recorder.get("/people").want(200).has("research"), "to", other, "purpose", "default", "words", "x")).want(200).has("The refusal of ***55 is recorded. If something else was said later")
 }

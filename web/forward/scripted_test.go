@@ -46,7 +46,11 @@ func newScript(limits forward.Limits) *script {
 	s.Options = forward.Options{
 		Owners: s, Transports: s, Limits: limits, Logger: slog.New(slog.DiscardHandler),
 		Repeatable: func(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/callbacks/") },
-		Result:     func(outcome string, held, took time.Duration) { s.ends = append(s.ends, end{outcome, held, took}) },
+		Result: func(outcome string, held, took time.Duration) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.ends = append(s.ends, end{outcome, held, took})
+		},
 	}
 	return s
 }
@@ -73,7 +77,9 @@ func (s *script) owned(epoch int64) {
 // To implements forward.Transports.
 func (s *script) To(o forward.Owner) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		s.mu.Lock()
 		s.asked = append(s.asked, o.Epoch)
+		s.mu.Unlock()
 		return s.owners[o.Epoch](r)
 	})
 }
@@ -104,7 +110,10 @@ func fails(after time.Duration, carried bool) roundTripper {
 		if carried {
 			httptrace.ContextClientTrace(r.Context()).GotConn(httptrace.GotConnInfo{Conn: &net.TCPConn{}})
 		}
-		time.Sleep(after)
+		select {
+		case <-time.After(after):
+		case <-r.Context().Done():
+		}
 		return nil, errors.New("broken")
 	}
 }
@@ -114,9 +123,9 @@ func fails(after time.Duration, carried bool) roundTripper {
 func TestForwarder_WaitsAsLongAsItMay(t *testing.T) {
 	t.Parallel()
 	const second = time.Second
-	notOwner := replies(0, http.StatusMisdirectedRequest, forward.PeerNotOwner, "not I") //nolint:bodyclose // it makes an owner, not an answer
-	lost := replies(second, http.StatusServiceUnavailable, forward.PeerLost, "lost") //nolint:bodyclose // it makes an owner, not an answer
-	fine := replies(second, http.StatusOK, "", "fine") //nolint:bodyclose // it makes an owner, not an answer
+	notOwner := replies(0, http.StatusMisdirectedRequest, forward.PeerNotOwner, "not I")
+	lost := replies(second, http.StatusServiceUnavailable, forward.PeerLost, "lost")
+	fine := replies(second, http.StatusOK, "", "fine")
 	large := strings.Repeat("x", 2000)
 	type change struct {
 		at    time.Duration
@@ -279,13 +288,18 @@ func until(at time.Time) time.Duration {
 type slow struct {
 	pieces []string
 	err    error
+	closed chan struct{} // nil: never
 }
 
 func (b *slow) Read(p []byte) (int, error) {
 	if len(b.pieces) == 0 {
 		return 0, b.err
 	}
-	time.Sleep(2 * time.Second)
+	select {
+	case <-time.After(2 * time.Second):
+	case <-b.closed:
+		return 0, io.ErrClosedPipe
+	}
 	n := copy(p, b.pieces[0])
 	if b.pieces[0] = b.pieces[0][n:]; b.pieces[0] == "" {
 		b.pieces = b.pieces[1:]
@@ -309,14 +323,14 @@ func TestForwarder_GivesTimeForEachPieceOfABody(t *testing.T) {
 		got    int
 	}{
 		{"none", http.NoBody, 0, []time.Duration{0}, 200, forward.Passed, 0},
-		{"small", &slow{pieces(2), io.EOF}, 20, []time.Duration{0}, 200, forward.Passed, 20},
-		{"small, of unknown length", &slow{pieces(2), io.EOF}, -1, []time.Duration{0}, 200, forward.Passed, 20},
-		{"as large as fits", &slow{pieces(3), io.EOF}, 30, []time.Duration{0}, 200, forward.Passed, 30},
-		{"large", &slow{pieces(4), io.EOF}, 40, []time.Duration{more, more, more, more, more, 0}, 200, forward.Passed, 40},
-		{"large, of unknown length", &slow{pieces(5), io.EOF}, -1, []time.Duration{more, more, more, 0}, 200, forward.Passed, 50},
-		{"small, broken", &slow{pieces(2), io.ErrUnexpectedEOF}, 30, nil, 503, forward.ClientGone, 0},
-		{"of unknown length, broken", &slow{pieces(2), io.ErrUnexpectedEOF}, -1, nil, 503, forward.ClientGone, 0},
-		{"of another client, too much for the room", &slow{pieces(3), io.EOF}, 30, nil, 503, forward.Full, 0},
+		{"small", &slow{pieces: pieces(2), err: io.EOF}, 20, []time.Duration{0}, 200, forward.Passed, 20},
+		{"small, of unknown length", &slow{pieces: pieces(2), err: io.EOF}, -1, []time.Duration{0}, 200, forward.Passed, 20},
+		{"as large as fits", &slow{pieces: pieces(3), err: io.EOF}, 30, []time.Duration{0}, 200, forward.Passed, 30},
+		{"large", &slow{pieces: pieces(4), err: io.EOF}, 40, []time.Duration{more, more, more, more, more, 0}, 200, forward.Passed, 40},
+		{"large, of unknown length", &slow{pieces: pieces(5), err: io.EOF}, -1, []time.Duration{more, more, more, 0}, 200, forward.Passed, 50},
+		{"small, broken", &slow{pieces: pieces(2), err: io.ErrUnexpectedEOF}, 30, nil, 503, forward.ClientGone, 0},
+		{"of unknown length, broken", &slow{pieces: pieces(2), err: io.ErrUnexpectedEOF}, -1, nil, 503, forward.ClientGone, 0},
+		{"of another client, too much for the room", &slow{pieces: pieces(3), err: io.EOF}, 30, nil, 503, forward.Full, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

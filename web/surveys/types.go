@@ -184,7 +184,7 @@ type RespondentView struct {
 
 // AnswerView is what became of a question in an interview.
 type AnswerView struct {
-	Question string           `json:"question" example:"vaccinated"`
+	Question string           `json:"question" doc:"its name" example:"vaccinated"`
 	Status   questions.Status `json:"status" enum:"answered,refused,dont_know,invalid,skipped,not_reached" doc:"invalid: no answer fitted; skipped: its condition was false; not_reached: the conversation ended before"`
 	Value    string           `json:"value,omitempty" doc:"names of choices with spaces between, digits, a date as 2026-01-31, or text; absent: none" example:"yes"`
 	Raw      string           `json:"raw,omitempty" doc:"the beginning of what the person wrote" example:"Sí, claro"`
@@ -192,22 +192,22 @@ type AnswerView struct {
 
 // AnswersView counts the answers to the questions of a survey.
 type AnswersView struct {
-	Survey    string             `json:"survey"`
+	Survey    string             `json:"survey" doc:"its name"`
 	Questions []AnswerCountsView `json:"questions" doc:"in the order in which they are asked"`
 }
 
 // AnswerCountsView counts the answers to one question.
 type AnswerCountsView struct {
-	Question string                   `json:"question" example:"vaccinated"`
-	Kind     questions.Kind           `json:"kind" enum:"choice,choices,number,text,date,calculation"`
+	Question string                   `json:"question" doc:"its name" example:"vaccinated"`
+	Kind     questions.Kind           `json:"kind" enum:"choice,choices,number,text,date,calculation" doc:"how it is answered"`
 	Statuses map[questions.Status]int `json:"by_status" doc:"how many respondents, by what became of the question. Those in the middle of the interview, before this question, are in none"`
 	Values   []ValueCountView         `json:"values" doc:"how many respondents, by answer: choices in their order, numbers and dates from the smallest. Numbers of more than four digits are rounded to four. Texts have none"`
 }
 
 // ValueCountView counts the respondents who gave an answer.
 type ValueCountView struct {
-	Value string `json:"value" example:"yes"`
-	Count int    `json:"count"`
+	Value string `json:"value" doc:"as it is stored; of a choice its name" example:"yes"`
+	Count int    `json:"count" doc:"how many respondents"`
 }
 
 // HeardView is a respondent after a report.

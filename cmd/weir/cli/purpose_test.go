@@ -19,7 +19,7 @@ func TestPurpose_IsSetShownAndDeleted(t *testing.T) {
 	b := newBroker(t)
 	clitest.Check(t, b.run("purpose", "put", "research", "--title", "Surveys of 2026", "--quiet-hours", "20:00-09:00", "--time-zone", "Africa/Nairobi",
 		"--cap", "2/7d", "--cap", "1/1d:calendar:all", "--repeat-guard", "24h", "--holiday", "2026-12-25=Christmas Day"), app.OK,
-		"research: whoever refused is not contacted; quiet hours 20:00 to 09:00; people of unknown zone live in Africa/Nairobi; at most 2 in 7d; at most 1 in 1d of calendar days, over all purposes; the same text not again within 24h; 1 holidays\n", "")
+		"research: whoever refused is not contacted; quiet hours 20:00 to 09:00; people of unknown zone live in Africa/Nairobi; at most 2 in 7d; at most 1 in 1d of calendar days, over all purposes; the same text not again within 24h; 1 holiday\n", "")
 	clitest.Check(t, b.run("purpose", "show", "research"), app.OK, `(?s)research  Surveys of 2026\n.*  2026-12-25  Christmas Day\n`, "")
 	clitest.Check(t, b.run("purpose", "put", "emergency", "--despite-refusals", "floods"), app.OK, "also whoever refused is contacted: floods", "")
 	clitest.Check(t, b.run("purpose", "put", "rules", "--file", file(t, "rules.json", `{"consent": "recorded", "title": "x"}`), "--title", "y"), app.OK, "only whoever has agreed is contacted", "")
@@ -60,7 +60,7 @@ func TestPrice_IsSetShownAndDeleted(t *testing.T) {
 	clitest.Check(t, b.run("price", "put", "calls", "--per-minute", "0.014"), app.Usage, "", "give --currency")
 	clitest.Check(t, b.run("price", "put", "calls", "--currency", "USD"), app.Rejected, "", "must have an amount")
 	rates := file(t, "rates.csv", "prefix,per_minute,per_attempt\n254,0.1,\n+44, 0.02,0.001\n")
-	clitest.Check(t, b.run("price", "put", "calls", "--currency", "USD", "--per-minute", "0.014", "--minutes", "3", "--prefixes", rates), app.OK, `calls: saved \(2 prefixes\)`, "")
+	clitest.Check(t, b.run("price", "put", "calls", "--currency", "USD", "--per-minute", "0.014", "--minutes", "3", "--prefixes", rates), app.OK, `calls: saved \(prefixes: 2\)`, "")
 	clitest.Check(t, b.run("price", "list"), app.OK, `(?s)calls +USD +- +- +0.014`, "")
 	clitest.Check(t, b.run("price", "show", "calls"), app.OK, `(?s)calls, in USD.*a minute +0.014.*\+254 +- an attempt, - a segment, 0.1 a minute.*\+44 +0.001 an attempt`, "")
 	clitest.Check(t, b.run("limit", "put", "purse", "--channel", "calls", "--survey", "s", "--money", "20", "--money-per-day", "5", "--currency", "USD"), app.OK, "purse: saved", "")
@@ -133,6 +133,6 @@ func TestPrice_MistakesOfAFileAreNamedTogether(t *testing.T) {
 	clitest.Check(t, put("prefix,price\n254,1\n"), app.Failure, "", `column "price" is not known`)
 	clitest.Check(t, put(""), app.Failure, "", "header cannot be read")
 	clitest.Check(t, put("prefix,per_minute\n254,1,2\n255,free\n"), app.Failure, "", `(?s)rates.csv:2: has 3 fields; the header has 2.*rates.csv:3: "free"`)
-	clitest.Check(t, put("\ufeffprefix;per_minute\r\n254;0.1\r\n"), app.OK, `1 prefixes`, "")
+	clitest.Check(t, put("\ufeffprefix;per_minute\r\n254;0.1\r\n"), app.OK, `prefixes: 1`, "")
 	clitest.Check(t, put("prefix,per_minute\n254,0.1\n254,0.1\nabc,1\n257,\n"), app.Rejected, "", `(?s)prefixes/2/prefix.*prefixes/1/prefix.*prefixes/3`)
 }

@@ -95,7 +95,7 @@ Commas, semicolons or tabs separate them. An empty amount is that of the channel
 			if params.DryRun {
 				return a.Console.PrintChecked(&r.Output, args[0])
 			}
-			return a.Console.PrintValue(&r.Output, x, "%s: saved (%d prefixes)", x.Channel, len(x.Prefixes))
+			return a.Console.PrintValue(&r.Output, x, "%s: saved (prefixes: %d)", x.Channel, len(x.Prefixes))
 		})
 	g := c.Flags()
 	g.StringVar(&body.Currency, "currency", "", "three letters, such as USD")

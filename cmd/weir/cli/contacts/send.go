@@ -189,7 +189,7 @@ func failed(err error, sum *client.ContactsImportResult) error {
 	again := "run the same command again to continue; no contact is sent twice."
 	if sum.LastLine > 0 {
 		text := fmt.Sprintf("stopped after line %d: %s, %s already known, %s", sum.LastLine, terminal.Plural(sum.Queued, "contact queued", "contacts queued"), terminal.Number(sum.Duplicates), terminal.Plural(sum.Rejected, "row rejected", "rows rejected"))
-		again = fmt.Sprintf("%s\n%s --from-line %d skips what was sent", text, again, sum.LastLine+1)
+		again = fmt.Sprintf("%s\n%s With --from-line %d what was sent is left out", text, again, sum.LastLine+1)
 	}
 	return fmt.Errorf("%w\n%s", err, again)
 }
