@@ -114,10 +114,14 @@ func endings() (values []string, labels []locale.Message) {
 func questionFields(kind questions.Kind, languages []questions.Language) *form.Declaration {
 	kindValues, kindLabels := kinds()
 	endValues, endLabels := endings()
-	fields := []form.Field{
-		{Name: "kind", Kind: form.Select, Required: true, Values: kindValues, Labels: kindLabels, Label: "Answer"},
-		{Name: "name", Kind: form.Code, MaxLength: 64, Label: "Name", Help: "Of the column in the results, and in conditions. Empty: one is made."},
+	var fields []form.Field
+	if kind != questions.Calculation {
+		fields = inLanguages(languages, form.Field{Name: "text", Kind: form.Area, Rows: 3, MaxLength: maxText, Label: "Text", Help: "<code>{{name}}</code> stands for the answer to an earlier question or an attribute."})
 	}
+	fields = append(fields,
+		form.Field{Name: "kind", Kind: form.Select, Required: true, Values: kindValues, Labels: kindLabels, Label: "Answer"},
+		form.Field{Name: "name", Kind: form.Code, MaxLength: 64, Label: "Name", Help: "Of the column in the results, and in conditions. Empty: one is made."},
+	)
 	add := func(f ...form.Field) { fields = append(fields, f...) }
 	only := func(is bool, f ...form.Field) {
 		if is {
@@ -125,9 +129,6 @@ func questionFields(kind questions.Kind, languages []questions.Language) *form.D
 		}
 	}
 	asked, choosing := kind.Asked(), kind == questions.Choose || kind == questions.ChooseMany
-	if kind != questions.Calculation {
-		add(inLanguages(languages, form.Field{Name: "text", Kind: form.Area, Rows: 3, MaxLength: maxText, Label: "Text", Help: "<code>{{name}}</code> stands for the answer to an earlier question or an attribute."})...)
-	}
 	only(kind == questions.Calculation, form.Field{Name: "calculation", Kind: form.Script, Rows: 1, Label: "Value", Help: "Such as <code>%s</code>.", Example: "${children} + ${adults}"})
 	only(kind == questions.End, form.Field{Name: "end", Kind: form.Select, Values: endValues, Labels: endLabels, Unset: "the end: completed", Label: "How it ends"})
 	only(kind == questions.Number,
