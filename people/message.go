@@ -36,9 +36,13 @@ const (
 // AnswerEvery is the time in which a person gets one answer of a kind.
 const AnswerEvery = 24 * time.Hour
 
-// MaxStrangers is how many answers a channel gives in an hour to senders whom no survey is contacting. Whoever forges
-// senders can cause no more of them; what the messages say is recorded all the same.
+// MaxStrangers is how many answers a channel gives in an hour to strangers: senders whom no survey is contacting, and
+// whom nothing has contacted within [ContactedWithin]. Whoever forges senders can cause no more of them; what the
+// messages say is recorded all the same.
 const MaxStrangers = 200
+
+// ContactedWithin is how long somebody who was contacted is no stranger. The history is kept longer.
+const ContactedWithin = 30 * 24 * time.Hour
 
 // Strangers counts the answers of a channel to them. The zero value has given none.
 type Strangers struct {

@@ -252,6 +252,9 @@ func (p *Purpose) Ruled() bool {
 	return p.Consent == IfRecorded || p.QuietHours != nil || len(p.Holidays) > 0 || p.NeedsHistory()
 }
 
+// Answers reports whether the purpose has a text for a message of a person.
+func (p *Purpose) Answers() bool { return p.Help != "" || p.Confirmation != "" }
+
 // NeedsHistory reports whether earlier contacts of a person matter.
 func (p *Purpose) NeedsHistory() bool { return len(p.Caps) > 0 || p.repeat > 0 }
 

@@ -19,6 +19,7 @@ func messageTopics() []topic {
 		{"confirmations are none that a client makes", testConfirmationIsNotTaken},
 		{"answers to the same person at once", testAnswersRace},
 		{"answers to forged senders", testForgedSenders},
+		{"answers to people who were contacted", testContactedAreNoStrangers},
 		{"messages that may be refusals", testUndecided},
 		{"when a message was received", testReceivedAt},
 	}
@@ -207,6 +208,73 @@ func testForgedSenders(t *testing.T, backend Backend) {
 	if n := len(must[[]people.Consent](t)(b.AllConsents(b.ctx(), 0, 1000))); n != (people.MaxStrangers+more+20)/2 {
 		t.Errorf("%d refusals are recorded", n)
 	}
+}
+
+// testContactedAreNoStrangers: whom any channel contacted lately is answered however many strangers a channel has
+// answered, and takes none of their answers; also after a start. A reply, and what did not go out, contacted nobody.
+func testContactedAreNoStrangers(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	id, lease := b.owned("a")
+	other, byOther := b.owned("b")
+	b.purpose(people.DefaultPurpose, people.Purpose{Help: "We are Weir."})
+	b.purpose("survey", people.Purpose{})
+	number := func(n int) string { return fmt.Sprint("+1555", 1_000_000+n) }
+	contact := func(by weir.Incarnation, purpose string, priority weir.Priority, numbers ...int) []weir.Accepted {
+		var list []weir.Spec
+		for _, n := range numbers {
+			s := smsFor(purpose, fmt.Sprint("contact ", n))
+			s.To, s.Priority = number(n), priority
+			list = append(list, s)
+		}
+		return must[[]weir.Accepted](t)(b.acceptClaimed(by, len(list), list...))
+	}
+	const contacted, reply, returned, stranger = people.MaxStrangers + 10, 1001, 1002, 2000
+	for n := range contacted / 2 {
+		contact(lease, "", weir.Normal, 2*n)
+		contact(byOther, "survey", weir.Normal, 2*n+1)
+	}
+	contact(lease, "", weir.Reply, reply)
+	b.commitAll(lease, requeue(contact(lease, "", weir.Normal, returned)[0].Contact, now(), time.Time{}))
+	b.ok(b.OpenPeople(b.ctx(), nil)) // as after a start
+
+	asked := 0
+	answered := func(over weir.ChannelID, n int) bool {
+		m := heard(over, fmt.Sprint(asked), people.SaidHelp, "help")
+		m.From, m.ReplyTo = "tel:"+number(n), number(n)
+		asked++
+		return len(b.hear(m)) == 1
+	}
+	want := func(what string, yes bool, over weir.ChannelID, numbers ...int) {
+		t.Helper()
+		for _, n := range numbers {
+			if answered(over, n) != yes {
+				t.Fatalf("%s %d: answered %v", what, n, !yes)
+			}
+		}
+	}
+	want("contacted", true, id, upTo(contacted-4)...)
+	for n := range people.MaxStrangers {
+		want("stranger", true, id, stranger+n)
+	}
+	want("nobody contacted", false, id, reply, returned, stranger+people.MaxStrangers)
+	want("of another channel", true, other, reply)
+	age := func(by time.Duration) {
+		_, err := b.db.Pools().Write.ExecContext(b.ctx(), "UPDATE person_contacts SET claimed_at = claimed_at - ?", by.Microseconds())
+		b.ok(err)
+	}
+	age(people.ContactedWithin - time.Hour)
+	want("contacted a while ago", true, id, contacted-4, contacted-3)
+	age(2 * time.Hour)
+	want("contacted long ago", false, id, contacted-2, contacted-1)
+}
+
+// upTo lists the numbers below n.
+func upTo(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
 }
 
 // testUndecided: messages wait for a decision, and a refusal among them is the person's own.

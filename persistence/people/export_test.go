@@ -40,6 +40,7 @@ const (
 	CountUndecidedSQL  = countUndecidedSQL
 	OldestUndecidedSQL = oldestUndecidedSQL
 	OldestAnswersSQL   = oldestAnswersSQL
+	ContactedSQL       = contactedSQL
 )
 
 // OldestEntriesSQL finds what can be purged.

@@ -199,8 +199,8 @@ func (g *Gate) Claimed(t *commit.Tx, c *weir.Contact) {
 	}
 	now := g.purposes.now()
 	name, purpose := now.of(c)
-	ruled := c.Spec.Priority != weir.Reply && (purpose.NeedsHistory() || now.overAll)
-	if !ruled && !g.limits.current.newPeople(t.Channel(c.Channel).Name) {
+	ruled := c.Spec.Priority != weir.Reply && (purpose.NeedsHistory() || now.kept)
+	if len(g.keys) == 0 || !ruled && !g.limits.current.newPeople(t.Channel(c.Channel).Name) {
 		return
 	}
 	if g.claimed == nil {

@@ -222,6 +222,24 @@ func (s *historyStore) Contacted(ctx context.Context, address string, now time.T
 	return found[address], s.Failure("read when a person was contacted", err)
 }
 
+// contactedSince reports whether an address has an entry since an instant. It reads one row of each key, whatever the
+// history is.
+func (s *historyStore) contactedSince(t *commit.Tx, address string, since time.Time) (bool, error) {
+	for _, k := range s.keys {
+		h := k.History(address)
+		if !s.contacted.may(h) {
+			continue
+		}
+		var found []int
+		if err := t.SelectContext(t.Ctx, &found, contactedSQL, h[:], columns.Micros(since)); err != nil || len(found) > 0 {
+			return len(found) > 0, err
+		}
+	}
+	return false, nil
+}
+
+const contactedSQL = "SELECT 1 FROM person_contacts WHERE hash = ? AND claimed_at > ? LIMIT 1"
+
 const entryColumns = "hash, claimed_at, channel_id, contact_id, number, purpose, text"
 
 // earlierSQL reads the entries of n hashes since an instant.

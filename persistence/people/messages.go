@@ -25,6 +25,7 @@ type messageStore struct {
 	*keyring
 	consents *consentStore
 	purposes *purposeStore
+	history  *historyStore
 	queue    Queue // takes the answers
 	// strangers were answered by each channel, since this process owns the database. The writer alone uses it.
 	strangers map[weir.ChannelID]*people.Strangers
@@ -94,8 +95,17 @@ func (w *hearing) answer(t *commit.Tx, r *commit.Request, owner weir.Owner) erro
 		return nil
 	}
 	had, err := w.answered(t, kind, r.At)
-	if err != nil || had || !w.m.Known && !w.s.admit(w.m.Channel, r.At) {
+	if err != nil || had {
 		return err
+	}
+	known := w.m.Known
+	if !known {
+		if known, err = w.s.history.contactedSince(t, w.m.From, r.At.Add(-people.ContactedWithin)); err != nil {
+			return err
+		}
+	}
+	if !known && !w.s.admit(w.m.Channel, r.At) {
+		return nil
 	}
 	hash := w.s.keys[0].History(w.m.From)
 	t.Add("INSERT INTO person_answers (hash, kind, answered_at, mkey) VALUES "+columns.Marks(4)+w.s.Dialect.Merge("hash", "kind")+
@@ -105,7 +115,7 @@ func (w *hearing) answer(t *commit.Tx, r *commit.Request, owner weir.Owner) erro
 	return w.s.queue.InsertContacts(t, []contacts.Insertion{{Contact: fresh, Into: &w.accepted}})
 }
 
-// admit reports whether a channel answers one more sender whom no survey is contacting.
+// admit reports whether a channel answers one more stranger.
 func (s *messageStore) admit(channel weir.ChannelID, now time.Time) bool {
 	if s.strangers == nil {
 		s.strangers = map[weir.ChannelID]*people.Strangers{}

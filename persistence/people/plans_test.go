@@ -36,6 +36,8 @@ func statements() []plantest.Statement {
 		{Name: "undecided messages", Text: people.UndecidedSQL, Args: []any{int64(plantest.People - 100), 10}},
 		{Name: "count of undecided messages", Text: people.CountUndecidedSQL, Args: []any{10}},
 		{Name: "oldest messages", Text: people.OldestUndecidedSQL, Args: []any{int64(10_000), 10}},
+		{Name: "whether a person was contacted", Text: people.ContactedSQL, Args: []any{[]byte("0000000000000007"), int64(100)}},
+		{Name: "whether a person was contacted lately", Text: people.ContactedSQL, Args: []any{[]byte("0000000000000009"), int64(plantest.People)}},
 		{Name: "oldest answers", Text: people.OldestAnswersSQL, Args: []any{int64(10_000), 10}},
 		{Name: "oldest entries", Text: oldest, Args: []any{int64(10_000), 10}},
 		{Name: "removal of an entry of many", Text: removeContact, Args: []any{[]byte("0000000000000007"), int64(plantest.People + 9), int64(1), int64(plantest.People + 9), 1}},

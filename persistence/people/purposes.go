@@ -23,11 +23,11 @@ type stored struct {
 
 // purposes are the purposes of an installation, ready for use. They are immutable.
 type purposes struct {
-	byName  map[string]*stored
-	live    map[string]*people.Purpose // those that are not deleted
-	ruled   bool                       // one has rules
-	overAll bool                       // one looks at those of all purposes
-	window  time.Duration
+	byName map[string]*stored
+	live   map[string]*people.Purpose // those that are not deleted
+	ruled  bool                       // one has rules
+	kept   bool                       // contacts of all purposes are looked at: by a cap, or because strangers are answered
+	window time.Duration
 }
 
 func newPurposes(byName map[string]*stored) *purposes {
@@ -39,8 +39,11 @@ func newPurposes(byName map[string]*stored) *purposes {
 		p.ruled = p.ruled || one.Ruled()
 		p.window = max(p.window, one.Window())
 		for i := range one.Caps {
-			p.overAll = p.overAll || one.Caps[i].Over == people.OverAll
+			p.kept = p.kept || one.Caps[i].Over == people.OverAll
 		}
+	}
+	if d := p.live[people.DefaultPurpose]; d != nil && d.Answers() { // who is no stranger is answered by its texts
+		p.kept = true
 	}
 	return p
 }

@@ -69,6 +69,7 @@ func New(db *commit.DB) *Store {
 		messageStore: &messageStore{DB: db, keyring: keys, consents: consents, purposes: purposes},
 	}
 	budgets.prices = s.priceStore
+	s.history = s.historyStore
 	s.gate = &Gate{keyring: keys, consents: consents, purposes: purposes, limits: limits, prices: s.priceStore, skips: s.skipStore, budgets: budgets, before: histories{most: maxRows}, contacted: &s.contacted}
 	return s
 }
