@@ -125,7 +125,7 @@ func TestContacts_AreSentAndShown(t *testing.T) {
 	clitest.Check(t, b.run("channel", "show", "sms"), app.OK, `(?m)^  why +channel sms is paused$`, "^$")
 	clitest.Check(t, b.run("channel", "set", "sms", "--set", "rate_per_second=5"), app.OK, "", "^$")
 	clitest.Check(t, b.run("channel", "show", "sms"), app.OK, `(?m)^  rate +at most 5 per second$`, "^$")
-	clitest.Check(t, b.run("contact", "timeline", x.ID), app.OK, `^`+x.ID+` on sms\n\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +accepted\n`, "^$")
+	clitest.Check(t, b.run("contact", "timeline", x.ID), app.OK, `^`+x.ID+` on sms\n\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ +accepted\n`, "^$")
 	same(t, b.run("contact", "cancel", x.ID, "--yes"), app.OK, x.ID+": canceled\n", "")
 	clitest.Check(t, b.run("contact", "timeline", x.ID), app.OK, `(?m)done, canceled`, "^$")
 	for args, listed := range map[string]bool{"--outcome canceled": true, "--outcome lost": false, "--since 1h": true, "--until 1h": false, "--since 1h --outcome canceled": true} {

@@ -33,8 +33,7 @@ func Run(ctx context.Context, args []string, o Options) int {
 	a := app.New(o)
 	root := tree(a)
 	root.SetArgs(args)
-	c, err := root.ExecuteContextC(ctx)
-	a.Clock.PrintZone(c, a.Console)
+	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return app.OK
 	}

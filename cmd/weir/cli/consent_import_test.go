@@ -53,7 +53,7 @@ func TestConsentImport_RecordsAListOnce(t *testing.T) {
 `
 	name, bad := file(t, "list.csv", list), filepath.Join(t.TempDir(), "bad.csv")
 	clitest.Check(t, b.run("consent", "import", name), app.Usage, "^$", "--status names it")
-	clitest.Check(t, b.run("consent", "import", name, "--status", "status", "--dry-run"), app.Rejected, `(?s)^LINE .*   2  \*\*\*78 +refused  2026-01-02 10:00:00 .*
+	clitest.Check(t, b.run("consent", "import", name, "--status", "status", "--dry-run"), app.Rejected, `(?s)^LINE .*   2  \*\*\*78 +refused  2026-01-02 10:00:00Z .*
 list\.csv: 2 refusals, 2 consents, 2 rows rejected; nothing was recorded
   addresses are in OptedOutNumber, refused or given in status, instants in OptedOutTimestamp, no words
   line 5, OptedOutNumber: is a number that a spreadsheet has rounded; export the column as text

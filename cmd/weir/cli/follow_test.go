@@ -57,7 +57,7 @@ func TestEvents_ArePrintedOnce(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{"GET /v1/events": answers(http.StatusOK, eventsPage)})
 	clitest.Check(t, at(t, f.url, "", "events", "--no-follow", "--output", "table"), app.OK,
-		`^2026-05-04 08:00:00  weir\.survey\.state +survey/flu  \{"state":"running"\}\n2026-05-04 11:00:00  weir\.channel\.state +channel/a\\x1b\[2J  null\n$`, "^$")
+		`^2026-05-04 08:00:00Z  weir\.survey\.state +survey/flu  \{"state":"running"\}\n2026-05-04 11:00:00Z  weir\.channel\.state +channel/a\\x1b\[2J  null\n$`, "^$")
 	clitest.Check(t, at(t, f.url, "", "events", "--since", "soon"), app.Usage, "^$", "--since must be")
 	clitest.Check(t, at(t, f.url, "", "events", "--since", "2h", "--after", "3"), app.Usage, "^$", "cannot be combined with")
 }
@@ -103,8 +103,8 @@ func TestDeadLetters_AreListedAndRequeued(t *testing.T) {
 			`{"matching":12345,"done":10000,"remaining":2345}`, `{"matching":2345,"done":2340,"window_closed":5,"remaining":5}`, `{"matching":5,"done":0,"window_closed":5,"remaining":5}`),
 		"POST /v1/dead-letters:discard": answers(http.StatusOK, `{"matching":0,"remaining":0}`),
 	})
-	same(t, at(t, f.url, "", "dlq", "groups"), app.OK, " COUNT  CHANNEL  OUTCOME  OLDEST            NEWEST            REASON\n12,345  sms      lost     2026-05-01 08:00  2026-05-02 08:00  no word \\x1b[1m\n", "")
-	same(t, at(t, f.url, "", "dlq", "list", "--channel", "sms", "--reason", ""), app.OK, "CONTACT  CHANNEL  TO    OUTCOME  AT                REASON\nc1       sms      ••01  lost     2026-05-01 08:00  x\n", "")
+	same(t, at(t, f.url, "", "dlq", "groups"), app.OK, " COUNT  CHANNEL  OUTCOME  OLDEST             NEWEST             REASON\n12,345  sms      lost     2026-05-01 08:00Z  2026-05-02 08:00Z  no word \\x1b[1m\n", "")
+	same(t, at(t, f.url, "", "dlq", "list", "--channel", "sms", "--reason", ""), app.OK, "CONTACT  CHANNEL  TO    OUTCOME  AT                 REASON\nc1       sms      ••01  lost     2026-05-01 08:00Z  x\n", "")
 	clitest.Check(t, at(t, f.url, "", "dlq", "requeue"), app.Usage, "^$", "select dead letters with.*--all")
 	clitest.Check(t, at(t, f.url, "", "dlq", "requeue", "--all", "--contact", "c1"), app.Usage, "^$", "cannot be combined with other filters")
 	clitest.Check(t, at(t, f.url, "", "dlq", "requeue", "--channel", "sms"), app.Usage, "^$", "this queues 12,345 dead letters again; to confirm, add --yes")

@@ -25,9 +25,9 @@ func TestProcesses_AreListedWithWhatIsWrong(t *testing.T) {
 	}))
 	t.Cleanup(s.Close)
 	want := regexp.QuoteMeta(strings.Join([]string{
-		"START  ADDRESS     VERSION  SCHEMA  ROLE           SINCE                HELLO  REMARKS",
-		"    5  10.0.0.5:1  1.1.0        31  owner          2026-01-01 11:00:00  -      cannot reach 10.0.0.2:1: refused",
-		"    2  10.0.0.2:1  1.0.0        30  standby, next  -                    1 s    too \\x1bold; differs from the owner: PUBLIC_URL, version", "",
+		"START  ADDRESS     VERSION  SCHEMA  ROLE           SINCE                 HELLO  REMARKS",
+		"    5  10.0.0.5:1  1.1.0        31  owner          2026-01-01 11:00:00Z  -      cannot reach 10.0.0.2:1: refused",
+		"    2  10.0.0.2:1  1.0.0        30  standby, next  -                     1 s    too \\x1bold; differs from the owner: PUBLIC_URL, version", "",
 	}, "\n"))
 	clitest.Check(t, at(t, s.URL, "", "processes"), app.OK, "^"+want+"$", "^$")
 	clitest.Check(t, at(t, s.URL, "", "processes", "--output", "jsonl"), app.OK, `^{"start":5.*"owner":true.*}\n{.*"start":2.*}\n$|^{.*"owner":true.*\n.*"successor":true.*\n$`, "^$")

@@ -111,7 +111,7 @@ func TestRouteAsk_DemonstratesTheArticle(t *testing.T) {
 	}
 	clitest.Check(t, s.run("pools"), app.OK, `(?m)^Q#Spanish#M +0 +4 +agents +call +Spanish,gender=M$`, "^$")
 	clitest.Check(t, s.run("queues"), app.OK, `(?m)^agents +0 +- +- +longest-idle +nobody-waits$`, "^$")
-	clitest.Check(t, s.run("jobs", "--status", "queued"), app.OK, `^JOB.*\nk +queued +callers +call +1 +2026-03-01 09:00 +- +-\n$`, "^$")
+	clitest.Check(t, s.run("jobs", "--status", "queued"), app.OK, `^JOB.*\nk +queued +callers +call +1 +2026-03-01 09:00Z +- +-\n$`, "^$")
 	clitest.Check(t, s.run("jobs", "--status", "queued", "--why"), app.OK, `(?m)^k +queued .* no worker of queue callers matches the selectors of the job$`, "^$")
 	clitest.Check(t, s.run("jobs", "--unmatchable", "--queue", "callers"), app.OK, "^JOB\nk\n$", "^$")
 	clitest.Check(t, s.run("jobs", "--unmatchable"), app.Usage, "^$", "--unmatchable requires --queue")

@@ -181,9 +181,9 @@ func TestSurvey_ListReadsEveryPage(t *testing.T) {
 		}
 		answers(http.StatusOK, `{"surveys":[{"survey":"old-one","state":"done","launched_at":"2026-01-02T03:04:05Z","ended_at":"2026-01-03T03:04:05Z"}]}`)(w, r)
 	}})
-	same(t, f.run("", "list", "--state", "running", "--state", "done"), app.OK, `SURVEY   STATE    LAUNCHED          ENDED             TITLE
-flu      running  2026-05-04 08:30  -                 Flu 2026
-old-one  done     2026-01-02 03:04  2026-01-03 03:04  -
+	same(t, f.run("", "list", "--state", "running", "--state", "done"), app.OK, `SURVEY   STATE    LAUNCHED           ENDED              TITLE
+flu      running  2026-05-04 08:30Z  -                  Flu 2026
+old-one  done     2026-01-02 03:04Z  2026-01-03 03:04Z  -
 `, "")
 	if want := "GET /v1/surveys?limit=100&state=running%2Cdone"; f.requests()[0] != want {
 		t.Errorf("asked %q, want %q", f.requests()[0], want)
@@ -309,8 +309,8 @@ func TestSurvey_ShowPrintsTheDefinition(t *testing.T) {
 		"modes":{"ivr":{"channel":"calls","retries":"2h 1d"},"sms":{"channel":"texts"}},"arms":[{"modes":["ivr","sms"]}],"cutoff":1000,"fallback_delay":"2h",
 		"quotas":[{"where":{"region":{"in":["north"]}},"quota":500}],"application":{"url":"https://app.example/messages","has_secret":true}}`)})
 	same(t, f.run("", "show", "flu"), app.OK, `flu (Flu 2026): running
-  created        2026-05-01 08:00:00
-  changed        2026-05-02 08:00:00
+  created        2026-05-01 08:00:00Z
+  changed        2026-05-02 08:00:00Z
   schedule       mon tue 09:00 to 18:00 America/Mexico_City; until 2026-06-30
   mode ivr       channel calls, retries after 2h 1d
   mode sms       channel texts

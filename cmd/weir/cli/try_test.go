@@ -60,7 +60,7 @@ func TestTry_ExitCodeTellsTheOutcome(t *testing.T) {
 				contact(`"state":"active"`), contact(`"state":"done","outcome":"`+outcome+`","reason":"as is"`)),
 		})
 		clitest.Check(t, at(t, f.url, "", "channel", "try", "sms", "--to", "+15550001", "-m", "It works."), code,
-			`^[\d: -]+  1-a  queued: channel sms is paused\n[\d: -]+  1-a  active\n[\d: -]+  1-a  `+outcome+`: as is\n$`, map[int]string{app.OK: "^$", app.Failure: "the message was not delivered"}[code])
+			`^[\d: -]+Z  1-a  queued: channel sms is paused\n[\d: -]+Z  1-a  active\n[\d: -]+Z  1-a  `+outcome+`: as is\n$`, map[int]string{app.OK: "^$", app.Failure: "the message was not delivered"}[code])
 		if got := strings.Join(f.requests(), "\n"); !strings.Contains(got, `"key":"try-`) || !strings.Contains(got, `"messages":["It works."]`) {
 			t.Error(got)
 		}

@@ -16,7 +16,6 @@ import (
 type Clock struct {
 	now     func() time.Time // nil: time.Now
 	environ Environ
-	zoned   bool // times were printed without their time zone
 }
 
 // FormatAge formats how long ago an instant was.
@@ -35,12 +34,12 @@ func (k *Clock) TimeFlag(c *cobra.Command, into *time.Time, name, about string) 
 	})
 }
 
-// FormatSecond formats an instant to the second.
+// FormatSecond formats an instant to the second, with its zone: a row may be read in a report, far from where it was printed.
 func (k *Clock) FormatSecond(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return k.inZone(t).Format("2006-01-02 15:04:05")
+	return t.In(k.Zone()).Format("2006-01-02 15:04:05Z07:00")
 }
 
 // FormatWhy formats the instants of a sentence that explains why something waits.
@@ -78,22 +77,6 @@ func (k *Clock) Zone() *time.Location {
 	return time.Local
 }
 
-// inZone converts an instant to the display zone. Columns have no room for the zone; Run prints it once.
-func (k *Clock) inZone(t time.Time) time.Time {
-	k.zoned = true
-	return t.In(k.Zone())
-}
-
-// PrintZone prints the zone of the displayed times, on a terminal. JSON output has instants in UTC instead.
-func (k *Clock) PrintZone(c *cobra.Command, to *Console) {
-	if form := c.Flags().Lookup("output"); form != nil && form.Value.String() != "table" {
-		return
-	}
-	if _, _, terminal := to.TerminalSize(to.Stderr); terminal && k.zoned {
-		to.Note("times are in " + k.Now().In(k.Zone()).Format("MST (UTC-07:00)") + "; set TZ to change the zone, such as TZ=UTC")
-	}
-}
-
 // Now returns the current time.
 func (k *Clock) Now() time.Time {
 	if k.now != nil {
@@ -102,10 +85,10 @@ func (k *Clock) Now() time.Time {
 	return time.Now()
 }
 
-// FormatMinute formats an instant for a column, to the minute.
+// FormatMinute formats an instant for a column, to the minute, with its zone.
 func (k *Clock) FormatMinute(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
-	return k.inZone(t).Format("2006-01-02 15:04")
+	return t.In(k.Zone()).Format("2006-01-02 15:04Z07:00")
 }

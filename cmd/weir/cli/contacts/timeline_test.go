@@ -20,10 +20,10 @@ func TestTimelineText_ShowsMilliseconds(t *testing.T) {
 	}}
 	got := timelineText(app.New(app.Options{Environ: []string{"TZ=UTC"}, Now: func() time.Time { return at.Add(time.Hour) }}).Clock, &x, false)
 	want := `1-1 on sms
-2026-05-04 09:00:00                accepted
-2026-05-04 09:00:00  +4 ms         attempt 1: claimed
-2026-05-04 09:00:00  +340 ms       attempt 1: accepted by the provider
-2026-05-04 09:01:30  +1 min 30 s   done
+2026-05-04 09:00:00Z                accepted
+2026-05-04 09:00:00Z  +4 ms         attempt 1: claimed
+2026-05-04 09:00:00Z  +340 ms       attempt 1: accepted by the provider
+2026-05-04 09:01:30Z  +1 min 30 s   done
 `
 	if got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
