@@ -514,6 +514,10 @@ func surveyFile(file string) handler {
 		if _, err := readSurvey(v.caller, v.r.PathValue("name")); err != nil {
 			return err // rendered as a page
 		}
-		return v.export(w, apiPath("v1", "surveys", v.r.PathValue("name"), file), url.Values{})
+		query := url.Values{}
+		if file == "results.csv" {
+			chooseRespondents(v, query)
+		}
+		return v.export(w, apiPath("v1", "surveys", v.r.PathValue("name"), file), query)
 	}
 }

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
@@ -80,14 +81,31 @@ func searchRespondent(v *visit) (*content, error) {
 	return c, err
 }
 
-func loadRespondents(v *visit) (*content, error) {
-	name := v.r.PathValue("name")
-	l, ended := newRespondentList(name)
-	query := v.listQuery(rowsPerPage)
+// chooseRespondents returns the list that a page or a file is asked for, with its filters in the query.
+func chooseRespondents(v *visit, query url.Values) *respondentList {
+	l, ended := newRespondentList(v.r.PathValue("name"))
 	if l.Status = choose(v, query, "status", l.Statuses); l.Status == endedStatus {
 		query.Set("status", strings.Join(ended, ","))
 	}
 	l.Disposition = choose(v, query, "disposition", l.Dispositions)
+	return l
+}
+
+// ResultsQuery returns the query of the file of the listed respondents; empty: it has all of them.
+func (l *respondentList) ResultsQuery() template.URL {
+	query := url.Values{}
+	for name, value := range map[string]string{"status": l.Status, "disposition": l.Disposition} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	return template.URL(withQuery("", query)) //nolint:gosec // of the closed lists of filters
+}
+
+func loadRespondents(v *visit) (*content, error) {
+	name := v.r.PathValue("name")
+	query := v.listQuery(rowsPerPage)
+	l := chooseRespondents(v, query)
 	var page surveyapi.RespondentList
 	if err := v.get(apiPath("v1", "surveys", name, "respondents"), query, &page); err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -180,6 +181,45 @@ func TestSurvey_PagesCountAsCompletedOnlyTheDispositionCompleted(t *testing.T) {
 	b.get("/surveys/flu/respondents").want(200).has(`state-ended">ended</span>`, "<td>refused</td>").hasNot("state-completed")
 	b.get("/surveys/flu/respondents?status=ended&disposition=refused").want(200).has(list.Respondents[1].ID, `value="ended" selected>ended`).hasNot(list.Respondents[0].ID)
 	b.get("/surveys/flu/respondents/"+list.Respondents[1].ID).want(200).has(`state-ended">ended</span>`, "refused")
+}
+
+// The file beside the list has the respondents of the list, and says so; whom a search by number finds is not in its
+// address, so that its file has all.
+func TestSurvey_TheFileIsFilteredAsTheList(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, surveyScope, surveyScope+" pii:read")
+	r.survey("flu", 4)
+	r.api("POST", "/v1/surveys/flu:launch", "", nil)
+	var list surveys.RespondentList
+	r.api("GET", "/v1/surveys/flu/respondents", "", &list)
+	for i, disposition := range []string{"completed", "refused", "ineligible"} {
+		r.api("POST", "/v1/surveys/flu/respondents/"+list.Respondents[i].ID+"/disposition", `{"disposition":"`+disposition+`"}`, nil)
+	}
+	b := r.login(surveyScope + " pii:read")
+	link := regexp.MustCompile(`href="([^"]*results\.csv[^"]*)"[^>]*>([^<]*)<`)
+	ids := regexp.MustCompile(`r[0-9a-z]+`)
+	statuses, dispositions := []string{"", "pending", "active", "canceled", "ended", "nonsense"}, []string{"", "completed", "refused", "registered", "queued"}
+	for _, status := range statuses {
+		for _, disposition := range dispositions {
+			at := "/surveys/flu/respondents?" + url.Values{"status": {status}, "disposition": {disposition}}.Encode()
+			page := b.get(at).want(200)
+			found := link.FindStringSubmatch(page.body)
+			file := b.get(strings.ReplaceAll(found[1], "&amp;", "&")).want(200).body
+			for i := range list.Respondents {
+				id := list.Respondents[i].ID
+				if listed, exported := strings.Contains(page.body, "/respondents/"+id+`"`), slices.Contains(ids.FindAllString(file, -1), id); listed != exported {
+					t.Errorf("%s: %s is listed: %v, exported: %v", at, id, listed, exported)
+				}
+			}
+			all := status+disposition == "" || status+disposition == "nonsense"
+			if says := strings.Contains(found[2], "as filtered"); says == all {
+				t.Errorf("%s: the link is called %q", at, found[2])
+			}
+		}
+	}
+	if found := link.FindStringSubmatch(b.post("/surveys/flu/respondents", url.Values{"number": {"+12125550199"}}).body); !strings.Contains(found[2], "all respondents") {
+		t.Errorf("after a search by number the link is called %q", found[2])
+	}
 }
 
 func TestSurvey_ASurveysFilesComeThroughTheSession(t *testing.T) {

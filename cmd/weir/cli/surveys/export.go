@@ -16,14 +16,15 @@ import (
 // exportCommand makes "weir survey export".
 func exportCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var p client.GetResultsParams
-	var dispositions []string
+	var statuses, dispositions []string
 	results := exportFileCommand(a, r, "results", "Export a row for each respondent", `Write a row for each respondent: status, disposition, attempts and attributes. --since and
 --until select by the last change.`, `
   weir survey export results flu --disposition refused --disposition ineligible --since 24h`,
 		func(ctx context.Context, to *client.Client, survey string) (io.ReadCloser, error) {
-			p.Disposition = strings.Join(dispositions, ",")
+			p.Status, p.Disposition = strings.Join(statuses, ","), strings.Join(dispositions, ",")
 			return to.GetResults(ctx, survey, p)
 		})
+	results.Flags().StringSliceVar(&statuses, "status", nil, "only respondents with these statuses: pending, active, completed (ended with the conversation), failed, rejected, canceled (comma-separated, or repeated)")
 	results.Flags().StringSliceVar(&dispositions, "disposition", nil, "only respondents with these dispositions (comma-separated, or repeated)")
 	a.Clock.TimeFlag(results, &p.Since, "since", "only respondents last changed at or after")
 	a.Clock.TimeFlag(results, &p.Until, "until", "only respondents last changed before")
