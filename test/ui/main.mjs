@@ -29,13 +29,14 @@ import { questions } from "./checks/questions.mjs";
 import { quiet } from "./checks/quiet.mjs";
 import { rights } from "./checks/rights.mjs";
 import { routing } from "./checks/routing.mjs";
+import { screens } from "./checks/screens.mjs";
 import { session } from "./checks/session.mjs";
 import { setup } from "./checks/setup.mjs";
 import { survey } from "./checks/survey.mjs";
 import { surveyforms } from "./checks/surveyforms.mjs";
 import { webhooks } from "./checks/webhooks.mjs";
 
-const parts = { alarm, look, session, languages, rights, channels, setup, contacts, dead, people, purposes, limits, money, brake, budget, webhooks, survey, surveyforms, questions, follow, routing, live, keyboard, plain, audit, prefix, projects, quiet };
+const parts = { alarm, look, screens, session, languages, rights, channels, setup, contacts, dead, people, purposes, limits, money, brake, budget, webhooks, survey, surveyforms, questions, follow, routing, live, keyboard, plain, audit, prefix, projects, quiet };
 
 const limit = 15 * 60_000; // ends a run that hangs
 
