@@ -93,7 +93,7 @@ func TestClient_KeysMakeBodiesIdempotent(t *testing.T) {
 			for _, key := range keys {
 				b.Consents = append(b.Consents, client.ConsentBody{Key: key, To: "+15550001", Status: "refused"})
 			}
-			_, err := c.PostConsents(t.Context(), b)
+			_, err := c.PostConsents(t.Context(), b, client.PostConsentsParams{})
 			return err
 		}
 	}

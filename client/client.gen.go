@@ -988,20 +988,41 @@ type ConsentBody struct {
 
 // ConsentFile What became of a file of consents.
 type ConsentFile struct {
-	// Errors the first 1000 lines with mistakes
+	// Columns of a dry run, and if the columns are refused: what they are
+	Columns []ImportColumn `json:"columns,omitempty,omitzero"`
+
+	// Errors the first 1000 rows with mistakes
 	Errors []RowError `json:"errors"`
 
-	// Given consents that are recorded
+	// First of a dry run: what the first rows without mistakes say
+	First []ConsentRow `json:"first,omitempty,omitzero"`
+
+	// Given consents that are recorded; in a dry run those that would be
 	Given int `json:"given"`
+
+	// Header of a dry run of CSV, and if the columns are refused: identifies the names of the columns in their order, for the parameter header
+	Header string `json:"header,omitempty,omitzero"`
+
+	// Kept rejected rows that the file in the answer has, if not all
+	Kept int `json:"kept,omitempty,omitzero"`
 
 	// LastLine of a file that broke off: the lines up to this one were dealt with
 	LastLine int `json:"last_line,omitempty,omitzero"`
 
-	// Refused refusals that are recorded
+	// NotOptedOut rows of people who have not opted out: they say nothing
+	NotOptedOut int `json:"not_opted_out,omitempty,omitzero"`
+
+	// OtherAddresses refusals and consents of addresses that are no phone numbers
+	OtherAddresses int `json:"other_addresses,omitempty,omitzero"`
+
+	// Refused refusals that are recorded; in a dry run those that would be
 	Refused int `json:"refused"`
 
-	// Rejected lines with mistakes, whether listed in errors or not
+	// Rejected rows with mistakes, whether listed in errors or not
 	Rejected int `json:"rejected"`
+
+	// Rows that were read
+	Rows int `json:"rows"`
 
 	// Superseded refusals and consents that change nothing, because something else counts for the person; 0 without pii:read
 	Superseded int `json:"superseded"`
@@ -1027,7 +1048,7 @@ type ConsentProblem struct {
 	// Errors every mistake in the request, up to 100
 	Errors []FieldError `json:"errors,omitempty,omitzero"`
 
-	// File of a file that broke off; absent if no line was read
+	// File of a file that broke off, or whose columns are refused; absent if no row was read
 	File ConsentFile `json:"file,omitempty,omitzero"`
 
 	// Status the HTTP status
@@ -1040,6 +1061,27 @@ type ConsentProblem struct {
 	//
 	// Examples: about:blank
 	Type string `json:"type"`
+}
+
+// ConsentRow What a row of a file of consents says.
+type ConsentRow struct {
+	// At when it was said; absent: now
+	At time.Time `json:"at,omitempty,omitzero"`
+
+	// Line of the file, from 1
+	Line int `json:"line"`
+
+	// Purpose all: of every purpose
+	Purpose string `json:"purpose"`
+
+	// Status what was said
+	Status string `json:"status"`
+
+	// To phone number as Weir knows it, or another address
+	To string `json:"to"`
+
+	// Words what was said, as a proof
+	Words string `json:"words,omitempty,omitzero"`
 }
 
 // ConsentSearchBody The address of a person.
@@ -4004,6 +4046,27 @@ type ListConsentsParams struct {
 	Cursor string `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
 }
 
+// PostConsentsMultipartBody defines parameters for PostConsents.
+type PostConsentsMultipartBody = string
+
+// PostConsentsParams defines parameters for PostConsents.
+type PostConsentsParams struct {
+	// DryRun record nothing: check the consents, and show of a file what the columns are and what the first rows say
+	DryRun bool `form:"dry_run,omitempty" json:"dry_run,omitempty,omitzero"`
+
+	// Columns of a file in CSV: what columns are, as COLUMN=FIELD, separated by commas; quoted as in CSV if it has one. COLUMN is the name in the file, #3 for the third column, or empty: no column is the field; FIELD is to, status, at, words or purpose, or empty: the column is left out. The other columns are what their names say, or left out. No column is status by its name; a name that suggests it is refused. Without it every row is a refusal
+	Columns string `form:"columns,omitempty" json:"columns,omitempty,omitzero"`
+
+	// Header refuse a file of CSV with other columns than those of the dry run that has answered this header: columns by number would be others
+	Header string `form:"header,omitempty" json:"header,omitempty,omitzero"`
+
+	// Encoding of a file; absent: the charset of the content type, else as the file says, UTF-8, or windows-1252 of CSV: utf-8, utf-16le, utf-16be, windows-1252
+	Encoding string `form:"encoding,omitempty" json:"encoding,omitempty,omitzero"`
+
+	// Run of a file in CSV, name of the run: under another one the same rows are recorded again
+	Run string `form:"run,omitempty" json:"run,omitempty,omitzero"`
+}
+
 // ListUndecidedParams defines parameters for ListUndecided.
 type ListUndecidedParams struct {
 	// Limit most entries of a page
@@ -4702,11 +4765,17 @@ func (c *Client) ListConsents(ctx context.Context, params ListConsentsParams) (*
 
 // PostConsents Record refusals and consents.
 //
-// As JSON: 1 to 1000, all or none. As application/x-ndjson: a file of any length, one consent a line, which is recorded in parts; of one person in the order of the lines. Lines with mistakes are left out, and the first 1000 of them reported. A file that breaks off leaves the lines up to last_line of the answer, and may leave some behind it; with keys it can be repeated. They are durable before the response, and a contact whose claim begins after it is not dispatched to an address that has refused: it ends as suppressed, also if it waited already. What is in flight is called off where the provider can. A refusal that a person sent as a message, or that a provider reports, can be taken back only by the person. The state is kept by a keyed hash of the address.
+// As JSON: 1 to 1000, all or none. As text/csv (the first line names the columns; commas, semicolons or tabs separate them) or application/x-ndjson (one consent a line, as in the JSON body), or as multipart/form-data with such a part file: a file of any length, read row by row and recorded in parts; of one person in the order of the rows. Rows with mistakes are left out, and the first 1000 of them reported. Accept: text/csv, or application/x-ndjson for such a file, answers with the rejected rows, each with its reason, in the format of the file, at most 64 MiB; the header Weir-Import has the figures as JSON. Accept: multipart/mixed answers with both. Whoever mends the rows can send them as they are: the columns weir_line, weir_column and weir_reason are ignored. A file that breaks off leaves the rows up to last_line of the answer, and may leave some behind it. It can be sent again: a row of CSV gets a key of its content and the run, and so is not recorded twice; lines of NDJSON need keys for that. They are durable before the response, and a contact whose claim begins after it is not dispatched to an address that has refused: it ends as suppressed, also if it waited already. What is in flight is called off where the provider can. A refusal that a person sent as a message, or that a provider reports, can be taken back only by the person. The state is kept by a keyed hash of the address.
 //
 // POST /v1/consents
-func (c *Client) PostConsents(ctx context.Context, body ConsentsBody) (*StateList, error) {
+func (c *Client) PostConsents(ctx context.Context, body ConsentsBody, params PostConsentsParams) (*StateList, error) {
 	r := Request{Method: "POST", Path: "/v1/consents", Body: body, Idempotent: idempotent(body)}
+	r.Query = url.Values{}
+	setQuery(r.Query, "dry_run", params.DryRun)
+	setQuery(r.Query, "columns", params.Columns)
+	setQuery(r.Query, "header", params.Header)
+	setQuery(r.Query, "encoding", params.Encoding)
+	setQuery(r.Query, "run", params.Run)
 	return call[StateList](ctx, c, r)
 }
 

@@ -72,6 +72,8 @@ type upload struct {
 	size              int64 // of the file; 0: unknown
 	progress          func(part []byte)
 	refused           io.Writer // of the rejected rows; nil: they are not asked for
+	// failed has in an error how far the import got, under the name of the member; nil: result, under import.
+	failed map[string]any
 }
 
 // importFile uploads a file, and decodes the answer, or what an error says of it, into result.
@@ -90,9 +92,13 @@ func (c *Client) importFile(ctx context.Context, u upload, result any) error {
 		r.Header.Set("Accept", "multipart/mixed, application/json")
 	}
 	response, err := c.send(r, func(name string, d *json.Decoder) error {
+		into := u.failed
+		if into == nil {
+			into = map[string]any{"import": result}
+		}
 		switch {
-		case name == "import":
-			return d.Decode(result)
+		case into[name] != nil:
+			return d.Decode(into[name])
 		case name == "file" && u.refused != nil:
 			var text string
 			if err := d.Decode(&text); err != nil {

@@ -3,7 +3,9 @@ package people
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"weir/internal/validation"
 	"weir/people"
 	"weir/surveys/respondents"
+	"weir/web/auth"
 	"weir/web/httpjson"
 	"weir/web/imports"
 	"weir/web/route"
@@ -26,38 +29,61 @@ const (
 
 // ConsentFile is what became of a file.
 type ConsentFile struct {
-	Refused    int `json:"refused" doc:"refusals that are recorded"`
-	Given      int `json:"given" doc:"consents that are recorded"`
+	ConsentFigures
+	Errors  []respondents.RowError `json:"errors" nullable:"false" doc:"the first 1000 rows with mistakes"`
+	Header  string                 `json:"header,omitempty" doc:"of a dry run of CSV, and if the columns are refused: identifies the names of the columns in their order, for the parameter header"`
+	Columns []imports.ImportColumn `json:"columns,omitempty" doc:"of a dry run, and if the columns are refused: what they are"`
+	First   []ConsentRow           `json:"first,omitempty" doc:"of a dry run: what the first rows without mistakes say"`
+}
+
+// ConsentFigures are how many rows said what.
+type ConsentFigures struct {
+	Rows       int `json:"rows" doc:"that were read"`
+	Refused    int `json:"refused" doc:"refusals that are recorded; in a dry run those that would be"`
+	Given      int `json:"given" doc:"consents that are recorded; in a dry run those that would be"`
 	Superseded int `json:"superseded" doc:"refusals and consents that change nothing, because something else counts for the person; 0 without pii:read"`
-	Rejected   int `json:"rejected" doc:"lines with mistakes, whether listed in errors or not"`
+	Silent     int `json:"not_opted_out,omitempty" doc:"rows of people who have not opted out: they say nothing"`
+	NoNumbers  int `json:"other_addresses,omitempty" doc:"refusals and consents of addresses that are no phone numbers"`
+	Rejected   int `json:"rejected" doc:"rows with mistakes, whether listed in errors or not"`
+	Kept       int `json:"kept,omitempty" doc:"rejected rows that the file in the answer has, if not all"`
 	// LastLine is how far a file came that broke off.
-	LastLine int                    `json:"last_line,omitempty" doc:"of a file that broke off: the lines up to this one were dealt with"`
-	Errors   []respondents.RowError `json:"errors" nullable:"false" doc:"the first 1000 lines with mistakes"`
+	LastLine int `json:"last_line,omitempty" doc:"of a file that broke off: the lines up to this one were dealt with"`
+}
+
+// ConsentRow is what a row says. Without pii:read numbers are masked.
+type ConsentRow struct {
+	Line    int        `json:"line" doc:"of the file, from 1"`
+	To      string     `json:"to" doc:"phone number as Weir knows it, or another address"`
+	Status  string     `json:"status" enum:"refused,given" doc:"what was said"`
+	Purpose string     `json:"purpose" doc:"all: of every purpose"`
+	At      *time.Time `json:"at,omitempty" doc:"when it was said; absent: now"`
+	Words   string     `json:"words,omitempty" doc:"what was said, as a proof"`
 }
 
 // ConsentProblem is a problem, of a file with how far it came.
 type ConsentProblem struct {
 	httpjson.Problem
-	File *ConsentFile `json:"file,omitempty" doc:"of a file that broke off; absent if no line was read"`
+	File *ConsentFile `json:"file,omitempty" doc:"of a file that broke off, or whose columns are refused; absent if no row was read"`
 }
 
-// consentFile is a file that is being recorded: the [imports.Kind] of its lines.
+// stateSilent is the state of a row that says nothing.
+const stateSilent = "not opted out"
+
+// consentFile is a file that is being recorded: the [imports.Kind] of its rows.
 type consentFile struct {
 	*consentRoutes
-	by         string
-	check      *httpjson.Checker
-	known      map[string]*people.Purpose
-	deadline   *route.Deadlines
-	superseded int
-	inFlight   int
+	*consentRows
+	call     *route.Call
+	check    *httpjson.Checker
+	deadline *route.Deadlines
+	dry      bool
+	refused  *imports.Refused // keeps the rejected rows; nil: the answer has none
+	told     ConsentFile
+	inFlight int
 }
 
 // recordFile records a file of consents.
 func (r *consentRoutes) recordFile(c *route.Call, w http.ResponseWriter, rt *route.Route) error {
-	if encoding := c.Request.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		httpjson.Discard(c.Request.Body)
-		return weir.Errorf(weir.CodeContentType, "send the body not compressed")
-	}
 	if c.Request.ContentLength > r.maxImport {
 		httpjson.Discard(c.Request.Body)
 		return route.ReadError(&http.MaxBytesError{Limit: r.maxImport})
@@ -67,40 +93,83 @@ func (r *consentRoutes) recordFile(c *route.Call, w http.ResponseWriter, rt *rou
 		return err
 	}
 	defer release()
-	f := &consentFile{consentRoutes: r, by: c.Principal.ID(), check: rt.Check, known: r.purposes.Purposes(), deadline: route.NewDeadlines(w)}
-	f.deadline.ExtendRead()
-	table, err := imports.Open(route.BodyReader{Reader: http.MaxBytesReader(w, c.Request.Body, r.maxImport), Deadlines: f.deadline}, respondents.NDJSON, "utf-8")
-	if err != nil {
-		return route.ReadError(err)
+	f := &consentFile{
+		consentRoutes: r, consentRows: newConsentRows(c.Principal.ID(), c.Query.Text("run"), r.purposes.Purposes(), r.now),
+		call: c, check: rt.Check, deadline: route.NewDeadlines(w), dry: c.DryRun(), told: ConsentFile{Errors: []respondents.RowError{}},
 	}
-	// The context of a request ends when reading fails, before all that was received is recorded.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c), route.TransferTime)
-	defer cancel()
-	report, err := imports.Run(ctx, f, table, nil, imports.Options{BatchRows: filePart, BatchBytes: filePartBytes, Tries: 1, Ready: func() error {
-		if f.downloads.Ending() {
-			return route.ErrDraining()
-		}
-		return nil
-	}})
+	f.deadline.ExtendRead()
+	c.Request.Body = http.MaxBytesReader(w, c.Request.Body, r.maxImport)
+	err = f.load(rt)
+	if f.refused != nil {
+		defer func() { _ = f.refused.Close() }()
+	}
 	if err != nil {
 		f.deadline.LastRead = time.Time{} // so that reading extends the deadline for the rest
 		f.deadline.ExtendRead()
 		httpjson.Discard(c.Request.Body)
-		err = route.ReadError(err)
 	}
-	result := f.result(report)
-	if !c.PII() { // as in [consentRoutes.record]
-		result.Superseded, f.inFlight = 0, 0
-	}
-	if rec, ok := w.(*route.Recorder); ok {
-		rec.Changes = recorded(result.Refused, result.Given)
-	}
-	return f.answer(w, result, report.Rows > 0, err)
+	route.Note(w, f.dry, recorded(f.told.Refused, f.told.Given))
+	return f.answer(w, err)
 }
 
-// Read implements [imports.Kind]. Files of consents name their fields in each line.
-func (*consentFile) Read([]imports.Column, []string) (people.Consent, *imports.Mistake) {
-	return people.Consent{}, &imports.Mistake{Reason: "a file of consents is NDJSON"}
+// load reads the file to its end.
+func (f *consentFile) load(rt *route.Route) error {
+	u, err := imports.OpenUpload(f.call.Request, f.deadline, append([]string{httpjson.JSONType}, rt.Uploads...), nil)
+	if err != nil {
+		return err
+	}
+	table, err := u.Table(f.call.Query.Text("encoding"))
+	if err != nil {
+		return err
+	}
+	columns, err := f.mapColumns(table)
+	if err != nil {
+		return err
+	}
+	if !f.dry {
+		if f.refused, err = imports.KeepRefused(f.call.Request, table); err != nil {
+			return err
+		}
+	}
+	// The context of a request ends when reading fails, before all that was received is recorded.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(f.call), route.TransferTime)
+	defer cancel()
+	o := imports.Options{BatchRows: filePart, BatchBytes: filePartBytes, Refused: f.refused, Ready: imports.Ready(f.call, f.downloads.Ending)}
+	if table.Columns == nil { // lines may have no keys
+		o.Tries = 1
+	}
+	report, err := imports.Run(ctx, f, table, columns, o)
+	f.tell(report, table, columns)
+	if err != nil {
+		return route.ReadError(err)
+	}
+	f.told.LastLine = 0
+	return nil
+}
+
+// mapColumns says what the columns of a file are.
+func (f *consentFile) mapColumns(table *imports.Table) ([]imports.Column, error) {
+	q := f.call.Query
+	if table.Columns == nil {
+		if q.Text("columns") != "" || q.Text("header") != "" || q.Text("run") != "" {
+			return nil, weir.Errorf(weir.CodeInvalid, "columns, header and run are of a file in CSV")
+		}
+		return nil, nil
+	}
+	columns, wrong := ConsentColumns(table.Columns, q.Text("columns"))
+	if changed := imports.CheckHeader(q.Text("header"), table.Columns); changed != nil {
+		wrong = changed
+	}
+	if len(wrong) == 0 {
+		return columns, nil
+	}
+	f.told.Header, f.told.Columns = imports.Sum(table.Columns), imports.ColumnsOf(columns, wrong, table.FirstValues(), f.call.PII(), fieldTo)
+	return nil, httpjson.Invalid(wrong)
+}
+
+// Read implements [imports.Kind].
+func (f *consentFile) Read(columns []imports.Column, cells []string) (people.Consent, *imports.Mistake) {
+	return f.consent(columns, cells)
 }
 
 // Object implements [imports.Kind].
@@ -109,10 +178,11 @@ func (f *consentFile) Object(line string) (people.Consent, *imports.Mistake) {
 	if err != nil {
 		return people.Consent{}, &imports.Mistake{Reason: "is not JSON: " + err.Error()}
 	}
+	body, _ := v.(map[string]any)
+	maps.DeleteFunc(body, func(name string, _ any) bool { return respondents.IsRemark(name) })
 	var m validation.Errors
 	const at = "/consents/0"
 	f.check.Check(map[string]any{"consents": []any{v}}, "", &m)
-	body, _ := v.(map[string]any)
 	var one people.Consent
 	if len(m) == 0 {
 		one = f.consentOf(body, f.by, f.known, at, &m)
@@ -130,46 +200,88 @@ func (f *consentFile) Store(ctx context.Context, rows []*imports.Row[people.Cons
 		f.deadline.LastRead = time.Time{}
 		f.deadline.ExtendRead()
 	}()
+	rows = slices.Clone(rows)
+	rows = slices.DeleteFunc(rows, func(r *imports.Row[people.Consent]) bool {
+		if r.Value.Status == "" {
+			r.State = stateSilent
+		}
+		return r.State != ""
+	})
 	list := make([]people.Consent, len(rows))
 	for i, row := range rows {
 		list[i] = row.Value
 	}
-	states, err := f.consents.ImportConsents(ctx, list)
-	if err != nil {
-		return err
+	var states []people.State
+	if !f.dry && len(list) > 0 {
+		var err error
+		if states, err = f.consents.ImportConsents(ctx, list); err != nil {
+			return err
+		}
+		f.inFlight += f.callOff(ctx, list, states)
 	}
 	for i, row := range rows {
-		if row.State = string(list[i].Status); states[i].Status != list[i].Status {
-			f.superseded++
+		row.State = string(list[i].Status)
+		if !people.IsNumber(list[i].Address) {
+			f.told.NoNumbers++
+		}
+		if states != nil && states[i].Status != list[i].Status {
+			f.told.Superseded++
 		}
 	}
-	f.inFlight += f.callOff(ctx, list, states)
 	return nil
 }
 
-// result returns what became of the file.
-func (f *consentFile) result(r *imports.Report[people.Consent]) *ConsentFile {
-	out := &ConsentFile{
-		Refused: r.States[string(people.Refused)], Given: r.States[string(people.Given)], Superseded: f.superseded,
-		Rejected: r.Rejected, LastLine: r.LastLine, Errors: r.Reasons,
+// tell makes the answer of the report.
+func (f *consentFile) tell(r *imports.Report[people.Consent], table *imports.Table, columns []imports.Column) {
+	t := &f.told
+	t.Rows, t.Rejected, t.LastLine, t.Errors = r.Rows, r.Rejected, r.LastLine, imports.Listed(r.Reasons)
+	t.Refused, t.Given, t.Silent = r.States[string(people.Refused)], r.States[string(people.Given)], r.States[stateSilent]
+	if f.refused != nil && f.refused.Kept < r.Rejected {
+		t.Kept = f.refused.Kept
 	}
-	if out.Errors == nil {
-		out.Errors = []respondents.RowError{}
+	pii := f.call.PII()
+	if !pii { // as in [consentRoutes.record]
+		t.Superseded, f.inFlight = 0, 0
+		for n := range t.Errors { // a column is named by its header, which may be a row in a file without one
+			t.Errors[n].Column = auth.MaskText(t.Errors[n].Column)
+		}
+	}
+	if !f.dry {
+		return
+	}
+	if table.Columns != nil {
+		t.Header, t.Columns = imports.Sum(table.Columns), imports.ColumnsOf(columns, nil, r.Values, pii, fieldTo)
+	}
+	for i := range r.First {
+		if r.First[i].State != stateSilent {
+			t.First = append(t.First, consentRow(&r.First[i], pii))
+		}
+	}
+}
+
+// consentRow returns a row for the preview.
+func consentRow(r *imports.Row[people.Consent], pii bool) ConsentRow {
+	c := &r.Value
+	out := ConsentRow{Line: r.Line, To: plainAddress(c.Address), Status: string(c.Status), Purpose: c.Purpose, Words: c.Words}
+	if !c.At.IsZero() {
+		out.At = &c.At
+	}
+	if !pii {
+		out.To, out.Words = auth.MaskNumber(out.To), auth.MaskText(out.Words)
 	}
 	return out
 }
 
 // answer writes what became of the file, or how far it came.
-func (f *consentFile) answer(w http.ResponseWriter, result *ConsentFile, begun bool, err error) error {
-	if err != nil && !begun {
+func (f *consentFile) answer(w http.ResponseWriter, err error) error {
+	if err != nil && f.told.Rows == 0 && f.told.Columns == nil {
 		return err
 	}
 	f.deadline.ExtendWrite()
 	if err == nil {
-		result.LastLine = 0
-		httpjson.WriteJSON(w, http.StatusOK, StateList{States: []StateView{}, InFlight: f.inFlight, File: result})
-		return nil
+		f.deadline.ClearRead()
+		return imports.Answer(w, f.call.Request, f.deadline, f.refused, StateList{States: []StateView{}, InFlight: f.inFlight, File: &f.told}, f.told.ConsentFigures)
 	}
-	_ = json.NewEncoder(w).Encode(ConsentProblem{httpjson.WriteProblemHead(w, err), result}) // a disconnected client is not an error
+	_ = json.NewEncoder(w).Encode(ConsentProblem{httpjson.WriteProblemHead(w, err), &f.told}) // a disconnected client is not an error
 	return nil
 }

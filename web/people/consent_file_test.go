@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http/httptest"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,7 +58,7 @@ func TestConsentFile_IsRecordedInItsOrder(t *testing.T) {
 	if d := cmp.Diff([]string{"4 to", "5 status", "6 ", "7 at", "8 purpose", "9 "}, places); d != "" {
 		t.Errorf("wrong lines (-want +got):\n%s", d)
 	}
-	want := peopleapi.ConsentFile{Refused: 2, Given: 3, Superseded: 1, Rejected: 6, Errors: got.File.Errors}
+	want := peopleapi.ConsentFile{ConsentFigures: peopleapi.ConsentFigures{Rows: 11, Refused: 2, Given: 3, Superseded: 1, Rejected: 6}, Errors: got.File.Errors}
 	if d := cmp.Diff(want, *got.File); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
@@ -97,7 +99,7 @@ func TestConsentFile_ThatBreaksOffIsRecordedSoFar(t *testing.T) {
 	if err := json.Unmarshal([]byte(g.Body), &p); err != nil || g.Status != 400 {
 		t.Fatalf("%d %s (%v)", g.Status, g.Body, err)
 	}
-	if d := cmp.Diff(&peopleapi.ConsentFile{Refused: 2, LastLine: 2, Errors: []respondents.RowError{}}, p.File); d != "" || len(r.Said()) != 2 {
+	if d := cmp.Diff(&peopleapi.ConsentFile{ConsentFigures: peopleapi.ConsentFigures{Rows: 2, Refused: 2, LastLine: 2}, Errors: []respondents.RowError{}}, p.File); d != "" || len(r.Said()) != 2 {
 		t.Errorf("%d consents (-want +got):\n%s", len(r.Said()), d)
 	}
 }
@@ -151,7 +153,7 @@ func TestConsentFile_OfSeveralPartsIsRecordedWhole(t *testing.T) {
 		fmt.Fprintf(&file, `{"key":"%d","to":"+15551%06d","status":"%s"}`+"\n", n, n%persons, status)
 	}
 	got := webtest.Into[peopleapi.StateList](t, r.Do("POST", "/v1/consents", file.String(), "Content-Type", ndjson), 200)
-	if d := cmp.Diff(&peopleapi.ConsentFile{Refused: persons, Given: lines - persons, Errors: []respondents.RowError{}}, got.File); d != "" {
+	if d := cmp.Diff(&peopleapi.ConsentFile{ConsentFigures: peopleapi.ConsentFigures{Rows: lines, Refused: persons, Given: lines - persons}, Errors: []respondents.RowError{}}, got.File); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	for n, refused := range map[int]bool{0: false, lines - persons - 1: false, lines - persons: true, persons - 1: true} {
@@ -159,5 +161,50 @@ func TestConsentFile_OfSeveralPartsIsRecordedWhole(t *testing.T) {
 		if is, _ := consent.Decide(states, consent.AllPurposes); err != nil || is != refused {
 			t.Errorf("person %d: refused %v (%v), want %v", n, is, err, refused)
 		}
+	}
+}
+
+// Scenario 295: a list in CSV is previewed, recorded once however often it is sent, and its refused rows come back as a file that can be mended.
+func TestConsentFile_OfCSVIsMappedAndRecordedOnce(t *testing.T) {
+	t.Parallel()
+	clock := &webtest.Clock{Instant: webtest.Start()}
+	tokens := webtest.NewBearers(t, clock.Now)
+	r := webtest.New(t, func(o *web.Options) { o.Gate, o.Now = tokens.Gate, clock.Now })
+	const file = "Cell;opted out;weir_line\n+52 1 55 1234 5678;true;\n5.25512E+12;true;\n+15550100234;false;\nana@example.org;yes;\n"
+	columns := "?columns=" + url.QueryEscape("cell=to,opted out=status")
+	for _, x := range []struct{ query, pointer, code string }{
+		{"", "/columns/1", "required"}, {"?columns=x=to", "/columns", "unknown"}, {columns + "&header=0123", "/header", "changed"},
+	} {
+		var p peopleapi.ConsentProblem
+		g := r.Do("POST", "/v1/consents"+x.query, file, "Content-Type", "text/csv")
+		if err := json.Unmarshal([]byte(g.Body), &p); err != nil || g.Status != 422 || !slices.ContainsFunc(p.Errors, func(e weir.FieldError) bool { return e.Pointer == x.pointer && e.Code == x.code }) || len(p.File.Columns) != 3 {
+			t.Errorf("%s: %d %s", x.query, g.Status, g.Body)
+		}
+	}
+	said := webtest.Into[peopleapi.StateList](t, r.Do("POST", "/v1/consents"+columns+"&dry_run=true", file, "Content-Type", "text/csv"), 200).File
+	want := peopleapi.ConsentFigures{Rows: 4, Refused: 2, Silent: 1, NoNumbers: 1, Rejected: 1, LastLine: 0}
+	if d := cmp.Diff(want, said.ConsentFigures); d != "" || len(said.First) != 2 || said.First[0].To != "+525512345678" || said.First[0].Line != 2 || said.Columns[1].Field != "status" || len(r.Said()) != 0 {
+		t.Errorf("%+v (-want +got):\n%s", said, d)
+	}
+	masked := r.Do("POST", "/v1/consents"+columns+"&dry_run=true", file, "Content-Type", "text/csv", "Authorization", "Bearer "+r.Token("people:admin"))
+	if masked.Status != 200 || strings.Contains(masked.Body, "1234") || strings.Contains(masked.Body, "ana@") {
+		t.Errorf("%d %s", masked.Status, masked.Body)
+	}
+	for range 2 {
+		g := r.Do("POST", "/v1/consents"+columns+"&header="+said.Header, file, "Content-Type", "text/csv", "Accept", "text/csv")
+		if want := "weir_line;weir_column;weir_reason;Cell;opted out\n3;Cell;\"is a number that a spreadsheet has rounded; export the column as text\";5.25512E+12;true\n"; g.Status != 200 || g.Body != want {
+			t.Errorf("%d %s", g.Status, g.Body)
+		}
+		var told peopleapi.ConsentFigures
+		if err := json.Unmarshal([]byte(g.Header.Get("Weir-Import")), &told); err != nil || told != said.ConsentFigures {
+			t.Errorf("%v %+v", err, told)
+		}
+	}
+	if n := len(r.Said()); n != 2 {
+		t.Errorf("%d consents", n)
+	}
+	webtest.Into[peopleapi.StateList](t, r.Do("POST", "/v1/consents?dry_run=true", `{"consents":[{"to":"+15550100001","status":"refused"}]}`), 200)
+	if n := len(r.Said()); n != 2 {
+		t.Errorf("%d consents after a dry run", n)
 	}
 }

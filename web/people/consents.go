@@ -11,8 +11,10 @@ import (
 	"weir/internal/validation"
 	"weir/operators"
 	"weir/people"
+	"weir/surveys/respondents"
 	"weir/web/auth"
 	"weir/web/httpjson"
+	"weir/web/imports"
 	"weir/web/route"
 )
 
@@ -100,11 +102,22 @@ type consentRoutes struct {
 func (r *consentRoutes) table() []*route.Route {
 	post := &route.Route{
 		Method: "POST", Path: "/v1/consents", ID: "post-consents", Tag: "people", Summary: "Record refusals and consents",
-		Description: "As JSON: 1 to 1000, all or none. As application/x-ndjson: a file of any length, one consent a line, which is recorded in parts; of one person in the order of the lines. Lines with mistakes are left out, and the first 1000 of them reported. A file that breaks off leaves the lines up to last_line of the answer, and may leave some behind it; with keys it can be repeated. They are durable before the response, and a contact whose claim begins after it is not dispatched to an address that has refused: it ends as suppressed, also if it waited already. What is in flight is called off where the provider can. " +
+		Description: "As JSON: 1 to 1000, all or none. As text/csv (the first line names the columns; commas, semicolons or tabs separate them) or application/x-ndjson (one consent a line, as in the JSON body), or as multipart/form-data with such a part file: a file of any length, read row by row and recorded in parts; of one person in the order of the rows. " +
+			"Rows with mistakes are left out, and the first 1000 of them reported. Accept: text/csv, or application/x-ndjson for such a file, answers with the rejected rows, each with its reason, in the format of the file, at most 64 MiB; the header Weir-Import has the figures as JSON. Accept: multipart/mixed answers with both. Whoever mends the rows can send them as they are: the columns weir_line, weir_column and weir_reason are ignored. " +
+			"A file that breaks off leaves the rows up to last_line of the answer, and may leave some behind it. It can be sent again: a row of CSV gets a key of its content and the run, and so is not recorded twice; lines of NDJSON need keys for that. " +
+			"They are durable before the response, and a contact whose claim begins after it is not dispatched to an address that has refused: it ends as suppressed, also if it waited already. What is in flight is called off where the provider can. " +
 			"A refusal that a person sent as a message, or that a provider reports, can be taken back only by the person. The state is kept by a keyed hash of the address.",
-		Body: route.TypeOf[ConsentsBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBatchBody, Handle: r.record, Uploads: []string{route.NDJSONType},
-		Answers: []route.Answer{{Status: http.StatusOK, Description: "what counts of each address now, in the order of the request, with pii:read; or what became of a file", Body: route.TypeOf[StateList]()}},
-		Refusal: route.TypeOf[ConsentProblem](),
+		Body: route.TypeOf[ConsentsBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBatchBody, Handle: r.record, Uploads: []string{route.CSVType, route.NDJSONType, imports.FormType},
+		Query: []httpjson.Parameter{
+			{Name: "dry_run", Kind: "boolean", Description: "record nothing: check the consents, and show of a file what the columns are and what the first rows say"},
+			{Name: "columns", Kind: "string", Longest: 16 << 10, Description: "of a file in CSV: what columns are, as COLUMN=FIELD, separated by commas; quoted as in CSV if it has one. COLUMN is the name in the file, #3 for the third column, or empty: no column is the field; FIELD is to, status, at, words or purpose, or empty: the column is left out. The other columns are what their names say, or left out. No column is status by its name; a name that suggests it is refused. Without it every row is a refusal"},
+			{Name: "header", Kind: "string", Description: "refuse a file of CSV with other columns than those of the dry run that has answered this header: columns by number would be others"},
+			{Name: "encoding", Kind: "string", Enum: respondents.Encodings(), Single: true, Description: "of a file; absent: the charset of the content type, else as the file says, UTF-8, or windows-1252 of CSV"},
+			{Name: "run", Kind: "string", Longest: maxRun, Description: "of a file in CSV, name of the run: under another one the same rows are recorded again"},
+		},
+		Answers:  []route.Answer{{Status: http.StatusOK, Description: "what counts of each address now, in the order of the request, with pii:read; or what became of a file", Body: route.TypeOf[StateList]()}},
+		OnDemand: []string{route.CSVType, route.NDJSONType, imports.MixedType},
+		Refusal:  route.TypeOf[ConsentProblem](),
 	}
 	post.File = func(c *route.Call, w http.ResponseWriter) error { return r.recordFile(c, w, post) }
 	return []*route.Route{
@@ -146,6 +159,9 @@ func (r *consentRoutes) record(c *route.Call) (route.Reply, error) {
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
+	if c.DryRun() {
+		return route.Reply{Status: http.StatusOK, Body: StateList{States: []StateView{}}}, nil
+	}
 	states, err := r.consents.RecordConsents(c, list)
 	if err != nil {
 		return route.Reply{}, err
@@ -177,6 +193,9 @@ func refusals(list []people.Consent) (n int) {
 	return n
 }
 
+// clientKey begins the keys that clients give, which are then none of those of Weir itself.
+const clientKey = "client:"
+
 // consentOf returns the consent of a body that the schema has checked, by whom it is recorded, and
 // adds the mistakes that only it can find.
 func (r *consentRoutes) consentOf(body map[string]any, by string, known map[string]*people.Purpose, at string, m *validation.Errors) people.Consent {
@@ -185,7 +204,7 @@ func (r *consentRoutes) consentOf(body map[string]any, by string, known map[stri
 		Source: people.FromAPI, Words: text(body, "words"), By: by,
 	}
 	if one.Key != "" {
-		one.Key = "client:" + one.Key
+		one.Key = clientKey + one.Key
 	}
 	if source := text(body, "source"); source != "" {
 		one.Source = people.Source(source)
@@ -252,7 +271,7 @@ func reached(c *route.Call, states []people.State) []people.State {
 
 func consentView(x *people.Consent) ConsentView {
 	return ConsentView{
-		ID: strconv.FormatInt(x.ID, 10), Key: strings.TrimPrefix(x.Key, "client:"), Purpose: x.Purpose, Status: string(x.Status), Source: string(x.Source),
+		ID: strconv.FormatInt(x.ID, 10), Key: strings.TrimPrefix(x.Key, clientKey), Purpose: x.Purpose, Status: string(x.Status), Source: string(x.Source),
 		At: x.At, Words: x.Words, By: x.By,
 	}
 }

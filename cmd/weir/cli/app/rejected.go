@@ -2,7 +2,6 @@ package app
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,7 +13,6 @@ import (
 	"weir/client"
 	"weir/cmd/internal/command"
 	"weir/cmd/internal/terminal"
-	"weir/surveys/respondents"
 )
 
 // ContentType returns the content type of a file.
@@ -35,16 +33,15 @@ func ContentType(file, format string) (string, error) {
 	return "application/x-ndjson", nil
 }
 
-// RejectedRows collects the rejected rows of a file: the first ones for printing, and
-// all that are written to another file, by a [respondents.RejectedWriter].
+// RejectedRows has the rejected rows of a file that was uploaded: the first ones for printing, and
+// all in another file, which the server writes.
 type RejectedRows struct {
 	First []client.RowError
-	Count int64 // may exceed the number of added rows: an import lists only the first ones
+	Count int64 // may exceed the number of first rows: an import lists only these
 	max   int
-	added int64
+	kept  int64 // that the file has
 
 	file *os.File // nil: rows are only printed
-	out  *respondents.RejectedWriter
 }
 
 // NewRejectedRows collects rows of a file of a content type; the first limit of them are
@@ -66,37 +63,7 @@ func NewRejectedRows(c *cobra.Command, errorsFile, from, contentType string, lim
 	if r.file, err = os.OpenFile(errorsFile, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600); err != nil { //nolint:gosec // the user names it
 		return nil, err
 	}
-	format := respondents.CSV
-	if contentType != "text/csv" {
-		format = respondents.NDJSON
-	}
-	r.out = respondents.NewRejectedWriter(r.file, format)
 	return r, nil
-}
-
-// SetHeader sets the columns of CSV, as [respondents.RejectedWriter.SetHeader] does.
-func (r *RejectedRows) SetHeader(columns []string, separator rune, converted bool) {
-	if r.file != nil {
-		r.out.SetHeader(columns, separator, converted)
-	}
-}
-
-// Add counts a row, and keeps it for printing if it is one of the first.
-func (r *RejectedRows) Add(row client.RowError) {
-	r.added++
-	r.Count++
-	if len(r.First) < r.max {
-		r.First = append(r.First, row)
-	}
-}
-
-// Write writes a row to the file, with its reason. The row has its fields as they were
-// read, or is a single text: of NDJSON, or of what is no CSV.
-func (r *RejectedRows) Write(why client.RowError, fields []string) error {
-	if r.file == nil {
-		return nil
-	}
-	return r.out.Write(respondents.RowError{Line: why.Line, Column: why.Column, Reason: why.Reason}, fields)
 }
 
 // File returns the file, for a server that writes it whole; nil: there is none.
@@ -111,7 +78,7 @@ func (r *RejectedRows) File() io.Writer {
 // and how many the file has; 0: all.
 func (r *RejectedRows) Received(first []client.RowError, count, kept int64) {
 	r.First = append(r.First, first[:min(len(first), r.max)]...)
-	r.Count, r.added = count, cmp.Or(kept, count)
+	r.Count, r.kept = count, cmp.Or(kept, count)
 }
 
 // Close closes the file.
@@ -119,7 +86,7 @@ func (r *RejectedRows) Close() error {
 	if r.file == nil {
 		return nil
 	}
-	return errors.Join(r.out.Flush(), r.file.Close())
+	return r.file.Close()
 }
 
 // text lists the first rejected rows, and where the others are.
@@ -130,8 +97,8 @@ func (r *RejectedRows) text() string {
 	}
 	more := r.Count - int64(len(r.First))
 	switch {
-	case r.file != nil && r.added < r.Count:
-		fmt.Fprintf(&b, "  the first %s are in %s\n", terminal.Number(r.added), r.file.Name())
+	case r.file != nil && r.kept < r.Count:
+		fmt.Fprintf(&b, "  the first %s are in %s\n", terminal.Number(r.kept), r.file.Name())
 	case r.file != nil && r.Count > 0:
 		fmt.Fprintf(&b, "  %s in %s\n", terminal.Plural(r.Count, "rejected row is", "rejected rows are"), r.file.Name())
 	case more > 0:

@@ -44,7 +44,7 @@ func recordCommand(a *app.App, r *app.Connection, name, status, short, long stri
 			if one.Key == "" {
 				one.Key = "cli-" + strings.ToLower(rand.Text())
 			}
-			list, err := to.PostConsents(ctx, client.ConsentsBody{Consents: []client.ConsentBody{one}})
+			list, err := to.PostConsents(ctx, client.ConsentsBody{Consents: []client.ConsentBody{one}}, client.PostConsentsParams{})
 			if err != nil {
 				return err
 			}

@@ -5,39 +5,38 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
+	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
-	"weir"
 	"weir/client"
 	"weir/cmd/internal/command"
 	"weir/cmd/internal/terminal"
 	"weir/cmd/weir/cli/app"
-	"weir/operators"
+	"weir/surveys/respondents"
 )
 
-// previewed is the number of rows that a preview shows.
-const previewed = 10
+// maxSource is the max length of --source-name, in characters.
+const maxSource = 100
 
 // importFlags holds the flags of an import.
 type importFlags struct {
-	columns          columnNames
+	format           command.Choice
+	columns          map[string]*string // by the field
 	encoding, errors string
 	source           string
 	show             int
-	dryRun, numbers  bool
+	dryRun           bool
 }
 
-const importAbout = `Record the refusals, and consents, of a CSV file ("-" for standard input). Files of any
-size are streamed.
+const importAbout = `Record the refusals, and consents, of a CSV file ("-" for standard input), or of NDJSON in
+the format of the API. Files of any size are streamed.
 
-The first line names the columns. The addresses are in --address, or in the first of to,
+The first line of CSV names the columns. The addresses are in --address, or in the first of to,
 phone, phone number, number, msisdn, OptedOutNumber, DestinationPhoneNumber, recipient,
 mobile, telephone, contact_id and address that there is. A phone number needs its country code.
 
@@ -49,10 +48,12 @@ opted_out it says nothing, and the row is left out.
 When it was said is in --at, or in at, OptedOutTimestamp, opted_out_at, date_of_consent,
 timestamp or date: RFC 3339, 2006-01-02 15:04:05 (UTC), 2006-01-02, or seconds or
 milliseconds since 1970. Without it, it is the time of the import. What was said is in
---words, or in words. Case, spaces and signs do not matter in the names of columns; with an
+--words, or in words; the purpose for which it counts in --purpose, or in purpose, otherwise
+it counts for all. Case, spaces and signs do not matter in the names of columns; with an
 empty name, the column is not read.
 
 --dry-run reads everything, shows how the first rows are understood, and records nothing.
+Numbers are masked for tokens without pii:read.
 
 The command can be repeated safely: the same row is not recorded twice, also if its number
 is written differently, or comes from a corrected file. Rows that were said at another time
@@ -68,33 +69,34 @@ const importExample = `  weir consent import opted-out.csv --dry-run
   weir consent import crm.csv --address "Mobile" --status opted_out --at changed
   zcat opted-out.csv.gz | weir consent import -`
 
+// columnFlags returns the flags that name columns, with the fields that these are.
+func columnFlags() map[string]string {
+	return map[string]string{"address": "to", "status": "status", "at": "at", "words": "words", "purpose": "purpose"}
+}
+
 // importCommand makes "weir consent import".
 func importCommand(a *app.App, r *app.Connection) *cobra.Command {
-	o := &importFlags{}
-	c := r.APICommand("import FILE", "Record the refusals of a CSV file", importAbout, importExample,
-		func(ctx context.Context, c *cobra.Command, _ *client.Client, args []string) error {
-			o.columns.given = c.Flags().Changed
-			if err := o.check(c); err != nil {
-				return err
-			}
-			to, err := r.Connect(c, client.Options{MaxTries: maxTries})
-			if err != nil {
-				return err
-			}
-			defer to.Close()
+	o := &importFlags{columns: map[string]*string{}, format: command.NewChoice("", "csv", "ndjson")}
+	c := r.APICommand("import FILE", "Record the refusals of a file", importAbout, importExample,
+		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
 			return runImport(ctx, a, c, r, to, o, args[0])
 		})
 	f := c.Flags()
-	f.StringVar(&o.columns.address, "address", "", "column of the addresses (default: found by its name)")
-	f.StringVar(&o.columns.status, "status", "", "column that says refused or given (default: every row is a refusal)")
-	f.StringVar(&o.columns.at, "at", "", "column that says when it was said (default: found by its name)")
-	f.StringVar(&o.columns.words, "words", "", "column of what was said, as a proof (default: words)")
+	for flag, help := range map[string]string{
+		"address": "column of the addresses (default: found by its name)",
+		"status":  "column that says refused or given (default: every row is a refusal)",
+		"at":      "column that says when it was said (default: found by its name)",
+		"words":   "column of what was said, as a proof (default: words)",
+		"purpose": "column of the purpose for which it counts (default: purpose)",
+	} {
+		o.columns[flag] = f.String(flag, "", help)
+	}
+	f.Var(&o.format, "format", "format of the file (default: by its extension, otherwise csv)")
 	f.StringVar(&o.source, "source-name", "", "name of the list, a part of the idempotency keys")
-	f.StringVar(&o.encoding, "encoding", "", "encoding: utf-8, utf-16le, utf-16be or windows-1252 (default: by byte order mark, or utf-8)")
+	f.StringVar(&o.encoding, "encoding", "", "encoding: utf-8, utf-16le, utf-16be or windows-1252 (default: as the file says, UTF-8 or windows-1252)")
 	f.StringVar(&o.errors, "errors", "", "write all rejected rows to this file, with the reasons")
 	f.IntVar(&o.show, "show", 10, "number of rejected rows to print")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only show how the file is understood")
-	f.BoolVar(&o.numbers, "show-numbers", false, "do not mask phone numbers in what --dry-run shows")
 	return c
 }
 
@@ -102,178 +104,165 @@ func (o *importFlags) check(c *cobra.Command) error {
 	switch {
 	case o.show < 0:
 		return command.UsageError(c, "--show must be 0 or more")
-	case o.numbers && !o.dryRun:
-		return command.UsageError(c, "--show-numbers needs --dry-run")
+	case o.dryRun && o.errors != "":
+		return command.UsageError(c, "--errors cannot be combined with --dry-run")
 	case utf8.RuneCountInString(o.source) > maxSource || strings.ContainsFunc(o.source, func(r rune) bool { return !unicode.IsPrint(r) }):
 		return command.UsageError(c, fmt.Sprintf("--source-name must be at most %d printable characters", maxSource))
 	}
 	return nil
 }
 
-// runImport records the rows of a file, or shows how they are understood.
+// chosen returns what the flags say of columns.
+func (o *importFlags) chosen(c *cobra.Command) string {
+	var items []string
+	for flag, field := range columnFlags() {
+		if c.Flags().Changed(flag) {
+			items = append(items, *o.columns[flag]+"="+field)
+		}
+	}
+	return respondents.JoinList(items)
+}
+
+// runImport uploads the file, and prints the answer.
 func runImport(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connection, to *client.Client, o *importFlags, file string) error {
+	if err := o.check(c); err != nil {
+		return err
+	}
+	kind, err := app.ContentType(file, o.format.Value)
+	if err != nil { // lists of providers have any extension
+		kind = "text/csv"
+	}
 	from, bytes, done, err := a.Console.OpenInput(c, file)
 	if err != nil {
 		return err
 	}
 	defer done()
-	p := a.Console.NewProgress(a.Clock, filepath.Base(file), bytes, true)
-	list, err := newRows(io.TeeReader(from, p), o.encoding, o.columns, o.source, a.Clock.Now)
+	rejected, err := app.NewRejectedRows(c, o.errors, file, kind, o.show)
 	if err != nil {
-		p.Clear()
-		if wrong, ok := errors.AsType[*weir.Error](err); ok {
-			return command.Exit(app.Rejected, wrong.Message)
-		}
-		if _, ok := errors.AsType[*columnError](err); ok {
-			return command.UsageError(c, err.Error())
-		}
 		return err
 	}
-	rejected, err := app.NewRejectedRows(c, o.errors, file, "text/csv", o.show)
-	if err != nil {
-		p.Clear()
-		return err
-	}
-	names, separator := list.from.Header()
-	rejected.SetHeader(names, rune(separator[0]), list.from.Decoded())
-	if o.dryRun {
-		return preview(ctx, a, r, o, list, rejected, p, listName(file))
-	}
-	f := &feed{to: to, rejected: rejected}
-	err = f.run(ctx, list)
+	p := a.Console.NewProgress(a.Clock, filepath.Base(file), bytes, kind == "text/csv")
+	sum, err := to.ImportConsents(ctx, client.ConsentsImport{
+		ContentType: kind, Body: from, Size: bytes, Progress: p.Add,
+		DryRun: o.dryRun, Columns: o.chosen(c), Encoding: o.encoding, Run: o.source, Refused: rejected.File(),
+	})
 	p.Clear()
-	if err = errors.Join(err, rejected.Close()); err != nil {
-		return f.failed(ctx, a.Console, err)
+	rejected.Received(sum.Errors, sum.Rejected, sum.Kept)
+	if closed := rejected.Close(); err == nil {
+		err = closed
 	}
-	n := &f.counts
-	text := fmt.Sprintf("%s: %s recorded, %s recorded, %s\n%s", listName(file), terminal.Plural(n.Refused, "refusal", "refusals"), terminal.Plural(n.Given, "consent", "consents"),
-		terminal.Plural(rejected.Count, "row rejected", "rows rejected"), n.remarks())
-	return a.Console.PrintFileResult(&r.Output, rejected, "", text, result{false, list.cols.used(), *n, rejected.Count, rejected.First, nil})
+	if err != nil {
+		if why := columnsRefused(err); why != "" {
+			return command.UsageError(c, why)
+		}
+		return failed(err, &sum)
+	}
+	out := importResult{o.dryRun, sum, rejected.First}
+	if !o.dryRun {
+		return a.Console.PrintFileResult(&r.Output, rejected, "", summary(file, " recorded", &sum), out)
+	}
+	if err := printRows(a, r, sum.First); err != nil {
+		return err
+	}
+	const note = "; nothing was recorded"
+	text, remarks, _ := strings.Cut(summary(file, "", &sum), "\n")
+	return a.Console.PrintFileResult(&r.Output, rejected, note, text+note+"\n"+remarks+columnsText(sum.Columns), out)
 }
 
-// listName returns a name of the list for a sentence.
-func listName(file string) string {
+// importResult is the result of an import as JSON.
+type importResult struct {
+	DryRun bool `json:"dry_run"`
+	client.ConsentsImportResult
+	Errors []client.RowError `json:"errors"`
+}
+
+// summary says what was recorded, and below what one should know of the rows beside their numbers.
+func summary(file, recorded string, sum *client.ConsentsImportResult) string {
+	name := filepath.Base(file)
 	if file == "-" {
-		return "standard input"
+		name = "standard input"
 	}
-	return filepath.Base(file)
-}
-
-// result is the result of an import as JSON.
-type result struct {
-	DryRun  bool              `json:"dry_run"`
-	Columns map[string]string `json:"columns"`
-	counts
-	Rejected int64             `json:"rejected"`
-	Errors   []client.RowError `json:"errors"`
-	First    []shownRow        `json:"first,omitempty"`
-}
-
-// remarks says what one should know of the rows beside their numbers.
-func (n *counts) remarks() string {
 	var b strings.Builder
-	if n.Superseded > 0 {
-		fmt.Fprintf(&b, "  %s nothing: something later is known of the person, or the person has refused, which a list cannot take back\n", terminal.Plural(n.Superseded, "row changes", "rows change"))
+	fmt.Fprintf(&b, "%s: %s%s, %s%s, %s\n", name, terminal.Plural(sum.Refused, "refusal", "refusals"), recorded,
+		terminal.Plural(sum.Given, "consent", "consents"), recorded, terminal.Plural(sum.Rejected, "row rejected", "rows rejected"))
+	if sum.Superseded > 0 {
+		fmt.Fprintf(&b, "  %s nothing: something later is known of the person, or the person has refused, which a list cannot take back\n", terminal.Plural(sum.Superseded, "row changes", "rows change"))
 	}
-	if n.Silent > 0 {
-		fmt.Fprintf(&b, "  %s left out: the person has not opted out\n", terminal.Plural(n.Silent, "row is", "rows are"))
+	if sum.NotOptedOut > 0 {
+		fmt.Fprintf(&b, "  %s left out: the person has not opted out\n", terminal.Plural(sum.NotOptedOut, "row is", "rows are"))
 	}
-	if n.NoNumbers > 0 {
-		fmt.Fprintf(&b, "  %s no phone number with a country code\n", terminal.Plural(n.NoNumbers, "address is", "addresses are"))
+	if sum.OtherAddresses > 0 {
+		fmt.Fprintf(&b, "  %s no phone number with a country code\n", terminal.Plural(sum.OtherAddresses, "address is", "addresses are"))
 	}
 	return b.String()
 }
 
-// failed adds to an error what was recorded and how to continue. Of an interrupted command,
-// only the interruption is printed as the error.
-func (f *feed) failed(ctx context.Context, console *app.Console, err error) error {
-	n := &f.counts
-	text := fmt.Sprintf("%s and %s were recorded, %s\nrun the same command again to continue; nothing is recorded twice",
-		terminal.Plural(n.Refused, "refusal", "refusals"), terminal.Plural(n.Given, "consent", "consents"), terminal.Plural(f.rejected.Count, "row rejected", "rows rejected"))
-	if ctx.Err() != nil {
-		console.Note(text)
-		return err
+// printRows prints what the first rows say.
+func printRows(a *app.App, r *app.Connection, rows []client.ConsentsImportRow) error {
+	if r.JSON() {
+		return nil
 	}
-	if n.Refused+n.Given == 0 && !app.NoResponse(err) {
-		return err
-	}
-	return fmt.Errorf("%w\n%s", err, text)
-}
-
-// shownRow is a row as a preview shows it.
-type shownRow struct {
-	Line   int       `json:"line"`
-	To     string    `json:"to"`
-	Status string    `json:"status"`
-	At     time.Time `json:"at,omitzero"` // zero: the time of the import
-	Words  string    `json:"words,omitempty"`
-}
-
-// preview reads all rows, and prints the first ones and what an import would do.
-func preview(ctx context.Context, a *app.App, r *app.Connection, o *importFlags, list *rows, rejected *app.RejectedRows, p *app.Progress, name string) error {
-	f := &feed{rejected: rejected}
-	first, err := f.previewRows(ctx, list, !o.numbers)
-	p.Clear()
-	if err = errors.Join(err, rejected.Close()); err != nil {
-		return err
-	}
-	if !r.JSON() {
-		l := a.Console.NewList(&r.Output, a.Console.Stdout, app.NumberColumn("LINE"), app.Column("ADDRESS", 10), app.Column("STATUS"), app.Column("AT"), app.Column("WORDS", 10))
-		for _, x := range first {
-			if err := l.Add(x, app.Cells(x.Line, x.To, x.Status, cmp.Or(a.Clock.FormatSecond(x.At), "now"), x.Words)...); err != nil {
-				return err
-			}
-		}
-		if err := l.Close(); err != nil {
+	l := a.Console.NewList(&r.Output, a.Console.Stdout, app.NumberColumn("LINE"), app.Column("ADDRESS", 10), app.Column("STATUS"), app.Column("AT"), app.Column("WORDS", 10))
+	for _, x := range rows {
+		if err := l.Add(x, app.Cells(x.Line, x.To, x.Status, cmp.Or(a.Clock.FormatSecond(x.At), "now"), x.Words)...); err != nil {
 			return err
 		}
 	}
-	n := &f.counts
-	text := fmt.Sprintf("%s: %s, %s, %s; nothing was recorded\n%s%s", name, terminal.Plural(n.Refused, "refusal", "refusals"), terminal.Plural(n.Given, "consent", "consents"),
-		terminal.Plural(rejected.Count, "row rejected", "rows rejected"), n.remarks(), list.cols.text())
-	return a.Console.PrintFileResult(&r.Output, rejected, "; nothing was recorded", text, result{true, list.cols.used(), *n, rejected.Count, rejected.First, first})
+	return l.Close()
 }
 
-// previewRows reads and counts all rows, and returns the first ones.
-func (f *feed) previewRows(ctx context.Context, list *rows, masked bool) ([]shownRow, error) {
-	first := []shownRow{}
-	for ctx.Err() == nil {
-		r, err := list.next()
-		if errors.Is(err, io.EOF) {
-			return first, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if ok, err := f.accept(&r); err != nil {
-			return nil, err
-		} else if !ok {
-			continue
-		}
-		f.counts.add(&r)
-		if len(first) < previewed {
-			first = append(first, shown(&r, masked))
+// columnsText says which columns are read.
+func columnsText(columns []client.ContactsImportColumn) string {
+	if len(columns) == 0 {
+		return ""
+	}
+	header := map[string]string{}
+	for _, c := range columns {
+		header[c.Field] = terminal.Visible(c.Header)
+	}
+	var parts []string
+	for _, x := range []struct{ field, what, missing string }{
+		{"to", "addresses are in ", ""}, {"status", "refused or given in ", "every row is a refusal"}, {"at", "instants in ", "all are of now"}, {"words", "words in ", "no words"}, {"purpose", "purposes in ", "for all purposes"},
+	} {
+		if name, ok := header[x.field]; ok {
+			parts = append(parts, x.what+name)
+		} else {
+			parts = append(parts, x.missing)
 		}
 	}
-	return nil, ctx.Err()
+	return "  " + strings.Join(parts, ", ") + "\n"
 }
 
-// shown returns a row as it is understood: a number as Weir knows it.
-func shown(r *row, masked bool) shownRow {
-	_, to, _ := strings.Cut(r.canonical, ":")
-	out := shownRow{Line: r.line, To: to, Status: r.consent.Status, Words: r.consent.Words, At: r.consent.At}
-	if masked {
-		out.To, out.Words = mask(to), operators.ReplacePhoneNumbers(out.Words, mask)
+// columnsRefused says what is wrong with the columns of a file, without quoting their names: without a header, the
+// first line has a person's number. Empty: something else is wrong.
+func columnsRefused(err error) string {
+	refused, ok := errors.AsType[*client.Error](err)
+	if !ok {
+		return ""
 	}
-	return out
+	var list []string
+	for _, f := range refused.Fields {
+		if n, err := strconv.Atoi(strings.TrimPrefix(f.Pointer, "/columns/")); err == nil {
+			list = append(list, fmt.Sprintf("column %d %s", n+1, f.Detail))
+		} else if f.Pointer == "/columns" {
+			list = append(list, f.Detail)
+		}
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return strings.Join(list, "; ") + ". --address, --status, --at, --words and --purpose name columns; with an empty name, such as --status \"\", no column is it"
 }
 
-// mask keeps the last two characters of an address, as the API does for tokens without the
-// scope pii:read.
-func mask(address string) string {
-	runes := []rune(address)
-	if len(runes) <= 2 {
-		return "***"
+// failed adds to an error what was recorded and how to continue.
+func failed(err error, sum *client.ConsentsImportResult) error {
+	text := ""
+	if sum.LastLine > 0 {
+		text = fmt.Sprintf("\nstopped after line %d: %s and %s were recorded, %s", sum.LastLine,
+			terminal.Plural(sum.Refused, "refusal", "refusals"), terminal.Plural(sum.Given, "consent", "consents"), terminal.Plural(sum.Rejected, "row rejected", "rows rejected"))
 	}
-	return "***" + string(runes[len(runes)-2:])
+	if text != "" || client.NoResponse(err) {
+		text += "\nrun the same command again to continue; no row of CSV is recorded twice"
+	}
+	return fmt.Errorf("%w%s", err, text)
 }
