@@ -1,6 +1,7 @@
 package arch_test
 
 import (
+	"go/ast"
 	"path"
 	"slices"
 	"strings"
@@ -143,14 +144,48 @@ func ownType(types []string, folder string) string {
 	return ""
 }
 
-// Every CSV file that Weir writes has the guards of internal/csvfile.
-func TestImports_OneWriterOfCSV(t *testing.T) {
+// Every CSV file that Weir writes has the guards of internal/csvfile, and one package reads such files: web/imports, at
+// the server, by the reader of surveys/respondents. The command line and the dashboard pass files on.
+func TestImports_OneReaderAndOneWriterOfCSV(t *testing.T) {
 	t.Parallel()
 	// Data of the lab, and of an example: read by programs, without texts of people.
 	others := []string{"internal/csvfile", "cmd/weirlab/demo", "examples/outreach"}
+	// Prices are parts of a document, and no rows that are imported one by one.
+	readers := []string{"web/imports", "cmd/weir/cli/channels"}
+	opened := map[string]bool{}
 	for _, f := range load(t).files {
-		if !f.test && slices.Contains(f.imports, "encoding/csv") && !slices.Contains(others, f.folder) {
-			t.Errorf("%s imports encoding/csv: files are written by internal/csvfile and read by surveys/respondents", f.path)
+		if f.test {
+			continue
+		}
+		if slices.Contains(f.imports, "encoding/csv") && !slices.Contains(others, f.folder) {
+			t.Errorf("%s imports encoding/csv: files are written by internal/csvfile and read by web/imports", f.path)
+		}
+		for name := range opensTables(f.syntax) {
+			if opened[f.folder] = true; f.folder == "internal/csvfile" || !slices.Contains(others, f.folder) && !slices.Contains(readers, f.folder) {
+				t.Errorf("%s calls %s: files are read by web/imports", f.path, name)
+			}
 		}
 	}
+	for _, folder := range readers {
+		if !opened[folder] {
+			t.Errorf("%s reads no CSV; adapt this test", folder)
+		}
+	}
+}
+
+// opensTables returns the functions that begin to read a file of rows, as a file calls them.
+func opensTables(f *ast.File) map[string]bool {
+	out := map[string]bool{}
+	ast.Inspect(f, func(n ast.Node) bool {
+		s, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		of, ok := s.X.(*ast.Ident)
+		if ok && (of.Name == "respondents" && (s.Sel.Name == "NewTable" || s.Sel.Name == "NewLines") || of.Name == "csv" && s.Sel.Name == "NewReader") {
+			out[of.Name+"."+s.Sel.Name] = true
+		}
+		return true
+	})
+	return out
 }
