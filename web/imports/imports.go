@@ -125,8 +125,8 @@ func (r *run[T]) all(ctx context.Context, from *Table) error {
 		case wrong:
 		case errors.Is(err, io.EOF):
 			return r.flush(ctx)
-		case err != nil: // the rows before it arrived whole
-			if flushed := r.flush(ctx); flushed != nil {
+		case err != nil: // the rows before it arrived whole; the context of a request ends when reading fails
+			if flushed := r.flush(context.WithoutCancel(ctx)); flushed != nil {
 				return flushed
 			}
 			return err

@@ -95,8 +95,14 @@ func (l *logBuffer) String() string {
 
 func New(t testing.TB, change ...func(*web.Options)) *Rig {
 	t.Helper()
+	return NewOn(t, "sqlite://:memory:", change...)
+}
+
+// NewOn is [New] over a database.
+func NewOn(t testing.TB, url string, change ...func(*web.Options)) *Rig {
+	t.Helper()
 	r := &Rig{T: t, Registry: prometheus.NewRegistry(), Logs: &logBuffer{}, Clock: &Clock{Instant: Start()}}
-	r.Store = newStore(t)
+	r.Store = newStore(t, url)
 	r.Broker, r.People = &Broker{store: r.Store, now: r.Clock.Now}, &SurveyBroker{store: r.Store}
 	o := web.Options{
 		Gate:    auth.NewGate(auth.GateOptions{Configured: []string{"another", APICanary}, Now: r.Clock.Now}),

@@ -31,9 +31,9 @@ type Store struct {
 	secrets []string                               // of channels
 }
 
-func newStore(t testing.TB) *Store {
+func newStore(t testing.TB, url string) *Store {
 	t.Helper()
-	s, db := storetest.OpenWithDatabase(t, "sqlite://:memory:", persistence.Options{})
+	s, db := storetest.OpenWithDatabase(t, url, persistence.Options{})
 	if err := s.OpenPeople(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
