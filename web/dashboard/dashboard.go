@@ -74,6 +74,7 @@ type Dashboard struct {
 	nav             []navItem
 	names           *nameLogins
 	kept            keptForms
+	sendings        sendings
 }
 
 // fragment is the current state of a live region.

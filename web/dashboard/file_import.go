@@ -3,6 +3,7 @@ package dashboard
 import (
 	"bytes"
 	"cmp"
+	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
 	"io"
@@ -118,6 +119,7 @@ type fileForm struct {
 	Wrong       []string  // mistakes
 	Notes       []string  // what to know before it is sent
 	Result      *fileResult
+	Once        string      // random, by which the page of the progress knows it
 	told        *toldImport // what came of it
 }
 
@@ -145,6 +147,7 @@ func filePages(at string, scopes []operators.Scope, start newFileUse) []*page {
 	return []*page{
 		{name: "file_import", path: at, scopes: scopes, load: load, uploaded: start.upload((*fileForm).preview)},
 		{name: "file_import", path: at + "/send", scopes: scopes, load: load, uploaded: start.upload((*fileForm).send)},
+		{name: "file_progress", path: at + "/progress", scopes: scopes, load: start.progress, posted: start.stop, live: []string{"state"}},
 	}
 }
 
@@ -154,7 +157,7 @@ func newFileForm(v *visit, form url.Values, start newFileUse) (*fileForm, error)
 		return nil, err
 	}
 	field := func(name string) string { return strings.TrimSpace(form.Get(name)) }
-	return &fileForm{Locale: v.Locale, use: use, About: use.about(), Rules: use.columns(), Encoding: field("encoding"), Header: field("header"), Name: field("name")}, nil
+	return &fileForm{Locale: v.Locale, use: use, About: use.about(), Rules: use.columns(), Encoding: field("encoding"), Header: field("header"), Name: field("name"), Once: rand.Text()}, nil
 }
 
 // upload returns what shows the page for a posted file. A mistake shows its form again.
@@ -335,6 +338,9 @@ func (f *fileForm) send(v *visit, u *upload) error {
 		return &problem{Status: http.StatusServiceUnavailable, Detail: v.T("too many files are being sent at once; try again"), wait: "10"}
 	}
 	defer release()
+	var end func()
+	u.sending, end = v.d.sendings.begin(sendingKey(v, u.form.Get("once")))
+	defer end()
 	var carried []byte
 	if u.carried {
 		var err error

@@ -53,6 +53,10 @@ func (c *caller) importFile(u *upload, path string, defaults map[string]any, fil
 	if err != nil {
 		return &toldImport{}, err
 	}
+	if u.sending != nil {
+		req = req.WithContext(imports.WithProgress(req.Context(), u.sending.note))
+		file = u.sending.reader(file)
+	}
 	from := &watched{Reader: file}
 	req.Body, req.ContentLength = io.NopCloser(from), -1
 	req.Header.Set("Content-Type", route.CSVType)

@@ -32,6 +32,7 @@ type upload struct {
 	answer    http.ResponseWriter
 	deadlines *route.Deadlines
 	body      io.Reader
+	sending   *sending // while its rows are sent; nil: they are not
 }
 
 // readUpload reads the fields of the form up to the file, which is its last one.
@@ -114,6 +115,9 @@ func (p *peeked) empty() bool { return p.none }
 func uploadError(err error) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return &problem{Status: http.StatusRequestEntityTooLarge, words: "the file is larger than 256 MiB; divide it, or use the command line"}
+	}
+	if errors.Is(err, errStopped) {
+		return &problem{Status: http.StatusConflict, words: "it was stopped on the page of its progress"}
 	}
 	return &problem{Status: http.StatusBadRequest, words: "the file did not arrive whole; choose it and send it again"}
 }

@@ -96,6 +96,17 @@ type Report[T any] struct {
 	Values   [][]string             // the first ones of each column, as they are in the file
 }
 
+// Progress is how far an import came that is on its way.
+type Progress struct{ Rows, Rejected, LastLine int }
+
+// progress is the key of a context under which it has the function of [WithProgress].
+type progress struct{}
+
+// WithProgress returns a context in which [Run] calls a function after each batch.
+func WithProgress(ctx context.Context, report func(Progress)) context.Context {
+	return context.WithValue(ctx, progress{}, report)
+}
+
 // Run imports a file. What was stored before an error stays, and the report says so.
 func Run[T any](ctx context.Context, k Kind[T], from *Table, columns []Column, o Options) (*Report[T], error) {
 	o.BatchRows, o.BatchBytes, o.Tries = cmp.Or(o.BatchRows, batchRows), cmp.Or(o.BatchBytes, batchBytes), cmp.Or(o.Tries, maxTries)
@@ -202,6 +213,9 @@ func (r *run[T]) flush(ctx context.Context) error {
 	}
 	if err == nil {
 		r.LastLine = r.last
+	}
+	if report, ok := ctx.Value(progress{}).(func(Progress)); ok {
+		report(Progress{r.Rows, r.Rejected, r.LastLine})
 	}
 	clear(r.batch)
 	r.batch, r.bytes, r.stored = r.batch[:0], 0, time.Now()

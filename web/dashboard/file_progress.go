@@ -1,0 +1,133 @@
+package dashboard
+
+import (
+	"errors"
+	"io"
+	"net/url"
+	"sync"
+
+	"weir/web/imports"
+)
+
+// A browser shows nothing of a form while it sends it. The page of the progress is another one, so that it needs no
+// script: it finds the file by a random text in its form, and only for whoever sends it.
+
+// errStopped ends the reading of a file that its sender has stopped, as a broken connection would.
+var errStopped = errors.New("stopped on the page of the progress")
+
+// sendings are the files whose rows are being sent.
+type sendings struct {
+	mu    sync.Mutex
+	byKey map[string]*sending
+}
+
+// sending is a file whose rows are being sent.
+type sending struct {
+	mu      sync.Mutex
+	so      imports.Progress
+	stopped bool
+}
+
+// sendingKey returns the key of a file by who sends it; empty: its form names none.
+func sendingKey(v *visit, once string) string {
+	if once == "" {
+		return ""
+	}
+	return v.Who.Token + " " + once
+}
+
+// begin notes that a file is being sent, until end is called. A second one with the same key is not noted.
+func (s *sendings) begin(key string) (of *sending, end func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if key == "" || s.byKey[key] != nil {
+		return nil, func() {}
+	}
+	if s.byKey == nil {
+		s.byKey = map[string]*sending{}
+	}
+	of = &sending{}
+	s.byKey[key] = of
+	return of, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.byKey, key)
+	}
+}
+
+// find returns a file; nil: it is not being sent.
+func (s *sendings) find(key string) *sending {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.byKey[key]
+}
+
+func (s *sending) note(so imports.Progress) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.so = so
+}
+
+func (s *sending) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopped = true
+}
+
+func (s *sending) state() (so imports.Progress, stopped bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.so, s.stopped
+}
+
+// reader returns a reader of the file that ends when it is stopped.
+func (s *sending) reader(file io.Reader) io.Reader { return stoppable{file, s} }
+
+type stoppable struct {
+	io.Reader
+	of *sending
+}
+
+// Read implements io.Reader.
+func (r stoppable) Read(p []byte) (int, error) {
+	if _, stopped := r.of.state(); stopped {
+		return 0, errStopped
+	}
+	return r.Reader.Read(p)
+}
+
+// fileProgress is the page of the progress of a file.
+type fileProgress struct {
+	*fileForm
+	Running, Stopping bool
+	So                imports.Progress
+}
+
+// progress loads the page of the progress.
+func (start newFileUse) progress(v *visit) (*content, error) {
+	return start.progressOf(v, v.r.URL.Query())
+}
+
+func (start newFileUse) progressOf(v *visit, form url.Values) (*content, error) {
+	f, err := newFileForm(v, form, start)
+	if err != nil {
+		return nil, err
+	}
+	f.Once = form.Get("once")
+	p := &fileProgress{fileForm: f}
+	if s := v.d.sendings.find(sendingKey(v, f.Once)); s != nil {
+		p.Running = true
+		p.So, p.Stopping = s.state()
+	}
+	crumbs := f.About.crumbs
+	crumbs[len(crumbs)-1].Link = f.About.Path
+	return &content{title: f.About.title, crumbs: append(crumbs, crumb{Text: v.T("Progress")}), data: p}, nil
+}
+
+// stop stops a file.
+func (start newFileUse) stop(v *visit) (*content, error) {
+	if s := v.d.sendings.find(sendingKey(v, v.r.PostForm.Get("once"))); s != nil {
+		s.stop()
+	}
+	return start.progressOf(v, v.r.PostForm)
+}
