@@ -71,6 +71,9 @@ func (qs *Questionnaire) Has(name string) bool {
 // sumDigits is how many digits numbers keep in the sums, so that these are few.
 const sumDigits = 4
 
+// maxCounted is the greatest number that is counted, far from what float64 ends at.
+const maxCounted = 1e300
+
 // Counted returns the values under which an answer to a question of a kind is counted: each of the
 // choices, a number rounded to four digits, a date. Texts are counted without their values, and so
 // is what has no value.
@@ -85,11 +88,11 @@ func (a *Answer) Counted(kind Kind) []string {
 		return strings.Fields(a.Value)
 	case Number, Calculation:
 		n, err := strconv.ParseFloat(a.Value, 64)
-		if err != nil || math.IsInf(n, 0) || math.IsNaN(n) {
+		if err != nil || math.IsNaN(n) || math.Abs(n) > maxCounted {
 			return nil
 		}
 		n, _ = strconv.ParseFloat(strconv.FormatFloat(n, 'e', sumDigits-1, 64), 64) // what it wrote
-		return []string{strconv.FormatFloat(n, 'g', -1, 64)}
+		return []string{strconv.FormatFloat(n+0, 'g', -1, 64)}                      // + 0: no -0
 	default:
 		return nil
 	}

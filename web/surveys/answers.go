@@ -1,16 +1,16 @@
 package surveys
 
 import (
-	"cmp"
 	"context"
+	"math"
 	"net/http"
 	"slices"
-	"strconv"
 
 	"weir"
 	"weir/surveys"
 	"weir/surveys/questions"
 	"weir/web/auth"
+	"weir/web/httpjson"
 	"weir/web/route"
 )
 
@@ -86,7 +86,8 @@ func (s answersRoute) routes() []*route.Route {
 	return []*route.Route{{
 		Method: "GET", Path: Path + "/answers", ID: "get-survey-answers", Tag: "surveys",
 		Summary:     "How many respondents gave which answer",
-		Description: "Of the questions that Weir itself asks; without them the list is empty. The sums are kept with the answers, so that they always agree with the results.",
+		Description: "Of the questions that Weir itself asks; without them the list is empty. The sums are kept with the answers, so that they always agree with the results. In them, numbers of more than four digits are rounded to four.",
+		Query:       []httpjson.Parameter{{Name: "arm", Kind: "integer", Default: int64(-1), Minimum: -1, Maximum: math.MaxInt32, Description: "only respondents of this arm, from 0; -1: of all"}},
 		Handle:      s.onSurvey(s.answers),
 		Answers:     []route.Answer{{Status: http.StatusOK, Description: "the sums", Body: route.TypeOf[AnswersView]()}},
 		Codes:       []weir.Code{weir.CodeNotFound},
@@ -99,52 +100,44 @@ func (s answersRoute) answers(c *route.Call, v surveys.Survey) (route.Reply, err
 	if len(asked) == 0 {
 		return route.Reply{Status: http.StatusOK, Body: view}, nil
 	}
+	people, err := s.store.Counts(c, v.ID)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	for _, n := range people.Respondents {
+		view.Respondents += n
+	}
 	sums, err := s.store.AnswerSums(c, v.ID)
 	if err != nil {
 		return route.Reply{}, err
 	}
-	counts := map[string]map[string]int{} // by question and value
-	for i, q := range asked {
-		one := AnswerCountsView{Question: q.name, Kind: q.kind, Statuses: map[questions.Status]int{}, Values: []ValueCountView{}}
+	statuses, values := map[string]map[questions.Status]int{}, map[string]map[string]int{} // by question
+	for _, q := range asked {
+		statuses[q.name], values[q.name] = map[questions.Status]int{}, map[string]int{}
 		for _, status := range questions.Statuses() {
-			one.Statuses[status] = 0
-		}
-		counts[q.name], view.Questions[i] = map[string]int{}, one
-		for _, o := range q.Choices {
-			counts[q.name][o.Name] = 0
+			statuses[q.name][status] = 0
 		}
 	}
+	arm := c.Query.Int("arm")
 	for key, n := range sums {
-		i := slices.IndexFunc(asked, func(q askedQuestion) bool { return q.name == key.Question })
 		switch {
-		case i < 0:
+		case statuses[key.Question] == nil, arm >= 0 && key.Arm != arm:
 		case key.Value == "":
-			view.Questions[i].Statuses[key.Status] += n
+			statuses[key.Question][key.Status] += n
 		default:
-			counts[key.Question][key.Value] += n
+			values[key.Question][key.Value] += n
 		}
 	}
 	for i, q := range asked {
-		view.Questions[i].Values = sortedCounts(q, counts[q.name])
+		bars, summary := q.Summarize(values[q.name])
+		one := AnswerCountsView{Question: q.name, Kind: q.kind, Statuses: statuses[q.name], Values: make([]ValueCountView, len(bars))}
+		for j, b := range bars {
+			one.Values[j] = ValueCountView{Value: b.Value, Below: b.Below, Count: b.Count}
+		}
+		if summary != nil {
+			one.Summary = &AnswerSummaryView{Min: summary.Min, Median: summary.Median, Max: summary.Max, Mean: summary.Mean}
+		}
+		view.Questions[i] = one
 	}
 	return route.Reply{Status: http.StatusOK, Body: view}, nil
-}
-
-// sortedCounts returns the counts of values in the order of the choices, or from the smallest.
-func sortedCounts(q askedQuestion, counts map[string]int) []ValueCountView {
-	list := make([]ValueCountView, 0, len(counts))
-	for value, n := range counts {
-		list = append(list, ValueCountView{value, n})
-	}
-	place := func(value string) int {
-		return slices.IndexFunc(q.Choices, func(o questions.Choice) bool { return o.Name == value })
-	}
-	number := func(value string) float64 {
-		n, _ := strconv.ParseFloat(value, 64) // 0 for a date
-		return n
-	}
-	slices.SortFunc(list, func(a, b ValueCountView) int {
-		return cmp.Or(cmp.Compare(place(a.Value), place(b.Value)), cmp.Compare(number(a.Value), number(b.Value)), cmp.Compare(a.Value, b.Value))
-	})
-	return list
 }

@@ -192,8 +192,9 @@ type AnswerView struct {
 
 // AnswersView counts the answers to the questions of a survey.
 type AnswersView struct {
-	Survey    string             `json:"survey" doc:"its name"`
-	Questions []AnswerCountsView `json:"questions" doc:"in the order in which they are asked"`
+	Survey      string             `json:"survey" doc:"its name"`
+	Respondents int                `json:"respondents" doc:"of the survey, also those who have not been asked yet"`
+	Questions   []AnswerCountsView `json:"questions" doc:"in the order in which they are asked"`
 }
 
 // AnswerCountsView counts the answers to one question.
@@ -201,13 +202,24 @@ type AnswerCountsView struct {
 	Question string                   `json:"question" doc:"its name" example:"vaccinated"`
 	Kind     questions.Kind           `json:"kind" enum:"choice,choices,number,text,date,calculation" doc:"how it is answered"`
 	Statuses map[questions.Status]int `json:"by_status" doc:"how many respondents, by what became of the question. Those in the middle of the interview, before this question, are in none"`
-	Values   []ValueCountView         `json:"values" doc:"how many respondents, by answer: choices in their order, numbers and dates from the smallest. Numbers of more than four digits are rounded to four. Texts have none"`
+	Values   []ValueCountView         `json:"values" doc:"how many respondents, by answer: choices in their order, numbers and dates from the smallest, those of more than 24 values in ranges. Texts have none"`
+	Summary  *AnswerSummaryView       `json:"summary,omitempty" doc:"of numbers and dates; absent without any"`
 }
 
 // ValueCountView counts the respondents who gave an answer.
 type ValueCountView struct {
-	Value string `json:"value" doc:"as it is stored; of a choice its name" example:"yes"`
+	Value string `json:"value" doc:"as it is stored; of a choice its name; of a range the smallest" example:"yes"`
+	Below string `json:"below,omitempty" doc:"of a range, the end, which is not part of it" example:"20"`
 	Count int    `json:"count" doc:"how many respondents"`
+}
+
+// AnswerSummaryView summarizes numbers or dates. It is computed from the sums, in which numbers of
+// more than four digits are rounded to four.
+type AnswerSummaryView struct {
+	Min    string `json:"min" doc:"the smallest, or earliest" example:"0"`
+	Median string `json:"median" doc:"half of the answers are not above it; of dates one of them" example:"7.5"`
+	Max    string `json:"max" doc:"the greatest, or latest" example:"31"`
+	Mean   string `json:"mean,omitempty" doc:"of numbers" example:"9.25"`
 }
 
 // HeardView is a respondent after a report.
