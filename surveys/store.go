@@ -152,6 +152,22 @@ func (f *Filter) Matches(r *Respondent) bool {
 		(f.Until.IsZero() || r.LastChange().Before(f.Until))
 }
 
+// TextFilter selects answers to a question.
+type TextFilter struct {
+	Survey   int64
+	Question string
+	Matches  func(text string) bool // nil: all
+	After    RespondentID
+	Limit    int
+}
+
+// AnswerText is what a respondent answered to a question.
+type AnswerText struct {
+	Respondent RespondentID
+	Text       string
+	At         time.Time
+}
+
 // RespondentReader reads respondents. Each call reads a number of rows that does
 // not grow with the number of respondents, apart from the returned ones.
 type RespondentReader interface {
@@ -181,6 +197,9 @@ type RespondentReader interface {
 	Answers(ctx context.Context, survey int64, ids []RespondentID) (map[RespondentID]map[string]questions.Answer, error)
 	// AnswerSums returns how many answers there are, by [AnswerSum].
 	AnswerSums(ctx context.Context, survey int64) (map[AnswerSum]int, error)
+	// AnswerTexts lists the answers to a question in the order of the respondents. It examines a bounded
+	// number of answers, so a page may be short; next is zero on the last page.
+	AnswerTexts(ctx context.Context, f TextFilter) (_ []AnswerText, next RespondentID, err error)
 	// Activity lists what respondents came to, in the order of time.
 	Activity(ctx context.Context, survey int64) ([]Activity, error)
 }

@@ -94,6 +94,7 @@ func rights() map[string]string {
 		"GET /v1/surveys":                                        "contacts:read surveys:admin",
 		"GET /v1/surveys/{survey}":                               "contacts:read surveys:admin",
 		"GET /v1/surveys/{survey}/answers":                       "contacts:read surveys:admin",
+		"GET /v1/surveys/{survey}/answers/{question}/texts":      "contacts:read+pii:read surveys:admin+pii:read",
 		"GET /v1/surveys/{survey}/stats":                         "contacts:read surveys:admin",
 		"GET /v1/surveys/{survey}/launch-check":                  "contacts:read surveys:admin",
 		"GET /v1/surveys/{survey}/course":                        "contacts:read surveys:admin",
@@ -152,7 +153,7 @@ func reaches() map[string]string {
 			"GET /v1/prices/{channel}", "PUT /v1/prices/{channel}", "DELETE /v1/prices/{channel}",
 		},
 		"survey": {
-			"GET /v1/surveys/{survey}", "GET /v1/surveys/{survey}/stats", "GET /v1/surveys/{survey}/answers", "GET /v1/surveys/{survey}/launch-check", "GET /v1/surveys/{survey}/course", "GET /v1/surveys/{survey}/log",
+			"GET /v1/surveys/{survey}", "GET /v1/surveys/{survey}/stats", "GET /v1/surveys/{survey}/answers", "GET /v1/surveys/{survey}/answers/{question}/texts", "GET /v1/surveys/{survey}/launch-check", "GET /v1/surveys/{survey}/course", "GET /v1/surveys/{survey}/log",
 			"GET /v1/surveys/{survey}/log.csv", "GET /v1/surveys/{survey}/results.csv", "GET /v1/surveys/{survey}/respondents", "GET /v1/surveys/{survey}/respondents/{id}",
 			"PUT /v1/surveys/{survey}", "PATCH /v1/surveys/{survey}", "DELETE /v1/surveys/{survey}", "POST /v1/surveys/{survey}:launch", "POST /v1/surveys/{survey}:pause", "POST /v1/surveys/{survey}:resume",
 			"POST /v1/surveys/{survey}:stop", "POST /v1/surveys/{survey}:lock", "POST /v1/surveys/{survey}:unlock", "POST /v1/surveys/{survey}/respondents", "PATCH /v1/surveys/{survey}/respondents/{id}",

@@ -186,6 +186,11 @@ func (m *fakeStore) Answers(ctx context.Context, _ int64, ids []surveys.Responde
 	return out, nil
 }
 
+// AnswerTexts is not used by the broker.
+func (m *fakeStore) AnswerTexts(context.Context, surveys.TextFilter) ([]surveys.AnswerText, surveys.RespondentID, error) {
+	return nil, 0, nil
+}
+
 func (m *fakeStore) AnswerSums(ctx context.Context, survey int64) (map[surveys.AnswerSum]int, error) {
 	done, err := m.beginOperation(ctx, "AnswerSums")
 	if err != nil {

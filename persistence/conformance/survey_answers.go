@@ -1,6 +1,8 @@
 package conformance
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"weir"
@@ -68,6 +70,7 @@ func testSurveyAnswers(t *testing.T, d *surveyBench) {
 		list[1].ID: {"q": second.Answers[0].Answer, "t": second.Answers[1].Answer},
 		list[2].ID: {"q": third.Answers[0].Answer},
 	})
+	testAnswerTexts(t, d, v.ID, list[0].ID)
 	sums := func(what string, want map[surveys.AnswerSum]int) {
 		t.Helper()
 		got, err := d.AnswerSums(d.ctx(), v.ID)
@@ -102,5 +105,42 @@ func testAnswersGo(t *testing.T, d *surveyBench, survey int64, respondent survey
 	d.ok(err)
 	if len(sums) != 0 || len(answers) != 0 {
 		t.Errorf("%d sums and the answers of %d respondents are left", len(sums), len(answers))
+	}
+}
+
+// testAnswerTexts lists the answers to a question, page by page. Only the first respondent has answered t, by "longer".
+func testAnswerTexts(t *testing.T, d *surveyBench, survey int64, first surveys.RespondentID) {
+	t.Helper()
+	for _, c := range []struct {
+		question, matches string
+		limit             int
+		want              []string // of each page
+	}{
+		{"t", "", 10, []string{"longer"}},
+		{"q", "", 10, []string{"a,b,a"}},
+		{"q", "", 2, []string{"a,b", "a"}},
+		{"q", "", 3, []string{"a,b,a"}},
+		{"q", "a", 1, []string{"a", "a"}},
+		{"q", "c", 1, []string{""}},
+		{"n", "", 1, []string{"123456"}},
+		{"x", "", 1, []string{""}},
+	} {
+		f := surveys.TextFilter{Survey: survey, Question: c.question, Limit: c.limit}
+		if c.matches != "" {
+			f.Matches = func(text string) bool { return text == c.matches }
+		}
+		var got []string
+		for more := true; more && len(got) < 5; {
+			list, next, err := d.AnswerTexts(d.ctx(), f)
+			d.ok(err)
+			var page []string
+			for _, a := range list {
+				if page = append(page, a.Text); a.At.IsZero() || a.Respondent < first {
+					t.Errorf("%+v", a)
+				}
+			}
+			got, f.After, more = append(got, strings.Join(page, ",")), next, next != 0
+		}
+		same(t, fmt.Sprint(c), got, c.want)
 	}
 }

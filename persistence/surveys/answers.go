@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/jmoiron/sqlx"
@@ -22,6 +23,11 @@ const (
 	answersSQL       = "SELECT respondent_id, question, status, value, raw FROM survey_answers WHERE survey_id = ? AND respondent_id IN "
 	answerSumsSQL    = "SELECT question, status, value, arm, n FROM survey_answer_sums WHERE survey_id = ? AND n <> 0"
 	answerSumColumns = 6
+	// answersEndSQL finds the respondent at whom a page ends that examines some answers, of whichever
+	// questions: the primary key has the respondents in front.
+	answersEndSQL = "SELECT respondent_id FROM survey_answers WHERE survey_id = ? AND respondent_id > ? ORDER BY respondent_id LIMIT 1 OFFSET ?"
+	textsSQL      = "SELECT respondent_id, value, at FROM survey_answers WHERE survey_id = ? AND respondent_id > ? AND respondent_id <= ? AND question = ? AND status = ? ORDER BY respondent_id LIMIT ?"
+	textsPerRead  = 500 // a text has up to 1,600 characters
 )
 
 // answers writes the answers of moves, and counts them.
@@ -110,6 +116,43 @@ func (s *Reader) AnswerSums(ctx context.Context, survey int64) (map[surveys.Answ
 		sums[surveys.AnswerSum{Question: r.Question, Status: questions.Status(r.Status), Value: r.Value, Arm: r.Arm}] = r.N
 	}
 	return sums, nil
+}
+
+// AnswerTexts implements [surveys.RespondentReader].
+func (s *Reader) AnswerTexts(ctx context.Context, f surveys.TextFilter) (found []surveys.AnswerText, next surveys.RespondentID, err error) {
+	f.Limit = min(cmp.Or(max(f.Limit, 0), columns.DefaultPage), columns.MaxPage)
+	var ends []int64
+	if err := s.Read.SelectContext(ctx, &ends, answersEndSQL, f.Survey, int64(f.After), columns.MaxExamined); err != nil {
+		return nil, 0, s.Failure("list answers", err)
+	}
+	end := int64(math.MaxInt64)
+	if len(ends) > 0 {
+		end, next = ends[0], surveys.RespondentID(ends[0])
+	}
+	for {
+		var rows []struct {
+			Respondent int64  `db:"respondent_id"`
+			Value      string `db:"value"`
+			At         int64  `db:"at"`
+		}
+		if err := s.Read.SelectContext(ctx, &rows, textsSQL, f.Survey, int64(f.After), end, f.Question, string(questions.Answered), textsPerRead); err != nil {
+			return nil, 0, s.Failure("list answers", err)
+		}
+		for _, r := range rows {
+			if f.Matches != nil && !f.Matches(r.Value) {
+				f.After = surveys.RespondentID(r.Respondent)
+				continue
+			}
+			if len(found) == f.Limit {
+				return found, f.After, nil
+			}
+			f.After = surveys.RespondentID(r.Respondent)
+			found = append(found, surveys.AnswerText{Respondent: f.After, Text: r.Value, At: columns.Instant(r.At)})
+		}
+		if len(rows) < textsPerRead {
+			return found, next, nil
+		}
+	}
 }
 
 // removeAnswers deletes the answers of a respondent and takes them out of the sums.

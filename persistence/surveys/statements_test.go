@@ -39,6 +39,8 @@ func (s *Store) SurveyStatements(now time.Time, r surveys.Respondent, channel we
 		named("open", openSQL, survey, pending, 100),
 		named("sums", sumsSQL, survey),
 		named("attempts", attemptsSQL, survey),
+		named("end of a page of answers", answersEndSQL, survey, id, 100),
+		named("texts", textsSQL, survey, id, id+1000, "q", "answered", 100),
 		named("quarters", quartersSQL, survey),
 		named("log", surveyLog, survey, int64(0), 100),
 		named("recent log", recentLog, survey, int64(math.MaxInt64), int64(0), 100),

@@ -6,7 +6,10 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+
+	"weir/people"
 )
 
 // MaxBars is the maximum number of bars in which the numbers or dates of a question are shown.
@@ -91,6 +94,16 @@ func (q *Question) choiceBars(counts map[string]int) []Bar {
 	}
 	return bars
 }
+
+// Finder returns a function that reports whether a text contains another, in any case, composition and
+// width, with or without accents.
+func Finder(text string) func(in string) bool {
+	wanted := searched(text)
+	return func(in string) bool { return strings.Contains(searched(in), wanted) }
+}
+
+// searched returns the words of a text as a search compares them.
+func searched(text string) string { return strings.Join(people.FoldWords(text), " ") }
 
 // axis is a scale on which values stand.
 type axis struct {

@@ -87,7 +87,7 @@ func RouteAccess() map[string]Access {
 
 		"list-surveys":     {readSurveys, Filtered},
 		"get-survey":       {readSurveys, PathSurvey},
-		"get-survey-stats": {readSurveys, PathSurvey}, "get-survey-answers": {readSurveys, PathSurvey},
+		"get-survey-stats": {readSurveys, PathSurvey}, "get-survey-answers": {readSurveys, PathSurvey}, "list-survey-texts": {readSurveys, PathSurvey},
 		"get-launch-check": {readSurveys, PathSurvey}, "get-survey-course": {readSurveys, PathSurvey},
 		"get-survey-log":   {readSurveys, PathSurvey},
 		"list-survey-log":  {readSurveys, PathSurvey},

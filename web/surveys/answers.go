@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"weir"
+	"weir/operators"
 	"weir/surveys"
 	"weir/surveys/questions"
 	"weir/web/auth"
@@ -91,7 +92,47 @@ func (s answersRoute) routes() []*route.Route {
 		Handle:      s.onSurvey(s.answers),
 		Answers:     []route.Answer{{Status: http.StatusOK, Description: "the sums", Body: route.TypeOf[AnswersView]()}},
 		Codes:       []weir.Code{weir.CodeNotFound},
+	}, {
+		Method: "GET", Path: Path + "/answers/{question}/texts", ID: "list-survey-texts", Tag: "surveys",
+		Summary:     "List what respondents answered to a question",
+		Description: "Of any kind that is asked; meant for texts, which the sums do not have. A page may be short, or empty, and yet not be the last, because it examines a bounded number of answers: the last has no next_cursor.",
+		Query:       append([]httpjson.Parameter{{Name: "search", Kind: "string", Description: "only answers that contain it, in any case, with or without accents"}}, route.Paging(100, 1000)...),
+		Also:        []operators.Scope{operators.ScopePIIRead}, // people write their names in texts
+		Handle:      s.onSurvey(s.texts),
+		Answers:     []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[AnswerTextList]()}},
+		Codes:       []weir.Code{weir.CodeNotFound},
 	}}
+}
+
+func (s answersRoute) texts(c *route.Call, v surveys.Survey) (route.Reply, error) {
+	f := surveys.TextFilter{Survey: v.ID, Question: c.Request.PathValue("question"), Limit: c.Query.Int("limit")}
+	if !slices.ContainsFunc(asked(v), func(q askedQuestion) bool { return q.name == f.Question }) {
+		return route.Reply{}, weir.Errorf(weir.CodeNotFound, "the survey has no such question")
+	}
+	if search := c.Query.Text("search"); search != "" {
+		f.Matches = questions.Finder(search)
+	}
+	var err error
+	if cursor := c.Query.Text("cursor"); cursor != "" {
+		if f.After, err = surveys.ParseRespondentID(cursor); err != nil {
+			c.Errors.Add("/cursor", "format", "must be the next_cursor of a page before")
+		}
+	}
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
+	}
+	found, next, err := s.store.AnswerTexts(c, f)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	page := AnswerTextList{Texts: make([]AnswerTextView, len(found))}
+	for i, a := range found {
+		page.Texts[i] = AnswerTextView{a.Respondent.String(), a.Text, a.At}
+	}
+	if next != 0 {
+		page.NextCursor = next.String()
+	}
+	return route.Reply{Status: http.StatusOK, Body: page}, nil
 }
 
 func (s answersRoute) answers(c *route.Call, v surveys.Survey) (route.Reply, error) {

@@ -26,6 +26,7 @@ type respondentStore interface {
 	Respondents(ctx context.Context, f surveys.Filter) (_ []surveys.Respondent, next surveys.RespondentID, err error)
 	Answers(ctx context.Context, survey int64, ids []surveys.RespondentID) (map[surveys.RespondentID]map[string]questions.Answer, error)
 	AnswerSums(ctx context.Context, survey int64) (map[surveys.AnswerSum]int, error)
+	AnswerTexts(ctx context.Context, f surveys.TextFilter) (_ []surveys.AnswerText, next surveys.RespondentID, err error)
 	Counts(ctx context.Context, survey int64) (surveys.Sums, error)
 }
 

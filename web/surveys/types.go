@@ -206,6 +206,19 @@ type AnswerCountsView struct {
 	Summary  *AnswerSummaryView       `json:"summary,omitempty" doc:"of numbers and dates; absent without any"`
 }
 
+// AnswerTextList is a page of texts that respondents answered.
+type AnswerTextList struct {
+	Texts      []AnswerTextView `json:"texts" doc:"in the order of the respondents"`
+	NextCursor string           `json:"next_cursor,omitempty" doc:"for the next page; absent: this is the last"`
+}
+
+// AnswerTextView is what a respondent answered.
+type AnswerTextView struct {
+	Respondent string    `json:"respondent" doc:"id" example:"r2s"`
+	Text       string    `json:"text" doc:"the answer"`
+	At         time.Time `json:"at" doc:"when it was recorded"`
+}
+
 // ValueCountView counts the respondents who gave an answer.
 type ValueCountView struct {
 	Value string `json:"value" doc:"as it is stored; of a choice its name; of a range the smallest" example:"yes"`
