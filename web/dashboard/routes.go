@@ -191,6 +191,8 @@ func surveyPages() []*page {
 		{name: "survey_form", path: one + "/edit", scopes: admin, load: editSurvey, posted: changeSurvey, room: maxDefinition},
 		{name: "survey_json", path: one + "/edit/json", scopes: admin, load: editDocument, posted: changeDocument, room: maxDefinition},
 		{name: "survey_questions", path: one + "/questions", scopes: admin, load: loadQuestions, posted: changeQuestions, room: maxQuestionnaireForm},
+		{name: "survey_answers", path: one + "/answers", scopes: reader, load: loadAnswers, live: []string{"answers"}},
+		{name: "survey_texts", path: one + "/answers/{question}", scopes: reader, load: loadTexts},
 		{
 			name: "survey_definition", path: one + "/definition", scopes: reader, load: loadDefinition, files: map[string]handler{one + "/definition.json": definitionFile},
 			actions: []action{{path: one + "/clone", scopes: admin, ask: askClone, run: cloneSurvey}},

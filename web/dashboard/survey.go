@@ -58,6 +58,7 @@ const maxRecent = 15
 type surveyData struct {
 	surveyCard
 	Purpose      string     // of its contacts
+	Asks         bool       // Weir itself asks its questions
 	Waits        *whyView   // why no respondents are contacted; nil: they are, or the survey is done
 	BrakeView    *brakeView // nil: it has none
 	Skipped      []skippedRow
@@ -109,7 +110,7 @@ func loadSurvey(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &surveyData{surveyCard: surveyCard{SurveySummary: s.SurveySummary}, Purpose: cmp.Or(s.Purpose, people.DefaultPurpose), Arms: armsOf(v.Locale, s.Arms)}
+	d := &surveyData{surveyCard: surveyCard{SurveySummary: s.SurveySummary}, Asks: s.Questions != nil, Purpose: cmp.Or(s.Purpose, people.DefaultPurpose), Arms: armsOf(v.Locale, s.Arms)}
 	stats, err := surveyStats(v.caller, s.Survey)
 	if err != nil {
 		return nil, err

@@ -1,8 +1,10 @@
 package surveys_test
 
 import (
+	"encoding/csv"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -224,6 +226,68 @@ func TestQuestions_QuotasCountAnswers(t *testing.T) {
 		}
 		if got := talks[1].answers(); got != "vaccinated answered yes, why skipped, months not_reached" {
 			t.Errorf("who is not needed: %s", got)
+		}
+		w.ExpectNoFaults()
+	})
+}
+
+// Scenario 446: whatever respondents say, the sums of the answers are the answers of the respondents, and
+// those of the file of results.
+func TestQuestions_SumsAreThoseOfTheFile(t *testing.T) {
+	world.OnSurveys(t, func(w *world.World) {
+		w.Channel("texts", 20)
+		ids := w.LaunchSurvey("s", byQuestions("1h", nil), 0, 12)
+		draw := rand.New(rand.NewPCG(7, 45))
+		pool := []string{"yes", "no", "no", "2", "quit", "what?", "7", "7", "30 months", "240", "because", "STOP", "ok"}
+		for _, id := range ids[1:] { // the first says nothing
+			c := &talk{World: w, survey: "s", id: id, number: fmt.Sprint(w.Respondent("s", id)["phone"])}
+			c.hears("Hello " + id + ".\nIs your child vaccinated?\n1 Yes\n2 No\n3 Quit asking")
+			for n := range 1 + draw.IntN(5) {
+				c.says(pool[draw.IntN(len(pool))])
+				w.Until("it was heard", func() bool { return w.Respondent("s", id)["messages_received"] == float64(n+1) })
+			}
+		}
+		statuses := map[string]int{}
+		for _, id := range ids {
+			answers, _ := w.Respondent("s", id)["answers"].([]any)
+			for _, a := range answers {
+				statuses[fmt.Sprint(a.(map[string]any)["question"], " ", a.(map[string]any)["status"])]++
+			}
+		}
+		rows, err := csv.NewReader(strings.NewReader(w.Want(200, "GET", "/v1/surveys/s/results.csv", nil).Text)).ReadAll()
+		if err != nil || len(rows) != len(ids)+1 {
+			t.Fatalf("%d rows: %v", len(rows), err)
+		}
+		sums := w.Want(200, "GET", "/v1/surveys/s/answers", nil).Body
+		if sums["respondents"] != float64(len(ids)) {
+			t.Errorf("respondents: %v", sums["respondents"])
+		}
+		list, _ := sums["questions"].([]any)
+		seen := 0
+		for _, q := range list {
+			q := q.(map[string]any)
+			column := slices.Index(rows[0], fmt.Sprint(q["question"]))
+			cells := map[string]int{}
+			for _, row := range rows[1:] {
+				if row[column] != "" {
+					cells[row[column]]++
+					cells[""]++
+				}
+			}
+			for status, n := range q["by_status"].(map[string]any) {
+				if want := statuses[fmt.Sprint(q["question"], " ", status)]; n != float64(want) || status == "answered" && want != cells[""] {
+					t.Errorf("%s, %s: %v counted, %d respondents, %d in the file", q["question"], status, n, want, cells[""])
+				}
+				seen++
+			}
+			for _, v := range q["values"].([]any) {
+				if v := v.(map[string]any); v["count"] != float64(cells[fmt.Sprint(v["value"])]) {
+					t.Errorf("%s: %v counted, in the file %d", q["question"], v, cells[fmt.Sprint(v["value"])])
+				}
+			}
+		}
+		if seen != 18 || statuses["vaccinated answered"] < 3 {
+			t.Errorf("%d statuses seen: %v", seen, statuses)
 		}
 		w.ExpectNoFaults()
 	})

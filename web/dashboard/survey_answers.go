@@ -1,0 +1,205 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/operators"
+	"weir/surveys/questions"
+	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
+	surveyapi "weir/web/surveys"
+)
+
+// answersData is the data of the page of results: what was answered to each question.
+type answersData struct {
+	Survey      string
+	Asks        bool // the survey has questions that Weir asks
+	Respondents int
+	Questions   []answeredQuestion
+	Arm         string // of which the answers are; empty: all
+	Arms        []string
+}
+
+// answeredQuestion is a question with its answers.
+type answeredQuestion struct {
+	Number  int
+	Name    string
+	Text    string
+	Kind    questions.Kind
+	Rows    []display.Row
+	Summary *surveyapi.AnswerSummaryView
+	Became  []fact // how many respondents, by what became of the question
+	Written bool   // it has texts, which have a page
+}
+
+// HasAnswers reports whether something became of a question.
+func (d *answersData) HasAnswers() bool {
+	return slices.ContainsFunc(d.Questions, func(q answeredQuestion) bool { return len(q.Became) > 0 })
+}
+
+func answersLink(survey string) string { return surveyLink(survey) + "/answers" }
+
+func loadAnswers(v *visit) (*content, error) {
+	s, err := readSurvey(v.caller, v.r.PathValue("name"))
+	if err != nil {
+		return nil, err
+	}
+	d := &answersData{Survey: s.Survey, Asks: s.Questions != nil}
+	query := url.Values{}
+	if len(s.Arms) > 1 {
+		for i := range s.Arms {
+			d.Arms = append(d.Arms, strconv.Itoa(i))
+		}
+		d.Arm = choose(v, query, "arm", d.Arms)
+	}
+	if d.Asks {
+		var sums surveyapi.AnswersView
+		if err := v.get(apiPath("v1", "surveys", s.Survey, "answers"), query, &sums); err != nil {
+			return nil, err
+		}
+		d.Respondents = sums.Respondents
+		for i := range sums.Questions {
+			d.Questions = append(d.Questions, answered(v, s.Questions, &sums.Questions[i], d.unasked(&sums.Questions[i])))
+		}
+	}
+	return &content{title: v.T("Results of %s", s.Survey), crumbs: surveyCrumbs(v.Locale, s.Survey, crumb{Text: v.T("Results")}), data: d}, nil
+}
+
+// unasked returns how many respondents have not come to a question; of the respondents of one arm it is
+// not known, because an arm is drawn with the first contact.
+func (d *answersData) unasked(a *surveyapi.AnswerCountsView) int {
+	if d.Arm != "" {
+		return 0
+	}
+	n := d.Respondents
+	for _, of := range a.Statuses {
+		n -= of
+	}
+	return max(0, n)
+}
+
+func answered(v *visit, asked *questions.Definition, a *surveyapi.AnswerCountsView, unasked int) answeredQuestion {
+	i := slices.IndexFunc(asked.Questions, func(q questions.Question) bool { return q.Name == a.Question })
+	one := answeredQuestion{Number: i + 1, Name: a.Question, Kind: a.Kind, Summary: a.Summary, Written: a.Kind == questions.FreeText}
+	var q questions.Question
+	if i >= 0 {
+		q = asked.Questions[i]
+	}
+	language := shownLanguage(v.Locale, asked)
+	if one.Text = q.Text[language]; one.Text == "" {
+		one.Text = a.Question // of a calculation
+	}
+	for _, b := range a.Values {
+		one.Rows = append(one.Rows, display.Row{Name: barName(v.Locale, &q, language, b), Class: "c1", Value: float64(b.Count)})
+	}
+	one.Rows = display.Rows(v.Locale, max(1, float64(a.Statuses[questions.Answered])), one.Rows)
+	for _, status := range questions.Statuses() {
+		if n := a.Statuses[status]; n > 0 {
+			one.Became = append(one.Became, fact{becameText(v.Locale, status), v.Number(n)})
+		}
+	}
+	if len(one.Became) > 0 && unasked > 0 {
+		one.Became = append(one.Became, fact{v.T("Not asked yet"), v.Number(unasked)})
+	}
+	return one
+}
+
+// shownLanguage returns the language in which the page shows the texts of questions: that of the page if
+// they are written in it.
+func shownLanguage(l *locale.Locale, asked *questions.Definition) string {
+	if slices.ContainsFunc(asked.Languages, func(of questions.Language) bool { return of.Code == l.Code }) {
+		return l.Code
+	}
+	if asked.DefaultLanguage != "" || len(asked.Languages) == 0 {
+		return asked.DefaultLanguage
+	}
+	return asked.Languages[0].Code
+}
+
+func barName(l *locale.Locale, q *questions.Question, language string, b surveyapi.ValueCountView) string {
+	for _, o := range q.Choices {
+		if text := o.Text[language]; o.Name == b.Value && text != "" {
+			return text
+		}
+	}
+	if q.Kind == questions.Date {
+		if below, err := time.Parse(time.DateOnly, b.Below); err == nil {
+			return l.T("%[1]s to %[2]s", b.Value, below.AddDate(0, 0, -1).Format(time.DateOnly))
+		}
+		return b.Value
+	}
+	if n, err := strconv.Atoi(b.Below); b.Below != "" && err == nil && !q.Decimal && q.Kind == questions.Number && !strings.Contains(b.Value, ".") {
+		return l.T("%[1]s to %[2]s", b.Value, strconv.Itoa(n-1))
+	}
+	if b.Below != "" {
+		return l.T("%[1]s to below %[2]s", l.Amount(b.Value), l.Amount(b.Below))
+	}
+	return l.Amount(b.Value)
+}
+
+func becameText(l *locale.Locale, s questions.Status) string {
+	switch s {
+	case questions.Answered:
+		return l.T("Answered")
+	case questions.Refused:
+		return l.T("Refused")
+	case questions.DontKnow:
+		return l.T("Did not know")
+	case questions.Invalid:
+		return l.T("No answer fitted")
+	case questions.Skipped:
+		return l.T("Skipped by a condition")
+	default:
+		return l.T("Broken off before")
+	}
+}
+
+// textsData is the data of the page of texts that were answered to a question.
+type textsData struct {
+	Survey string
+	Name   string // of the question
+	Text   string
+	Search string
+	Texts  []surveyapi.AnswerTextView
+	Pager  pager
+	Unread bool // the session may not read what people write
+}
+
+// maxSearch is the maximum number of bytes of a search.
+const maxSearch = 200
+
+func loadTexts(v *visit) (*content, error) {
+	s, err := readSurvey(v.caller, v.r.PathValue("name"))
+	if err != nil {
+		return nil, err
+	}
+	d := &textsData{Survey: s.Survey, Name: v.r.PathValue("question"), Unread: !v.May(operators.ScopePIIRead)}
+	i := -1
+	if s.Questions != nil {
+		i = slices.IndexFunc(s.Questions.Questions, func(q questions.Question) bool { return q.Name == d.Name && q.Kind.Recorded() })
+	}
+	if i < 0 {
+		return nil, &problem{Status: http.StatusNotFound, Detail: v.T("The survey has no such question.")}
+	}
+	if d.Text = s.Questions.Questions[i].Text[shownLanguage(v.Locale, s.Questions)]; d.Text == "" {
+		d.Text = d.Name
+	}
+	if !d.Unread {
+		query := v.listQuery(rowsPerPage)
+		if d.Search = strings.TrimSpace(v.r.URL.Query().Get("search")); d.Search != "" && len(d.Search) <= maxSearch {
+			query.Set("search", d.Search)
+		}
+		var page surveyapi.AnswerTextList
+		if err := v.get(apiPath("v1", "surveys", s.Survey, "answers", d.Name, "texts"), query, &page); err != nil {
+			return nil, err
+		}
+		d.Texts, d.Pager = page.Texts, v.more(page.NextCursor)
+	}
+	crumbs := surveyCrumbs(v.Locale, s.Survey, crumb{Text: v.T("Results"), Link: answersLink(s.Survey)}, crumb{Text: d.Name})
+	return &content{title: v.T("Answers to %[1]s of %[2]s", d.Name, s.Survey), crumbs: crumbs, data: d}, nil
+}

@@ -1,0 +1,116 @@
+package dashboard_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"weir/surveys"
+	"weir/surveys/questions"
+)
+
+// asking stores a survey of questions with answers of its respondents, before the daemon starts.
+func (r *rig) asking(name string, answers ...map[string]questions.Answer) {
+	r.t.Helper()
+	ctx := r.t.Context()
+	must := func(err error) {
+		r.t.Helper()
+		if err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	store := r.open()
+	must(store.Join(ctx))
+	defer func() { _ = store.Close(ctx) }()
+	text := func(en, es string) questions.Text { return questions.Text{"en": en, "es": es} }
+	asked := &questions.Definition{Languages: []questions.Language{{Code: "en"}, {Code: "es"}}, Questions: []questions.Question{
+		{Name: "well", Kind: questions.Choose, Text: text("Are you <b>well</b>?", "¿Está bien?"), Choices: []questions.Choice{{Name: "yes", Text: text("Yes", "Sí")}, {Name: "no", Text: text("No", "No")}}},
+		{Name: "age", Kind: questions.Number, Text: text("How old are you?", "¿Cuántos años tiene?")},
+		{Name: "why", Kind: questions.FreeText, Text: text("Why not?", "¿Por qué no?"), Relevant: "${well} = 'no'"},
+		{Name: "born", Kind: questions.Date, Text: text("When?", "¿Cuándo?")},
+	}}
+	v, _, err := store.PutSurvey(ctx, surveys.Survey{Name: name, Definition: surveys.Definition{
+		Questions: asked, Arms: []surveys.Arm{{Modes: []surveys.Mode{surveys.SMS}, Ratio: 50}, {Modes: []surveys.Mode{surveys.SMS}, Ratio: 50}},
+	}})
+	must(err)
+	var people []surveys.Respondent
+	for i := range max(1, len(answers)) {
+		people = append(people, surveys.Respondent{Phone: fmt.Sprintf("+1555%07d", i), Bucket: surveys.NoBucket, Progress: surveys.NewProgress()})
+	}
+	added, err := store.Add(ctx, v.ID, 0, people)
+	must(err)
+	var moves []surveys.Move
+	for i, of := range answers {
+		list, err := store.RespondentsByID(ctx, []surveys.RespondentID{added[i].ID})
+		must(err)
+		m := surveys.Move{Was: list[0], Is: list[0]}
+		m.Is.Status, m.Is.Disposition, m.Is.Started, m.Is.Arm, m.Is.Talk.Turn = surveys.Active, surveys.Started, time.Now(), i%2, 1
+		m.Is.Rev++
+		for question, a := range of {
+			a.Question = question
+			m.Answers = append(m.Answers, surveys.Recorded{Answer: a, Kind: asked.KindOf(question), Turn: 1, At: time.Now()})
+		}
+		moves = append(moves, m)
+	}
+	if len(moves) > 0 {
+		done, err := store.Work(ctx, surveys.Work{Survey: v.ID, Moves: moves})
+		must(err)
+		if len(done.Stale)+len(done.Refused) > 0 {
+			r.t.Fatalf("%+v", done)
+		}
+	}
+}
+
+func given(value string) questions.Answer {
+	return questions.Answer{Status: questions.Answered, Value: value, Raw: value}
+}
+
+// The page of results has a bar for each answer, what became of every question, and the texts for whom they are.
+func TestSurveyAnswers_ShowEachQuestion(t *testing.T) {
+	t.Parallel()
+	skipped := questions.Answer{Status: questions.Skipped}
+	r := newRigAfter(t, func(r *rig) {
+		r.asking("flu",
+			map[string]questions.Answer{"well": given("yes"), "why": skipped, "age": given("30.5"), "born": given("2001-05-06")},
+			map[string]questions.Answer{"well": given("no"), "why": given("Está <i>lejos</i>"), "age": {Status: questions.Invalid}, "born": {Status: questions.NotReached}},
+			map[string]questions.Answer{"well": given("yes"), "why": skipped, "age": {Status: questions.Refused}},
+			map[string]questions.Answer{},
+		)
+	}, nil, "surveys:admin", "surveys:admin pii:read", "router")
+	b := r.login("surveys:admin pii:read")
+	b.get("/surveys/flu").want(200).has(`id="to-answers" href="/surveys/flu/answers"`)
+	page := b.get("/surveys/flu/answers").want(200).has(
+		"Are you &lt;b&gt;well&lt;/b&gt;?", `<th scope="row">Yes</th><td class="number">2</td><td class="number">67 %</td>`, `<th scope="row">No</th><td class="number">1</td><td class="number">33 %</td>`,
+		"Respondents: 4.", "<dt>Not asked yet</dt><dd>1</dd>", "<dt>No answer fitted</dt><dd>1</dd>", "<dt>Refused</dt><dd>1</dd>", "<dt>Skipped by a condition</dt><dd>2</dd>", "<dt>Broken off before</dt><dd>1</dd>",
+		"<dt>Mean</dt><dd>30.5</dd>", "<dt>Median</dt><dd>2001-05-06</dd>", `href="/surveys/flu/answers/why"`, `data-stream="/live/surveys/flu/answers"`,
+	).hasNot("<b>well", "lejos")
+	if page.title() != "Results of flu – Weir" {
+		t.Errorf("title %q", page.title())
+	}
+	b.get("/surveys/flu/answers?arm=1").want(200).has(`<option value="1" selected>`, `<th scope="row">Yes</th><td class="number">0</td>`, `<th scope="row">No</th><td class="number">1</td><td class="number">100 %</td>`).hasNot("Not asked yet")
+	b.get("/surveys/flu/answers/why").want(200).has("Está &lt;i&gt;lejos&lt;/i&gt;", "/surveys/flu/respondents/").hasNot("<i>lejos")
+	b.get("/surveys/flu/answers/why?search=ESTA").want(200).has("lejos", `value="ESTA"`)
+	b.get("/surveys/flu/answers/why?search=near").want(200).has("No such texts").hasNot("lejos")
+	b.get("/surveys/flu/answers/age").want(200).has("30.5")
+	b.get("/surveys/flu/answers/none").want(http.StatusNotFound)
+	b.get("/surveys/none/answers").want(http.StatusNotFound)
+	b.post("/language", url.Values{"language": {"es"}, "back": {"/"}}).want(303)
+	b.get("/surveys/flu/answers").want(200).has("¿Cuántos años tiene?", `<th scope="row">Sí</th>`, "<dt>Media</dt><dd>30,5</dd>", "Omitida por una condición")
+	masked := r.login("surveys:admin")
+	masked.get("/surveys/flu/answers").want(200)
+	masked.get("/surveys/flu/answers/why").want(200).has("pii:read").hasNot("lejos")
+	r.login("router").get("/surveys/flu/answers").want(http.StatusForbidden)
+}
+
+// Without questions, or without answers, the page says what to do.
+func TestSurveyAnswers_EmptyPagesNameTheNextStep(t *testing.T) {
+	t.Parallel()
+	r := newRigAfter(t, func(r *rig) { r.asking("new") }, nil, surveyScope)
+	r.survey("flu", 1)
+	b := r.login(surveyScope)
+	b.get("/surveys/flu").want(200).hasNot(`id="to-answers"`)
+	b.get("/surveys/flu/answers").want(200).has("Weir asks no questions in this survey", `href="/surveys/flu/questions"`)
+	b.get("/surveys/new/answers").want(200).has("No answers yet").hasNot("Are you")
+}
