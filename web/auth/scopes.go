@@ -92,6 +92,7 @@ func RouteAccess() map[string]Access {
 		"get-survey-log":   {readSurveys, PathSurvey},
 		"list-survey-log":  {readSurveys, PathSurvey},
 		"get-results":      {readSurveys, PathSurvey},
+		"get-codebook":     {readSurveys, PathSurvey},
 		"list-respondents": {readSurveys, PathSurvey},
 		"get-respondent":   {readSurveys, PathSurvey},
 		"put-survey":       {changeSurveys, PathSurvey},

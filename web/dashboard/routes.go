@@ -218,7 +218,7 @@ func surveyPages() []*page {
 					text: "This cannot be undone. Queued contacts are canceled, providers are asked to cancel contacts in flight, and respondents who are not done end as canceled. Results are kept.",
 				}, statusCount{"Will be canceled", []surveys.Status{surveys.Active, surveys.Pending}}, statusCount{"Being contacted now", []surveys.Status{surveys.Active}})},
 			},
-			files: map[string]handler{one + "/results.csv": surveyFile("results.csv"), one + "/log.csv": surveyFile("log.csv")},
+			files: map[string]handler{one + "/results.csv": surveyFile("results.csv"), one + "/codebook.csv": surveyFile("codebook.csv"), one + "/log.csv": surveyFile("log.csv")},
 		},
 		{name: "survey_respondents", path: one + "/respondents", scopes: reader, load: loadRespondents, posted: searchRespondent},
 		{

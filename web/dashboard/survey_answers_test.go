@@ -96,6 +96,7 @@ func TestSurveyAnswers_ShowEachQuestion(t *testing.T) {
 	b.get("/surveys/flu/answers/age").want(200).has("30.5")
 	b.get("/surveys/flu/answers/none").want(http.StatusNotFound)
 	b.get("/surveys/none/answers").want(http.StatusNotFound)
+	b.get("/surveys/flu/codebook.csv", "Accept-Language", "en").want(200).has("column,question,kind,code,label_en,label_es,asked_if,allowed", "well,well,choice,yes,Yes,Sí,,")
 	b.post("/language", url.Values{"language": {"es"}, "back": {"/"}}).want(303)
 	b.get("/surveys/flu/answers").want(200).has("¿Cuántos años tiene?", `<th scope="row">Sí</th>`, "<dt>Media</dt><dd>30,5</dd>", "Omitida por una condición")
 	masked := r.login("surveys:admin")

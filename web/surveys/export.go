@@ -64,6 +64,7 @@ func (s exportRoutes) routes() []*route.Route {
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the file"}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
+		s.codebookRoute(),
 	}
 }
 

@@ -28,14 +28,18 @@ func exportCommand(a *app.App, r *app.Connection) *cobra.Command {
 	results.Flags().StringSliceVar(&dispositions, "disposition", nil, "only respondents with these dispositions (comma-separated, or repeated)")
 	a.Clock.TimeFlag(results, &p.Since, "since", "only respondents last changed at or after")
 	a.Clock.TimeFlag(results, &p.Until, "until", "only respondents last changed before")
-	return command.Group("export", "Export the results or the log of a survey", "Write the results or the log of a survey to a CSV file.", results,
+	return command.Group("export", "Export the results, the codebook or the log of a survey", "Write the results, the codebook or the log of a survey to a CSV file.", results,
+		exportFileCommand(a, r, "codebook", "Export what the columns of questions mean", "Write a row for each question that Weir asks, and for each of its choices, with the texts in all languages.", "",
+			func(ctx context.Context, to *client.Client, survey string) (io.ReadCloser, error) {
+				return to.GetCodebook(ctx, survey, client.GetCodebookParams{})
+			}),
 		exportFileCommand(a, r, "log", "Export a row for each log entry", "Write a row for each contact, outcome, message and disposition, in order.", "",
 			func(ctx context.Context, to *client.Client, survey string) (io.ReadCloser, error) {
 				return to.GetSurveyLog(ctx, survey, client.GetSurveyLogParams{})
 			}))
 }
 
-// exportFileCommand makes "weir survey export results" and "weir survey export log".
+// exportFileCommand makes a command of "weir survey export".
 func exportFileCommand(a *app.App, r *app.Connection, what, short, long, example string, open func(_ context.Context, _ *client.Client, survey string) (io.ReadCloser, error)) *cobra.Command {
 	var e app.Export
 	c := r.APICommand(what+" NAME", short, long+`
