@@ -25,6 +25,7 @@ import { plain } from "./checks/plain.mjs";
 import { prefix } from "./checks/prefix.mjs";
 import { projects } from "./checks/projects.mjs";
 import { purposes } from "./checks/purposes.mjs";
+import { answers } from "./checks/answers.mjs";
 import { questions } from "./checks/questions.mjs";
 import { quiet } from "./checks/quiet.mjs";
 import { rights } from "./checks/rights.mjs";
@@ -36,7 +37,7 @@ import { survey } from "./checks/survey.mjs";
 import { surveyforms } from "./checks/surveyforms.mjs";
 import { webhooks } from "./checks/webhooks.mjs";
 
-const parts = { alarm, look, screens, session, languages, rights, channels, setup, contacts, dead, people, purposes, limits, money, brake, budget, webhooks, survey, surveyforms, questions, follow, routing, live, keyboard, plain, audit, prefix, projects, quiet };
+const parts = { alarm, look, screens, session, languages, rights, channels, setup, contacts, dead, people, purposes, limits, money, brake, budget, webhooks, survey, surveyforms, questions, answers, follow, routing, live, keyboard, plain, audit, prefix, projects, quiet };
 
 const limit = 15 * 60_000; // ends a run that hangs
 
