@@ -87,6 +87,16 @@ func (pl *Plan) Says(p Progress, message string) (people.Said, string) {
 	return says, found
 }
 
+// WasAnswer reports whether a message is among the answers that were recorded.
+func WasAnswer(answers map[string]questions.Answer, message string) bool {
+	for _, a := range answers {
+		if a.Raw != "" && a.Raw == message {
+			return true
+		}
+	}
+	return false
+}
+
 // Converse applies a message of a respondent to the conversation of questions. now is in the zone of
 // the respondent, whose answers have to be read; full reports whether a bucket is full without the
 // respondent.

@@ -12,6 +12,7 @@ import (
 	"weir/actors/supervise"
 	"weir/channels"
 	"weir/internal/failpoint"
+	"weir/internal/phonenumber"
 	"weir/operators"
 	"weir/people"
 	"weir/surveys"
@@ -133,21 +134,34 @@ func (a *access) readOutbox(ctx context.Context, after int64) ([]surveys.OutboxE
 	return page, nil
 }
 
-// findEntry finds the outbox entry of a message; ok is false if it has been
-// processed.
-func (a *access) findEntry(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (_ surveys.OutboxEntry, ok bool, _ error) {
+// entriesUpTo returns the outbox entries about a respondent up to a message of the respondent, oldest
+// first; none if that has been processed. Unless all are wanted it reads only the oldest page, and returns
+// none if the message is on another.
+func (a *access) entriesUpTo(ctx context.Context, v *view, who *surveys.Respondent, channel weir.ChannelID, m weir.Incoming, all bool) (list []surveys.OutboxEntry, _ error) {
 	for after := int64(0); ; {
 		page, err := a.readOutbox(ctx, after)
 		if err != nil {
-			return surveys.OutboxEntry{}, false, err
+			return nil, err
 		}
 		for _, n := range page {
+			about := n.Owner.Group == who.Survey && n.Owner.ID == int64(who.ID)
+			if number, ok := phonenumber.Reported(n.Message.From, ""); ok && n.Kind == surveys.MessageReceived && phonenumber.Identity(number) == phonenumber.Identity(who.Phone) {
+				sender, ok, err := v.findSender(ctx, &n)
+				if err != nil {
+					return nil, err
+				}
+				about = ok && sender.ID == who.ID
+			}
+			if !about {
+				continue
+			}
+			list = append(list, n)
 			if n.Kind == surveys.MessageReceived && n.Channel == channel && n.Message.GUID == m.GUID && n.Message.Body == m.Body && n.Message.From == m.From {
-				return n, true, nil
+				return list, nil
 			}
 		}
-		if len(page) < outboxPage {
-			return surveys.OutboxEntry{}, false, nil
+		if len(page) < outboxPage || !all {
+			return nil, nil
 		}
 		after = page[len(page)-1].ID
 	}

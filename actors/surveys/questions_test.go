@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/people"
 	"weir/surveys"
 	"weir/surveys/questions"
 )
@@ -46,7 +47,7 @@ func script(person int, text string) string {
 // what is no answer, while the process is killed before and after commits. In the end each has the answers of the
 // script, and each turn was said by one contact (the store fails otherwise).
 func TestQuestions_CrashesAskNothingTwice(t *testing.T) {
-	const people = 12
+	const persons = 12
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			var l *lab
@@ -63,9 +64,9 @@ func TestQuestions_CrashesAskNothingTwice(t *testing.T) {
 			}, func(in *lab) {
 				l = in
 				l.store.addChannel("texts", "text", 50)
-				s := l.addSurvey("s", askSurvey("2h 2h 2h 2h"), people)
+				s := l.addSurvey("s", askSurvey("2h 2h 2h 2h"), persons)
 				numbers := map[string]int{}
-				for i := range people {
+				for i := range persons {
 					numbers[phone(s.ID, i)] = i
 				}
 				l.channels.onDispatch = func(c weir.Contact) { // its lock is held
@@ -76,7 +77,13 @@ func TestQuestions_CrashesAskNothingTwice(t *testing.T) {
 						return
 					}
 					send := func(after time.Duration, text string) {
-						time.AfterFunc(after, func() { l.channels.receiveMessage(c.Channel, c.To, text) })
+						atOnce := draw(2) == 0 // otherwise the process dies between
+						time.AfterFunc(after, func() {
+							l.channels.receiveMessage(c.Channel, c.To, text)
+							if atOnce {
+								_, _ = l.system.Incoming(l.t.Context(), c.Channel, weir.Incoming{From: c.To, Body: text, GUID: "m"})
+							}
+						})
 					}
 					wait := time.Duration(draw(20_000)) * time.Millisecond
 					switch n := draw(6); {
@@ -111,7 +118,7 @@ func TestQuestions_CrashesAskNothingTwice(t *testing.T) {
 						l.start()
 					}
 				}
-				checkAnswers(t, l, s, people)
+				checkAnswers(t, l, s, persons)
 			})
 			for key, n := range said {
 				if n != 1 {
@@ -123,7 +130,7 @@ func TestQuestions_CrashesAskNothingTwice(t *testing.T) {
 }
 
 // checkAnswers compares the answers of a survey with the script, and its sums with the answers.
-func checkAnswers(t *testing.T, l *lab, s surveys.Survey, people int) {
+func checkAnswers(t *testing.T, l *lab, s surveys.Survey, persons int) {
 	t.Helper()
 	l.store.mu.Lock()
 	defer l.store.mu.Unlock()
@@ -146,8 +153,8 @@ func checkAnswers(t *testing.T, l *lab, s surveys.Survey, people int) {
 			t.Errorf("respondent %d: %+v", i, got)
 		}
 	}
-	if done < people/2 {
-		t.Errorf("only %d of %d have completed", done, people)
+	if done < persons/2 {
+		t.Errorf("only %d of %d have completed", done, persons)
 	}
 	maps.DeleteFunc(l.store.answerSums[s.ID], func(_ surveys.AnswerSum, n int) bool { return n == 0 })
 	if !maps.Equal(sums, l.store.answerSums[s.ID]) {
@@ -183,6 +190,54 @@ func TestQuestions_AnswerMayOvertakeTheReceipt(t *testing.T) {
 		}
 		if want := []string{"Are you well?\n1 Yes\n2 No", "How old are you?"}; !slices.Equal(sent[:2], want) {
 			t.Errorf("sent: %q", sent)
+		}
+	})
+}
+
+// TestQuestions_AnswersAreAppliedAtOnce answers questions without a round. The messages of a person count in
+// the order in which they were received; one that is delivered again means what it meant before.
+func TestQuestions_AnswersAreAppliedAtOnce(t *testing.T) {
+	var sent []string
+	inLab(t, noAnswer, func(l *lab) {
+		ch := l.store.addChannel("texts", "text", 5)
+		d := askSurvey("10m")
+		d.Questions.Questions[0].Choices[0].Words = map[string][]string{"en": {"quit"}}
+		s := l.addSurvey("s", d, 1)
+		l.channels.onDispatch = func(c weir.Contact) { sent = append(sent, strings.Join(c.Messages, "\n")) }
+		l.command("s", surveys.Launch)
+		l.advance(30 * time.Second)
+		number := phone(s.ID, 0)
+		l.system.Close() // no more rounds
+		deliver := func(text string, says people.Said) {
+			t.Helper()
+			if got, err := l.system.Incoming(l.t.Context(), ch.ID, weir.Incoming{From: number, Body: text, GUID: "m"}); err != nil || got.Says != says {
+				t.Errorf("%s: %q %v, want %q", text, got.Says, err, says)
+			}
+			l.advance(time.Second)
+		}
+		state := func(want string) {
+			t.Helper()
+			r := l.respondents(s.ID)[0]
+			if got := fmt.Sprint(r.Disposition, " ", r.Talk.Question, " ", r.Talk.Tries, " ", len(sent)); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		}
+		l.channels.receiveMessage(ch.ID, number, "hm")
+		l.channels.receiveMessage(ch.ID, number, "quit")
+		deliver("quit", "") // and what was received before it
+		state("started age 0 3")
+		deliver("quit", "") // its answer was lost
+		state("started age 0 3")
+		l.channels.receiveMessage(ch.ID, number, "older than you")
+		deliver("older than you", "")
+		state("started age 1 4")
+		l.channels.receiveMessage(ch.ID, number, "quit")
+		for range 2 {
+			deliver("quit", people.SaidStop)
+		}
+		state("breakoff  0 4")
+		if n := len(l.store.outbox); n > 0 && slices.ContainsFunc(l.store.outbox, func(n surveys.OutboxEntry) bool { return n.Kind == surveys.MessageReceived }) {
+			t.Errorf("messages are left in the outbox: %+v", l.store.outbox)
 		}
 	})
 }

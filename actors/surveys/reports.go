@@ -187,6 +187,7 @@ func (s *reports) commitReport(ctx context.Context, sv *surveyState, c change) (
 		return c.move.Was, true, nil
 	}
 	s.io.recordMetrics(&sv.survey, &c)
+	s.io.announce(written.Contacts)
 	s.hint()
 	return c.move.Is, false, nil
 }
@@ -439,22 +440,23 @@ func (s *reports) applyResponse(ctx context.Context, e events.Event, body []byte
 	return err
 }
 
-// Incoming applies a stop message at once, before it is acknowledged to the
-// provider: after the acknowledgment the sender must not be contacted again.
-// Other messages are left to the next round; a message whose outbox entry a
-// round has processed needs nothing. Incoming may be called again. It returns what the
-// message means to the survey of the respondent who sent it.
+// Incoming applies a message at once, before it is acknowledged to the provider, if it must be or should
+// be: after the acknowledgment of a stop word the sender must not be contacted again, and who answers a
+// question waits for the next one. Other messages are left to the next round; a message whose outbox entry
+// has been processed needs nothing. Incoming may be called again. It returns what the message means to the
+// survey of the respondent who sent it.
 func (s *reports) Incoming(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (heard surveys.Heard, _ error) {
 	err := retryStale(ctx, func() (again bool, err error) {
-		heard, again, err = s.optOutNow(ctx, channel, m)
+		heard, again, err = s.applyNow(ctx, channel, m)
 		return again, err
 	})
 	return heard, err
 }
 
-// optOutNow tries once, like a round that begins now and processes only this
-// message. again reports that another writer changed the respondent.
-func (s *reports) optOutNow(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (heard surveys.Heard, again bool, _ error) {
+// applyNow tries once, like a round that begins now and processes only what the outbox has about the
+// sender, in order, up to this message. again reports that another writer changed the respondent, or that
+// entries are left.
+func (s *reports) applyNow(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (heard surveys.Heard, again bool, _ error) {
 	v := newView(s.io, newMemory(), time.Now())
 	if err := v.loadChannels(ctx, map[weir.ChannelID]bool{channel: true}); err != nil {
 		return heard, false, err
@@ -474,18 +476,39 @@ func (s *reports) optOutNow(ctx context.Context, channel weir.ChannelID, m weir.
 	if says, found := sv.plan.Says(who.Progress, m.Body); says == people.SaidStop || who.Status == surveys.Active {
 		heard.Decides, heard.Says, heard.Found = true, says, found
 	}
-	if heard.Says != people.SaidStop || who.Status.Final() {
+	stops := heard.Says == people.SaidStop && !who.Status.Final()
+	if !stops && !sv.converses() {
 		return heard, false, nil
 	}
-	n, ok, err := s.io.findEntry(ctx, channel, m)
-	if err != nil || !ok {
-		return heard, false, err
-	}
-	st, err := v.stepper(ctx, sv)
+	entries, err := s.io.entriesUpTo(ctx, v, &who, channel, m, stops)
 	if err != nil {
 		return heard, false, err
 	}
-	c, _ := st.applyEntries(who, []surveys.OutboxEntry{n})
-	_, again, err = s.commitReport(ctx, sv, c)
+	if len(entries) == 0 {
+		if sv.plan.Questions != nil && !who.OptedOut && surveys.WasAnswer(who.Answers, m.Body) {
+			heard.Says, heard.Found = "", "" // it was judged by the question that was asked then
+		}
+		return heard, false, nil
+	}
+	again, err = s.applyEntries(ctx, v, sv, who, entries)
+	if err != nil && !stops {
+		s.io.Logger.WarnContext(ctx, "message not applied at once; the next round applies it", "survey", sv.survey.Name, "respondent", who.ID.String(), "error", err)
+		return heard, false, nil
+	}
 	return heard, again, err
+}
+
+// applyEntries applies outbox entries of a respondent. again reports that another writer changed the
+// respondent, or that entries are left.
+func (s *reports) applyEntries(ctx context.Context, v *view, sv *surveyState, who surveys.Respondent, entries []surveys.OutboxEntry) (again bool, _ error) {
+	st, err := v.stepper(ctx, sv)
+	if err == nil {
+		err = s.io.readBuckets(ctx, sv, st)
+	}
+	if err != nil {
+		return false, err
+	}
+	c, left := st.applyEntries(who, entries)
+	_, again, err = s.commitReport(ctx, sv, c)
+	return again || len(left) > 0, err
 }

@@ -13,10 +13,17 @@ import (
 	"weir/surveys/respondents"
 )
 
-// conversed reports whether an entry is a message in a conversation of questions. A survey that ends
-// asks nothing any more.
+// converses reports whether messages of the respondents of a survey are read as answers to questions. A
+// survey that ends asks nothing any more.
+func converses(survey *surveys.Survey, plan *surveys.Plan) bool {
+	return plan.Questions != nil && (survey.State == surveys.Running || survey.State == surveys.Paused)
+}
+
+func (sv *surveyState) converses() bool { return converses(&sv.survey, sv.plan) }
+
+// conversed reports whether an entry is a message in a conversation of questions.
 func (st *stepper) conversed(n *surveys.OutboxEntry) bool {
-	return n.Kind == surveys.MessageReceived && st.plan.Questions != nil && (st.survey.State == surveys.Running || st.survey.State == surveys.Paused)
+	return n.Kind == surveys.MessageReceived && converses(st.survey, st.plan)
 }
 
 // talker returns a respondent as its conversation needs it.
