@@ -88,6 +88,7 @@ type sizes struct {
 	drains      int
 	surveyKills int           // for each store
 	respondents int           // of each survey
+	talkers     int           // of each survey of questions
 	surveyPace  int           // attempts of each survey in a minute
 	routerKills int           // for each store
 	clientKills int           // of the client or the broker, for each store
@@ -101,9 +102,9 @@ type sizes struct {
 
 func size() sizes {
 	if os.Getenv(sizeVariable) == "full" {
-		return sizes{cell: 20, random: 200, storeKills: 10, drains: 20, surveyKills: 60, respondents: 400, surveyPace: 1200, routerKills: 150, clientKills: 60, earlier: 20_000, late: 1000, othersShare: 0.9, watch: 20 * time.Second, strikeLimit: 45 * time.Second, slack: 2 * time.Second}
+		return sizes{cell: 20, random: 200, storeKills: 10, drains: 20, surveyKills: 60, respondents: 400, talkers: 6, surveyPace: 1200, routerKills: 150, clientKills: 60, earlier: 20_000, late: 1000, othersShare: 0.9, watch: 20 * time.Second, strikeLimit: 45 * time.Second, slack: 2 * time.Second}
 	}
-	return sizes{random: 15, storeKills: 1, drains: 3, surveyKills: 4, respondents: 40, surveyPace: 100_000, routerKills: 5, clientKills: 6, earlier: 2000, late: 250, othersShare: 0.25, watch: 3 * time.Second, strikeLimit: 30 * time.Second, slack: 2 * time.Second}
+	return sizes{random: 15, storeKills: 1, drains: 3, surveyKills: 4, respondents: 40, talkers: 6, surveyPace: 100_000, routerKills: 5, clientKills: 6, earlier: 2000, late: 250, othersShare: 0.25, watch: 3 * time.Second, strikeLimit: 30 * time.Second, slack: 2 * time.Second}
 }
 
 // seed returns the seed of all random choices in a test. It is logged, so that a run
