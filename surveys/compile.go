@@ -102,8 +102,9 @@ func (d Definition) compileQuestions(pl *Plan, m *validation.Errors) {
 	for _, mode := range Modes() {
 		ctx.Modes = append(ctx.Modes, string(mode))
 	}
-	qs, wrong, _ := d.Questions.Compile(ctx)
+	qs, wrong, doubts := d.Questions.Compile(ctx)
 	m.AddPart("/questions", wrong)
+	pl.doubts.AddPart("/questions", doubts)
 	if pl.Questions = qs; qs == nil {
 		return
 	}
@@ -113,7 +114,7 @@ func (d Definition) compileQuestions(pl *Plan, m *validation.Errors) {
 			pl.builtIn = append(pl.builtIn, name)
 		}
 	}
-	pl.inserted = slices.DeleteFunc(inserted, ofWeir)
+	pl.inserted, pl.compared = slices.DeleteFunc(inserted, ofWeir), slices.DeleteFunc(compared, ofWeir)
 }
 
 // bounded returns n after checking its range, or the default if n is 0.

@@ -153,9 +153,10 @@ func (pl *Plan) RequiredAttributes() []string {
 	return slices.Compact(names)
 }
 
-// Resembling returns a warning for each text that has what looks like a field and is none: a
-// person would get it as it is.
-func (pl *Plan) Resembling() (warnings []weir.FieldError) {
+// Warnings returns what may be meant otherwise: doubts about the questions, and each text that has what
+// looks like a field and is none, which a person would get as it is.
+func (pl *Plan) Warnings() []weir.FieldError {
+	warnings := slices.Clone([]weir.FieldError(pl.doubts))
 	check := func(t text, at string) {
 		if found := t.resembles(); found != "" {
 			warnings = append(warnings, weir.FieldError{Pointer: at, Code: "content", Detail: fmt.Sprintf("%q is sent as it is: a field is an attribute's name between {{ and }}", validation.Clip(found))})

@@ -260,7 +260,7 @@ func TestContent_NamesWhatLooksLikeAField(t *testing.T) {
 			t.Fatalf("%q: %v", text, wrong)
 		}
 		var at []string
-		for _, w := range pl.Resembling() {
+		for _, w := range pl.Warnings() {
 			if !strings.HasPrefix(w.Detail, strconv.Quote(want)+" is sent") {
 				t.Errorf("%q: %s", text, w.Detail)
 			}

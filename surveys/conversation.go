@@ -205,9 +205,18 @@ func (pl *Plan) Answered(survey string, person Person, p Progress, message strin
 	return report, true
 }
 
-// AnswerAttribute returns the attribute that the answers become; empty: the survey does not
-// evaluate answers.
-func (pl *Plan) AnswerAttribute() string { return pl.answer }
+// AnswerNames returns the names under which quotas find what respondents answer: the attribute that the
+// answers become, or the questions.
+func (pl *Plan) AnswerNames() []string {
+	switch {
+	case pl.Questions != nil:
+		return pl.Questions.Recorded()
+	case pl.answer != "":
+		return []string{pl.answer}
+	default:
+		return nil
+	}
+}
 
 // fillMessage returns a message to a respondent in a conversation; empty: there is none.
 func (pl *Plan) fillMessage(t text, survey string, person Person, p Progress) string {

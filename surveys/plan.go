@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/internal/validation"
 	"weir/people"
 	"weir/surveys/calendar"
 	"weir/surveys/questions"
@@ -79,8 +80,10 @@ type Plan struct {
 	InitialSuccessRate float64
 	Questions          *questions.Questionnaire // nil: Weir asks none
 
-	inserted     []string // attributes that the texts of the questions insert
-	builtIn      []string // of the names in questions those that are no attributes
+	inserted     []string          // attributes that the texts of the questions insert
+	compared     []string          // attributes that their conditions look at
+	doubts       validation.Errors // what is strange about them
+	builtIn      []string          // of the names in questions those that are no attributes
 	content      map[string]map[Mode][]template
 	quotaMessage text
 	answer       string // attribute that the answer becomes; empty: Weir evaluates no answers

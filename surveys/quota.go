@@ -108,6 +108,18 @@ func at(counts []int, i int) int {
 	return 0
 }
 
+// CheckCompared returns a warning for each attribute that the conditions of questions look at and
+// respondents lack. having counts the respondents that have an attribute, of all that were checked.
+func (pl *Plan) CheckCompared(having map[string]int, all int) []weir.FieldError {
+	var m validation.Errors
+	for _, name := range pl.compared {
+		if n := having[name]; n < all {
+			m.Add("/questions", "unknown", "conditions look at the attribute %q, which %d of %d respondents lack; for them it is empty", validation.Clip(name), all-n, all)
+		}
+	}
+	return m
+}
+
 // CheckKnown returns a warning for each quota attribute that no respondent has yet: an
 // application may report it as an answer. known lists the respondents' attributes.
 func (q Quotas) CheckKnown(known []string) []weir.FieldError {

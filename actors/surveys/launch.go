@@ -145,8 +145,7 @@ func (c *commands) step(ctx context.Context, survey surveys.Survey, step surveys
 
 // checkLaunch returns an error with everything that prevents a survey from being
 // launched. If nothing does, it prepares the channels. The warnings name
-// attributes of quotas that no respondent has and no application can supply,
-// respondents that the launch skips, and texts with what looks like a field.
+// respondents that the launch skips, and the doubts.
 func (c *commands) checkLaunch(ctx context.Context, survey *surveys.Survey, now time.Time, skip bool) (warnings []weir.FieldError, _ error) {
 	plan, wrong := c.Check(ctx, survey.Definition)
 	if plan == nil {
@@ -173,7 +172,7 @@ func (c *commands) checkLaunch(ctx context.Context, survey *surveys.Survey, now 
 	if err := surveys.Invalid(wrong); err != nil {
 		return nil, err
 	}
-	return slices.Concat(warnings, unknownQuotas(survey, plan, &found), plan.Resembling()), c.prepareChannels(ctx, plan)
+	return append(warnings, doubts(survey, plan, &found)...), c.prepareChannels(ctx, plan)
 }
 
 // refusals returns what a launch is refused for, apart from missing values.
@@ -193,17 +192,14 @@ func refusals(plan *surveys.Plan, found *launchSummary, now time.Time) (wrong []
 	return wrong
 }
 
-// unknownQuotas returns the attributes of quotas that no respondent has and no application
-// can supply.
-func unknownQuotas(survey *surveys.Survey, plan *surveys.Plan, found *launchSummary) []weir.FieldError {
-	if survey.Application.URL != "" {
-		return nil
+// doubts returns the warnings of a launch: attributes that no respondent has, or that some lack, and what
+// is strange about the definition itself.
+func doubts(survey *surveys.Survey, plan *surveys.Plan, found *launchSummary) []weir.FieldError {
+	warnings := plan.CheckCompared(found.attributes, found.count)
+	if survey.Application.URL == "" { // which may supply any attribute
+		warnings = append(warnings, plan.Quotas.CheckKnown(append(slices.Sorted(maps.Keys(found.attributes)), plan.AnswerNames()...))...)
 	}
-	known := slices.Sorted(maps.Keys(found.attributes))
-	if answer := plan.AnswerAttribute(); answer != "" {
-		known = append(known, answer)
-	}
-	return plan.Quotas.CheckKnown(known)
+	return append(warnings, plan.Warnings()...)
 }
 
 // Bounds of a check before the launch.
@@ -237,7 +233,7 @@ func (c *commands) CheckLaunch(ctx context.Context, survey surveys.Survey) (surv
 	if e, ok := errors.AsType[*weir.Error](found.gaps.Err()); ok {
 		out.Refusal = append(out.Refusal, e.Fields...)
 	}
-	out.Warnings = append(unknownQuotas(&survey, plan, &found), plan.Resembling()...)
+	out.Warnings = doubts(&survey, plan, &found)
 	for _, name := range plan.Channels {
 		ch, err := lookup(ctx, c.io.Store.Channel, name)
 		if err != nil {
@@ -260,7 +256,7 @@ type zoneless struct {
 // launchSummary summarizes the respondents for the launch checks.
 type launchSummary struct {
 	count      int
-	attributes map[string]bool
+	attributes map[string]int // how many have each
 	gaps       surveys.MissingAttributes
 	zoneless   zoneless
 	hours      []weir.FieldError    // people whom the schedule and the rules of the purpose leave no time for
@@ -274,7 +270,7 @@ const respondentPage = 1000
 // inspectRespondents reads the respondents, page by page, until it has read limit.
 func (c *commands) inspectRespondents(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, now time.Time, limit int) (launchSummary, error) {
 	hours := c.io.hoursOf(plan)
-	out := launchSummary{attributes: map[string]bool{}, cost: c.newCostSum(survey, plan, now), gaps: surveys.MissingAttributes{Needs: plan.RequiredAttributes()}}
+	out := launchSummary{attributes: map[string]int{}, cost: c.newCostSum(survey, plan, now), gaps: surveys.MissingAttributes{Needs: plan.RequiredAttributes()}}
 	for after := surveys.RespondentID(0); ; {
 		page, next, err := call2(ctx, func(ctx context.Context) ([]surveys.Respondent, surveys.RespondentID, error) {
 			return c.io.Store.Respondents(ctx, surveys.Filter{Survey: survey.ID, After: after, Limit: respondentPage})
@@ -295,7 +291,7 @@ func (c *commands) inspectRespondents(ctx context.Context, survey *surveys.Surve
 			hours.add(&page[i])
 			out.cost.add(&page[i])
 			for name := range page[i].Attributes {
-				out.attributes[name] = true
+				out.attributes[name]++
 			}
 		}
 		if out.partial = next != 0 && out.count >= limit; next == 0 || out.partial {

@@ -330,3 +330,57 @@ func TestLaunch_NamesAChannelThatDoesNotWork(t *testing.T) {
 		})
 	}
 }
+
+// TestLaunch_WarnsOfQuestions launches surveys of questions. Quotas may name questions; what conditions look
+// at and respondents lack, and what is strange about the questions, is a warning of the check and the launch.
+func TestLaunch_WarnsOfQuestions(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*surveys.Definition)
+		want   []string
+	}{
+		"nothing":            {change: func(*surveys.Definition) {}},
+		"a quota on answers": {change: func(d *surveys.Definition) { d.Quotas = quotaOn("well", "yes") }},
+		"a quota on nothing": {change: func(d *surveys.Definition) { d.Quotas = quotaOn("village", "x") }, want: []string{"/quotas/0/where/village unknown"}},
+		"an attribute that some lack": {
+			change: func(d *surveys.Definition) { d.Questions.Questions[2].Relevant = "${district} = 'north'" },
+			want:   []string{"/questions unknown"},
+		},
+		"an attribute that all have": {change: func(d *surveys.Definition) { d.Questions.Questions[2].Relevant = "${town} = 'north'" }},
+		"a choice that is a stop word": {
+			change: func(d *surveys.Definition) {
+				d.Questions.Questions[0].Choices[1].Words = map[string][]string{"en": {"quit"}}
+			},
+			want: []string{"/questions/questions/0/choices/1 stop_word"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inLab(t, noAnswer, func(l *lab) {
+				l.store.addChannel("texts", "text", 1)
+				d := askSurvey("10m")
+				c.change(&d)
+				s := l.addSurvey("s", d, 0)
+				for i, a := range []map[string]string{{"district": "north", "town": "a"}, {"town": "b"}} {
+					l.store.addPerson(s.ID, phone(s.ID, i), a)
+				}
+				places := func(list []weir.FieldError) (out []string) {
+					for _, w := range list {
+						out = append(out, w.Pointer+" "+w.Code)
+					}
+					return out
+				}
+				check, err := l.system.CheckLaunch(l.t.Context(), s)
+				if got := places(check.Warnings); err != nil || !cmp.Equal(got, c.want) || check.Refusal != nil {
+					l.t.Errorf("the check: %v %v %v, want %v", got, check.Refusal, err, c.want)
+				}
+				launched, err := l.system.Launch(l.t.Context(), "s", false)
+				if got := places(launched.Warnings); err != nil || !cmp.Equal(got, c.want) {
+					l.t.Errorf("the launch: %v %v, want %v", got, err, c.want)
+				}
+			})
+		})
+	}
+}
+
+func quotaOn(name, value string) surveys.Quotas {
+	return surveys.Quotas{{Where: map[string]surveys.Match{name: {In: []string{value}}}, Quota: 1}}
+}

@@ -98,6 +98,16 @@ func (a *Answer) Counted(kind Kind) []string {
 	}
 }
 
+// Recorded returns the names of the questions whose answers are recorded, in order.
+func (qs *Questionnaire) Recorded() (names []string) {
+	for i := range qs.questions {
+		if q := &qs.questions[i]; q.Kind != Statement && q.Kind != End {
+			names = append(names, q.Name)
+		}
+	}
+	return names
+}
+
 // KindOf returns the kind of a question of a definition; empty: there is no such question.
 func (d *Definition) KindOf(name string) Kind {
 	if i := slices.IndexFunc(d.Questions, func(q Question) bool { return q.Name == name }); i >= 0 {

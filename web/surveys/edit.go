@@ -22,16 +22,15 @@ import (
 
 // definition decodes the body of a survey after the schema check, as far as it
 // fits the schema. It adds the errors that the survey rules find, unless a
-// schema error explains them.
-func (s surveyRoutes) definition(c *route.Call, body map[string]any) SurveyBody {
-	var b SurveyBody
+// schema error explains them; with none there is a plan.
+func (s surveyRoutes) definition(c *route.Call, body map[string]any) (b SurveyBody, plan *surveys.Plan) {
 	raw, err := json.Marshal(body)
 	if err == nil {
 		err = json.Unmarshal(raw, &b) // skips values of a wrong type; the schema check has reported them
 	}
 	if _, partly := errors.AsType[*json.UnmarshalTypeError](err); err != nil && (!partly || len(c.Errors) == 0) {
 		c.Errors.Add("", "type", "is no survey")
-		return b
+		return b, nil
 	}
 	bySchema := slices.Clone(c.Errors)
 	if b.Application != nil && b.Application.URL != "" {
@@ -57,14 +56,14 @@ func (s surveyRoutes) definition(c *route.Call, body map[string]any) SurveyBody 
 	usable, outside := usableChannels(c, b.Modes)
 	checked.Modes = usable
 	c.Errors.Append(outside...)
-	_, wrong := s.broker.Check(c, checked)
+	plan, wrong := s.broker.Check(c, checked)
 	for _, f := range wrong {
 		explained := func(g weir.FieldError) bool { return implies(g, f) }
 		if !slices.ContainsFunc(bySchema, explained) && !slices.ContainsFunc(outside, explained) {
 			c.Errors.Append(f)
 		}
 	}
-	return b
+	return b, plan
 }
 
 // checkExempt refuses a purpose that reaches people who refused, unless the token may use such.
@@ -121,7 +120,7 @@ func (s surveyRoutes) putSurvey(c *route.Call) (route.Reply, error) {
 	if !surveyName.MatchString(name) {
 		c.Errors.Add("/survey", "format", "the name in the path must be 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begin with a letter or digit")
 	}
-	b := s.definition(c, c.Body)
+	b, plan := s.definition(c, c.Body)
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
@@ -142,7 +141,9 @@ func (s surveyRoutes) putSurvey(c *route.Call) (route.Reply, error) {
 		return route.Reply{}, err
 	}
 	s.broker.Changed(v.ID)
-	out := route.Reply{Status: http.StatusOK, Body: surveyView(v)}
+	view := surveyView(v)
+	view.Warnings = plan.Warnings()
+	out := route.Reply{Status: http.StatusOK, Body: view}
 	if created {
 		have, out.Status, out.Location = surveys.Survey{}, http.StatusCreated, "/v1/surveys/"+name
 	}
@@ -180,7 +181,7 @@ func (s surveyRoutes) patchSurvey(c *route.Call, have surveys.Survey, schema *ht
 	}
 	after, _ := httpjson.Merge(before, c.Body).(map[string]any)
 	schema.Check(after, "", &c.Errors)
-	is := s.definition(c, after)
+	is, _ := s.definition(c, after)
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}

@@ -82,7 +82,7 @@ type SurveyView struct {
 	SurveySummary
 	operators.WhyView
 	Application *ApplicationView  `json:"application,omitempty"`
-	Warnings    []weir.FieldError `json:"warnings,omitempty" doc:"warnings of the launch; only in its response"`
+	Warnings    []weir.FieldError `json:"warnings,omitempty" doc:"what may be meant otherwise; only in the responses of a launch and of PUT"`
 	surveys.Definition
 }
 

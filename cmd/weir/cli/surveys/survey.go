@@ -116,14 +116,19 @@ repeated until the survey is launched, for at most --wait.`, "  weir survey laun
 			if err != nil {
 				return err
 			}
-			for _, w := range s.Warnings {
-				a.Console.Warn(terminal.Visible(w.Pointer + ": " + w.Detail))
-			}
+			warn(a.Console, s.Warnings)
 			return r.PrintResult("%s: %s", args[0], stateText(s.State, s.Cause, s.Locked))
 		})
 	c.Flags().Var(&missing, "missing", "if respondents are missing a value used in the texts, refuse the launch or skip them")
 	c.Flags().DurationVar(&wait, "wait", wait, "maximum time to repeat the request")
 	return c
+}
+
+// warn prints warnings, each with its place.
+func warn(console *app.Console, warnings []client.FieldError) {
+	for _, w := range warnings {
+		console.Warn(terminal.Visible(w.Pointer + ": " + w.Detail))
+	}
 }
 
 // launch requests the launch until the survey is launched, for at most wait. The server
@@ -200,6 +205,7 @@ func putCommand(console *app.Console, r *app.Connection) *cobra.Command {
 			if dry {
 				return console.PrintChecked(&r.Output, args[1])
 			}
+			warn(console, s.Warnings)
 			return r.PrintResult("%s: saved, %s", args[1], stateText(s.State, s.Cause, s.Locked))
 		})
 	app.DryRunFlag(c, &dry)
