@@ -27,6 +27,7 @@ type access struct {
 	findings *findings
 	brakes   *brakes
 	zones    *people.Zones
+	atOnce   *atOnce
 }
 
 // compile returns the compiled definition of a survey, or what is wrong with it.

@@ -3,6 +3,7 @@ package surveys
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"weir"
 	"weir/surveys"
@@ -71,6 +72,9 @@ func (i *outboxReader) processPage(ctx context.Context, page []surveys.OutboxEnt
 	if err != nil {
 		return err
 	}
+	if err := i.dropApplied(ctx, page, groups); err != nil {
+		return err
+	}
 	if len(unmatched) > 0 {
 		i.writer.applied += len(unmatched)
 		if _, err := i.writer.commitWork(ctx, surveys.Work{Taken: unmatched}); err != nil {
@@ -96,6 +100,29 @@ func (i *outboxReader) processPage(ctx context.Context, page []surveys.OutboxEnt
 			return err
 		}
 		i.schedule.moreWork = i.schedule.moreWork || more && i.writer.cancelFailures == stuck
+	}
+	return nil
+}
+
+// dropApplied drops the entries that [reports.Incoming] has applied since the page was read. The respondents
+// were read later, so that their revisions do not show it.
+func (i *outboxReader) dropApplied(ctx context.Context, page []surveys.OutboxEntry, groups map[int64]*surveyEntries) error {
+	if !slices.ContainsFunc(page, func(n surveys.OutboxEntry) bool { return n.Kind == surveys.MessageReceived }) {
+		return nil
+	}
+	now, err := i.io.readOutbox(ctx, page[0].ID-1)
+	if err != nil {
+		return err
+	}
+	left := map[int64]bool{}
+	for _, n := range now {
+		left[n.ID] = true
+	}
+	for _, group := range groups {
+		for _, e := range group.list {
+			e.entries = slices.DeleteFunc(e.entries, func(n surveys.OutboxEntry) bool { return !left[n.ID] })
+		}
+		group.list = slices.DeleteFunc(group.list, func(e *respondentEntries) bool { return len(e.entries) == 0 })
 	}
 	return nil
 }
@@ -135,6 +162,9 @@ func (i *outboxReader) groupBySurvey(ctx context.Context, page []surveys.OutboxE
 			if p, ok, err = i.view.findSender(ctx, &n); err != nil {
 				return nil, nil, err
 			}
+		}
+		if ok && i.io.atOnce.has(p.ID) {
+			continue // a hint follows
 		}
 		group, err := i.entriesFor(ctx, groups, p, ok)
 		if err != nil {

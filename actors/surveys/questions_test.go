@@ -241,3 +241,36 @@ func TestQuestions_AnswersAreAppliedAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// TestQuestions_MessagesAreAppliedOnceBesideARound applies a message at once while a round, which has read
+// the outbox, has yet to read the respondent.
+func TestQuestions_MessagesAreAppliedOnceBesideARound(t *testing.T) {
+	sent := 0
+	inLab(t, noAnswer, func(l *lab) {
+		ch := l.store.addChannel("texts", "text", 5)
+		s := l.addSurvey("s", askSurvey("10m"), 1)
+		l.channels.onDispatch = func(weir.Contact) { sent++ }
+		l.command("s", surveys.Launch)
+		l.advance(30 * time.Second)
+		rounds := 0
+		l.store.locked(func() {
+			l.store.operationTime = func(operation string) time.Duration {
+				if rounds++; operation == "ByPhone" && rounds > 0 {
+					rounds = -1000
+					return time.Second
+				}
+				return 0
+			}
+		})
+		number := phone(s.ID, 0)
+		l.channels.receiveMessage(ch.ID, number, "hm")
+		l.advance(500 * time.Millisecond)
+		if _, err := l.system.Incoming(l.t.Context(), ch.ID, weir.Incoming{From: number, Body: "hm", GUID: "m"}); err != nil {
+			t.Error(err)
+		}
+		l.advance(5 * time.Second)
+		if r := l.respondents(s.ID)[0]; rounds > 0 || sent != 2 || r.Talk.Tries != 1 || r.Totals.Received != 1 {
+			t.Errorf("%d texts were sent; %+v", sent, r.Progress)
+		}
+	})
+}

@@ -480,6 +480,11 @@ func (s *reports) applyNow(ctx context.Context, channel weir.ChannelID, m weir.I
 	if !stops && !sv.converses() {
 		return heard, false, nil
 	}
+	if s.io.atOnce.take(who.ID) {
+		defer func() { s.io.atOnce.release(who.ID); s.hint() }()
+	} else if !stops {
+		return heard, false, nil // a round applies many messages together
+	}
 	entries, err := s.io.entriesUpTo(ctx, v, &who, channel, m, stops)
 	if err != nil {
 		return heard, false, err

@@ -9,6 +9,7 @@ import (
 
 	"weir/actors/supervise"
 	"weir/people"
+	"weir/surveys"
 )
 
 const actorName = "survey-broker"
@@ -29,7 +30,7 @@ type System struct {
 // answers requests of the API at once.
 func Start(o Options) (*System, error) {
 	o = o.withDefaults()
-	io := &access{Options: o, plans: newPlanCache(), findings: &findings{}, brakes: newBrakes(), zones: &people.Zones{}}
+	io := &access{Options: o, plans: newPlanCache(), findings: &findings{}, brakes: newBrakes(), zones: &people.Zones{}, atOnce: &atOnce{ids: map[surveys.RespondentID]bool{}}}
 	ctx, cancel := context.WithCancel(context.Background())
 	box, tasks := &mailbox{system: o.System, ctx: ctx}, &sync.WaitGroup{}
 	s := &System{
