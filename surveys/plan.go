@@ -17,7 +17,7 @@ type Definition struct {
 	Modes          map[Mode]ModeSpec             `json:"modes" doc:"how each mode is used: ivr, sms, mobileweb, cati"`
 	Arms           []Arm                         `json:"arms" doc:"what is compared; one arm if nothing is"`
 	Questionnaires map[string]map[Mode][]Content `json:"questionnaires,omitempty" doc:"for each questionnaire and mode the content of each attempt; the last content also serves all later attempts. Required without questions"`
-	Questions      *questions.Definition         `json:"questions,omitempty" doc:"in place of questionnaires, an application and an answer: the questions that Weir itself asks by text, one after the other, in the mode sms. After the launch they stay as they are"`
+	Questions      *questions.Definition         `json:"questions,omitempty" doc:"in place of questionnaires, an application and an answer: the questions that Weir itself asks by text, one after the other, in the mode sms. After the launch only texts may be corrected, with the same fields in them"`
 	FallbackDelay  string                        `json:"fallback_delay,omitempty" doc:"from the last retry of a mode to the next mode" example:"120m"`
 	Cutoff         int                           `json:"cutoff,omitempty" doc:"how many are enough; 0: no limit"`
 	CountPartial   bool                          `json:"count_partial,omitempty" doc:"partial answers count as well"`

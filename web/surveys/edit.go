@@ -16,6 +16,7 @@ import (
 	"weir/operators"
 	"weir/people"
 	"weir/surveys"
+	"weir/surveys/questions"
 	"weir/web/httpjson"
 	"weir/web/route"
 )
@@ -243,7 +244,7 @@ func document(v any) (map[string]any, error) {
 }
 
 // checkFrozen rejects changes that the survey's state does not allow, and names the
-// fields: the launch fixes the questions and the channels.
+// fields: the launch fixes the questions, apart from corrected texts, and the channels.
 func checkFrozen(state surveys.State, was, is map[string]any) error {
 	if state == surveys.Draft {
 		return nil
@@ -264,6 +265,12 @@ func checkFrozen(state surveys.State, was, is map[string]any) error {
 			a, b, detail = without(a, "retries"), without(b, "retries"), detail+", apart from the retries"
 		case name == "quotas":
 			a, b, detail = without(a, "quota"), without(b, "quota"), detail+", apart from the numbers"
+		case name == "questions" && a != nil && b != nil:
+			for _, f := range questions.Uncorrectable(a, b) {
+				f.Pointer = "/questions" + f.Pointer
+				out.Fields = append(out.Fields, f)
+			}
+			continue
 		case name != "arms" && name != "questionnaires" && name != "questions" && name != "region":
 			continue
 		}

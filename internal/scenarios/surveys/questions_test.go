@@ -292,3 +292,131 @@ func TestQuestions_SumsAreThoseOfTheFile(t *testing.T) {
 		w.ExpectNoFaults()
 	})
 }
+
+// talkOf returns the conversation with a respondent of survey s.
+func talkOf(w *world.World, id string) *talk {
+	w.Helper()
+	return &talk{World: w, survey: "s", id: id, number: fmt.Sprint(w.Respondent("s", id)["phone"])}
+}
+
+// begins is how the conversation of [byQuestions] begins.
+func (c *talk) begins() string {
+	return "Hello " + c.id + ".\nIs your child vaccinated?\n1 Yes\n2 No\n3 Quit asking"
+}
+
+// Scenario 439: a typing mistake in a text is corrected while the survey runs: whoever is asked next gets
+// the new text. Whatever else about the questions is changed is refused.
+func TestQuestions_TextsAreCorrectedAfterTheLaunch(t *testing.T) {
+	world.OnSurveys(t, func(w *world.World) {
+		w.Channel("texts", 20)
+		body := byQuestions("1h", nil)
+		ids := w.LaunchSurvey("s", body, 0, 2)
+		c := talkOf(w, ids[0])
+		c.hears(c.begins())
+		list := body["questions"].(world.Fields)["questions"].([]world.Fields)
+		change := func(status int, n int, member string, value any) world.Answer {
+			t.Helper()
+			was := list[n][member]
+			list[n][member] = value
+			a := w.Want(status, "PATCH", "/v1/surveys/s", world.Fields{"questions": world.Fields{"questions": list}})
+			if status != 200 {
+				list[n][member] = was
+			}
+			return a
+		}
+		for _, x := range []struct {
+			n      int
+			member string
+			value  any
+		}{{3, "max", 24}, {3, "text", world.Fields{"en": "How many months, {{first_name}}?"}}, {2, "relevant", "${vaccinated} = 'yes'"}} {
+			if a := change(409, x.n, x.member, x.value); !strings.Contains(a.Text, fmt.Sprint("/questions/questions/", x.n, "/", x.member)) {
+				t.Errorf("%s: %s", x.member, a.Text)
+			}
+		}
+		change(422, 3, "text", world.Fields{"en": strings.Repeat("x", 1601)})
+		change(200, 3, "text", world.Fields{"en": "How many months old?"})
+		c.says("1")
+		c.hears("How many months old?")
+		c.says("7")
+		c.hears("Thanks, " + ids[0] + ".")
+		w.ExpectNoFaults()
+	})
+}
+
+// Scenario 440: who asks for help in a conversation gets the help of the questionnaire and the question
+// again, which is no try, and goes on.
+func TestQuestions_HelpExplainsAndAsksAgain(t *testing.T) {
+	world.OnSurveys(t, func(w *world.World) {
+		w.Channel("texts", 20)
+		body := byQuestions("1h", nil)
+		body["questions"].(world.Fields)["messages"].(world.Fields)["help"] = world.Fields{"en": "We are the clinic."}
+		body["questions"].(world.Fields)["tries"] = 2
+		ids := w.LaunchSurvey("s", body, 0, 2)
+		c := talkOf(w, ids[0])
+		c.hears(c.begins())
+		c.says("what?")
+		c.hears("Sorry, we did not understand your answer. Is your child vaccinated?\n1 Yes\n2 No\n3 Quit asking")
+		for n := range 2 {
+			c.says("HELP")
+			w.Until("help is sent", func() bool {
+				return w.Sends("We are the clinic.\nIs your child vaccinated?\n1 Yes\n2 No\n3 Quit asking") == n+1
+			})
+		}
+		w.ExpectRespondent("s", ids[0], "active, started")
+		c.says("1")
+		c.hears("How many months?")
+		if got := c.answers(); got != "vaccinated answered yes, why skipped" {
+			t.Error(got)
+		}
+		w.ExpectNoFaults()
+	})
+}
+
+// Scenario 441: in the quiet hours of its purpose the next question still answers who writes; a reminder
+// waits for their end.
+func TestQuestions_QuietHoursHoldBackRemindersOnly(t *testing.T) {
+	world.OnSurveysFrom(t, world.Monday(19, 50), func(w *world.World) {
+		w.Channel("texts", 20)
+		w.Want(201, "PUT", "/v1/purposes/research", world.Fields{"quiet_hours": world.Fields{"from": "20:00", "to": "21:30"}, "time_zone": "UTC"})
+		w.EndContacts(func(world.LabAttempt) (time.Duration, string) { return time.Minute, "completed" })
+		w.CreateSurvey("s", byQuestions("30m 30m 30m 30m 30m", world.Fields{"purpose": "research"}), 0, 0)
+		utc := world.Fields{"time_zone": "UTC"}
+		ids := w.AddRespondents("s", world.Fields{"phone": "+15550001", "attributes": utc}, world.Fields{"phone": "+15550002", "attributes": utc})
+		w.SurveyCommand("s", "launch")
+		c := talkOf(w, ids[0])
+		c.hears(c.begins())
+		w.Pass(15 * time.Minute)
+		c.says("1")
+		c.hears("How many months?")
+		w.Pass(70 * time.Minute) // 21:15
+		reminder := "We are still waiting for your answer.\nHow many months?"
+		if n := w.Sends(reminder); n != 0 {
+			t.Errorf("%d reminders in the quiet hours", n)
+		}
+		w.Pass(25 * time.Minute)
+		w.Until("the reminder is sent", func() bool { return w.Sends(reminder) == 1 })
+		c.says("7")
+		c.hears("Thanks, " + ids[0] + ".")
+		w.ExpectNoFaults()
+	})
+}
+
+// Scenario 442: a cap on contacts holds back whoever was contacted often enough, not the questions that
+// follow an answer.
+func TestQuestions_CapsDoNotInterruptAConversation(t *testing.T) {
+	world.OnSurveys(t, func(w *world.World) {
+		w.Channel("texts", 20)
+		w.Want(201, "PUT", "/v1/purposes/research", world.Fields{"caps": []world.Fields{{"max": 1, "within": "7d"}}})
+		ids := w.LaunchSurvey("s", byQuestions("1h", world.Fields{"purpose": "research"}), 0, 2)
+		c := talkOf(w, ids[0])
+		c.hears(c.begins())
+		c.says("2")
+		c.hears("Why not?")
+		c.says("No time")
+		c.hears("How many months?")
+		c.says("7")
+		c.hears("Thanks, " + ids[0] + ".")
+		w.ExpectRespondent("s", ids[0], "completed, completed")
+		w.ExpectNoFaults()
+	})
+}
