@@ -420,3 +420,24 @@ func TestQuestions_CapsDoNotInterruptAConversation(t *testing.T) {
 		w.ExpectNoFaults()
 	})
 }
+
+// TestQuestions_AreBounded stores questionnaires at both sides of the bounds.
+func TestQuestions_AreBounded(t *testing.T) {
+	world.OnSurveysFrom(t, world.Monday(9, 0), func(w *world.World) {
+		w.Channel("texts", 20)
+		for _, c := range []struct{ questions, characters, status int }{
+			{500, 20, 201}, {501, 20, 422}, {150, 1200, 201}, {150, 1400, 422},
+		} {
+			body := byQuestions("1h", nil)
+			var list []world.Fields
+			for i := range c.questions {
+				list = append(list, world.Fields{"name": fmt.Sprint("q", i), "kind": "text", "text": world.Fields{"en": strings.Repeat("x", c.characters)}})
+			}
+			body["questions"].(world.Fields)["questions"] = list
+			a := w.Want(c.status, "PUT", fmt.Sprint("/v1/surveys/s", c.questions, "-", c.characters), body)
+			if c.status == 422 && !strings.Contains(a.Text, `"pointer":"/questions`) {
+				t.Errorf("%d questions of %d characters: %.300s", c.questions, c.characters, a.Text)
+			}
+		}
+	})
+}
