@@ -47,9 +47,7 @@ func OpenFaulty(t *testing.T, url string, o ...persistence.Options) (*persistenc
 			t.Error(err)
 		}
 	})
-	if err := s.MigrateUp(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	migrate(t, s, f)
 	if err := s.Join(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -50,7 +49,7 @@ func (a *application) events(kind string) (data []map[string]any) {
 // Scenario 92.
 func TestApplication_HearsOfAFullQuota(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, environment("sqlite://"+filepath.Join(t.TempDir(), "weir.db")))
+	r := newRig(t, environment(sqliteURL(t)))
 	app := &application{answer: func(text string) string {
 		if text == "first" {
 			return `{"disposition":"completed","answers":{"sex":"f"},"messages":["thank you"]}`

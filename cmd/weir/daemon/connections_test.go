@@ -3,7 +3,6 @@ package daemon_test
 import (
 	"net"
 	"net/http"
-	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -27,7 +26,7 @@ func TestConnections_IdleOnesShutNobodyOut(t *testing.T) {
 		t.Fatalf("this process may open %d files; the test needs %d (ulimit -n)", files.Cur, minOpen+others)
 	}
 	d, _ := daemontest.Run(t, daemon.Options{
-		Config: configuration(t, "LISTEN_ADDR=127.0.0.1:0", "DATABASE_URL=sqlite://"+filepath.Join(t.TempDir(), "weir.db")),
+		Config: configuration(t, "LISTEN_ADDR=127.0.0.1:0", "DATABASE_URL="+sqliteURL(t)),
 	})
 	var idle []net.Conn
 	t.Cleanup(func() {

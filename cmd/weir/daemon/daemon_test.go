@@ -151,7 +151,7 @@ func TestDaemon_ContactsRunThrough(t *testing.T) {
 // all of them.
 func TestDaemon_ChannelsOfOneApplicationGetTheirOwnCallbacks(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, environment("sqlite://"+filepath.Join(t.TempDir(), "weir.db")))
+	r := newRig(t, environment(sqliteURL(t)))
 	for _, name := range []string{"sms", "second"} {
 		r.do("PUT", "/v1/channels/"+name, map[string]any{"type": "nuntium", "capacity": 3, "settings": map[string]any{
 			"base_url": r.smsURL, "account": "demo", "application": "weir", "token": "token", "channel": name,

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -37,7 +36,7 @@ func TestDescription_InTheRepositoryIsCurrent(t *testing.T) {
 // API descriptions and their page.
 func TestClient_SpeaksToARunningWeirUnderAPrefix(t *testing.T) {
 	t.Parallel()
-	env := environment("sqlite://" + filepath.Join(t.TempDir(), "weir.db"))
+	env := environment(sqliteURL(t))
 	env["WEIR_PATH_PREFIX"] = "/weir"
 	r := newRig(t, env)
 	c, err := client.New(client.Options{URL: r.url + "/weir"})

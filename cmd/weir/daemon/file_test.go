@@ -51,6 +51,7 @@ func TestDaemon_EndsWithoutItsFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "weir.db")
+			withSchema(t, "sqlite://"+path)
 			backup := makeBackup(t)
 			log := &daemontest.Log{}
 			url, ended := runOn(t, path, log)
@@ -90,6 +91,7 @@ func TestDaemon_EndsWithoutItsFile(t *testing.T) {
 func makeBackup(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "backup.db")
+	withSchema(t, "sqlite://"+path)
 	log := &daemontest.Log{}
 	cfg := fileConfig(t, path)
 	d, stop := daemontest.Run(t, daemon.Options{Config: cfg, Logger: slog.New(slog.NewTextHandler(log, nil))})

@@ -53,7 +53,7 @@ func TestGate_ReachableAddressNeedsAToken(t *testing.T) {
 		_, err := daemon.New(t.Context(), daemon.Options{Config: c})
 		return err
 	}
-	database := "sqlite://" + filepath.Join(t.TempDir(), "weir.db")
+	database := sqliteURL(t)
 	wrong := (*config.Error)(nil)
 	if err := start(database); !errors.As(err, &wrong) || len(wrong.Invalid) != 1 || wrong.Invalid[0].Variable != "LISTEN_ADDR" || !strings.Contains(err.Error(), "weir token create") {
 		t.Errorf("without a token: %v", err)
@@ -61,7 +61,7 @@ func TestGate_ReachableAddressNeedsAToken(t *testing.T) {
 	for what, err := range map[string]error{
 		"configured": start(database, "WEIR_API_TOKENS=a-token-that-is-long"),
 		"in the store": func() error {
-			other := "sqlite://" + filepath.Join(t.TempDir(), "weir.db")
+			other := "sqlite://" + filepath.Join(t.TempDir(), "weir.db") // an empty one
 			makeToken(t, other, operators.ScopeRouter)
 			return start(other)
 		}(),
@@ -95,7 +95,7 @@ func (r *rig) status(path, token string) int {
 // its bearer; the same holds for the router's API. A revoked token is refused.
 func TestGate_ATokenMadeBesideIsHeardOf(t *testing.T) {
 	t.Parallel()
-	database := "sqlite://" + filepath.Join(t.TempDir(), "weir.db")
+	database := sqliteURL(t)
 	r := newRig(t, environment(database))
 	const router = "/routing/queues?api-version=2023-11-01"
 	if got := r.status("/v1/channels", ""); got != 200 {
@@ -131,7 +131,7 @@ func TestGate_ATokenMadeBesideIsHeardOf(t *testing.T) {
 func TestGate_SecretsAndNumbersLeakNowhere(t *testing.T) {
 	t.Parallel()
 	const number, channelSecret, applicationSecret, configured = "15559871234", "CANARY-channel-secret", "CANARY-application-secret", "CANARY-configured-token"
-	database := "sqlite://" + filepath.Join(t.TempDir(), "weir.db")
+	database := sqliteURL(t)
 	_, made := makeToken(t, database, operators.Scopes()...)
 	log, r := &daemontest.Log{}, &rig{t: t}
 	var urls daemontest.Log

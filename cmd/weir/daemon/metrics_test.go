@@ -3,7 +3,6 @@ package daemon_test
 import (
 	"io"
 	"net/http"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -17,7 +16,7 @@ import (
 // present, and no label holds a phone number, an id or a secret.
 func TestMetrics_NamesAndLabelsFollowTheConventions(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, environment("sqlite://"+filepath.Join(t.TempDir(), "weir.db")))
+	r := newRig(t, environment(sqliteURL(t)))
 	r.do("PUT", "/v1/channels/sms", map[string]any{"type": "nuntium", "capacity": 3, "settings": map[string]any{
 		"base_url": r.smsURL, "account": "demo", "application": "weir", "token": "token", "channel": "sms",
 	}}, nil)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -46,7 +45,7 @@ func TestOutbound_TemplatesStayOutOfTheNetwork(t *testing.T) {
 		"metadata":    {"http://169.254.169.254/", ""},
 		"redirected":  {gateway.URL + "/away", ""},
 	} {
-		r := newRig(t, environment("sqlite://"+filepath.Join(t.TempDir(), "weir.db")))
+		r := newRig(t, environment(sqliteURL(t)))
 		before := requests.Load()
 		if got := r.do("PUT", "/v1/channels/sms", map[string]any{"type": "http", "capacity": 1, "settings": template(tt.url)}, nil); got != 201 {
 			t.Fatal(name, got)

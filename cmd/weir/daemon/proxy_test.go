@@ -3,7 +3,6 @@ package daemon_test
 import (
 	"encoding/base64"
 	"net/http"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -20,7 +19,7 @@ func TestProxy_SignedRequestsWorkUnderAnyHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := environment("sqlite://" + filepath.Join(t.TempDir(), "weir.db"))
+	env := environment(sqliteURL(t))
 	env["JOB_ROUTER_ACCESS_KEYS"] = text
 	r := newRig(t, env)
 	for _, c := range []struct {

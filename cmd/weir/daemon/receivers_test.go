@@ -4,7 +4,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"testing"
 	"time"
 )
@@ -36,7 +35,7 @@ func (r *rig) webhook(url string) (id string) {
 func TestWebhooks_LoopbackTargetsMustBeNamed(t *testing.T) {
 	t.Parallel()
 	for allow, want := range map[string]int{"": 422, "private": 422, "loopback": 201} {
-		env := environment("sqlite://" + filepath.Join(t.TempDir(), "weir.db"))
+		env := environment(sqliteURL(t))
 		env["PUBLIC_URL"], env["WEIR_OUTBOUND_ALLOW"] = "https://weir.example", allow
 		r := newRig(t, env)
 		for _, url := range []string{"http://127.0.0.1:9/in", "https://localhost/in", "https://[::ffff:127.0.0.1]/in"} {
@@ -51,7 +50,7 @@ func TestWebhooks_LoopbackTargetsMustBeNamed(t *testing.T) {
 // WEIR_SEND_TIMEOUT bounds a request to a webhook, as the documents say.
 func TestReceivers_TimeLimitOfWebhooksIsTheSetting(t *testing.T) {
 	t.Parallel()
-	env := environment("sqlite://" + filepath.Join(t.TempDir(), "weir.db"))
+	env := environment(sqliteURL(t))
 	env["WEIR_SEND_TIMEOUT"] = "300ms"
 	r := newRig(t, env)
 	url := silent(t)

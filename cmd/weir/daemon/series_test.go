@@ -2,7 +2,6 @@ package daemon_test
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -11,7 +10,7 @@ import (
 // no channel makes more than 30.
 func TestSeries_OfAHundredChannelsAreBounded(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, environment("sqlite://"+filepath.Join(t.TempDir(), "weir.db")))
+	r := newRig(t, environment(sqliteURL(t)))
 	const all, busy, each = 100, 10, 20
 	for i := range all {
 		r.do("PUT", fmt.Sprintf("/v1/channels/calls%d", i), map[string]any{"type": "verboice", "capacity": 3, "settings": map[string]any{

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"weir/operators"
 	"weir/persistence"
 	"weir/persistence/storetest"
-	"weir/persistence/testmysql"
 	"weir/web/openid/openidtest"
 )
 
@@ -81,10 +79,7 @@ func (v *visited) ends(cookie string, within time.Duration) {
 
 func onBothStores(t *testing.T, run func(t *testing.T, database string)) {
 	t.Helper()
-	for name, database := range map[string]func(*testing.T) string{
-		"sqlite": func(t *testing.T) string { t.Helper(); return "sqlite://" + filepath.Join(t.TempDir(), "weir.db") },
-		"mysql":  func(t *testing.T) string { t.Helper(); return testmysql.URL(t) },
-	} {
+	for name, database := range map[string]func(*testing.T) string{"sqlite": sqliteURL, "mysql": mysqlURL} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			run(t, database(t))

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"net"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,7 +15,7 @@ import (
 func TestSlowUpload_FailsNoShutdown(t *testing.T) {
 	t.Parallel()
 	d, stop := daemontest.Run(t, daemon.Options{
-		Config: configuration(t, "LISTEN_ADDR=127.0.0.1:0", "DATABASE_URL=sqlite://"+filepath.Join(t.TempDir(), "weir.db")),
+		Config: configuration(t, "LISTEN_ADDR=127.0.0.1:0", "DATABASE_URL="+sqliteURL(t)),
 	})
 	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", d.Addr())
 	if err != nil {

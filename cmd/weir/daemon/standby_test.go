@@ -131,7 +131,7 @@ func TestStandby_ServesEveryRequestAndTakesOver(t *testing.T) {
 // has not met.
 func TestStandby_LeavesWithTheOwner(t *testing.T) {
 	t.Parallel()
-	url := testmysql.URL(t)
+	url := mysqlURL(t)
 	_, stopFirst := processOn(t, url)
 	second, stopSecond := processOn(t, url)
 	third, _ := processOn(t, url)
@@ -172,7 +172,7 @@ func TestStandby_LeavesWithTheOwner(t *testing.T) {
 // Every process lists the same processes, and its figures say whom it reaches.
 func TestStandby_EveryProcessListsTheSameProcesses(t *testing.T) {
 	t.Parallel()
-	url := testmysql.URL(t)
+	url := mysqlURL(t)
 	var all [3]*daemon.Daemon
 	var stops [3]func()
 	for i := range all {
@@ -249,7 +249,7 @@ func TestStandby_EveryProcessListsTheSameProcesses(t *testing.T) {
 // reads them before.
 func TestStandby_NeedsATokenToBeReachable(t *testing.T) {
 	t.Parallel()
-	url := testmysql.URL(t)
+	url := mysqlURL(t)
 	processOn(t, url)
 	c := configuration(t, "DATABASE_URL="+url, "LISTEN_ADDR=192.0.2.1:0")
 	if _, err := daemon.New(t.Context(), daemon.Options{Config: c}); err == nil || !strings.Contains(err.Error(), "LISTEN_ADDR") {
@@ -265,7 +265,7 @@ func TestStandby_PeerAddressIsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = taken.Close() }()
-	c := configuration(t, "DATABASE_URL="+testmysql.URL(t), "LISTEN_ADDR=127.0.0.1:0", "WEIR_PEER_ADDR="+taken.Addr().String())
+	c := configuration(t, "DATABASE_URL="+mysqlURL(t), "LISTEN_ADDR=127.0.0.1:0", "WEIR_PEER_ADDR="+taken.Addr().String())
 	if _, err := daemon.New(t.Context(), daemon.Options{Config: c}); err == nil || !strings.Contains(err.Error(), "WEIR_PEER_ADDR") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
 	}
@@ -274,7 +274,7 @@ func TestStandby_PeerAddressIsTaken(t *testing.T) {
 // Processes whose settings differ say so, at both ends.
 func TestStandby_DifferingSettingsAreLoggedAtBothEnds(t *testing.T) {
 	t.Parallel()
-	url := testmysql.URL(t)
+	url := mysqlURL(t)
 	var logs [2]daemontest.Log
 	for i, prefix := range []string{"/a", "/b"} {
 		c := configuration(t, "DATABASE_URL="+url, "LISTEN_ADDR=127.0.0.1:0", "PUBLIC_URL=http://weir.example", "WEIR_PATH_PREFIX="+prefix)
@@ -293,7 +293,7 @@ func TestStandby_DifferingSettingsAreLoggedAtBothEnds(t *testing.T) {
 // says what it needs.
 func TestStandby_ProgramTooOldPassesRequestsOn(t *testing.T) {
 	t.Parallel()
-	url := testmysql.URL(t)
+	url := mysqlURL(t)
 	first, stopFirst := processOn(t, url)
 	db, err := mariadb.Open(url)
 	if err != nil {
@@ -325,7 +325,7 @@ func TestStandby_ProgramTooOldPassesRequestsOn(t *testing.T) {
 // token, and the header Idempotency-Key.
 func TestStandby_RefusesWhatTheOwnerRefuses(t *testing.T) {
 	t.Parallel()
-	url := testmysql.URL(t)
+	url := mysqlURL(t)
 	first, _ := processOn(t, url)
 	second, _ := processOn(t, url)
 	if status, text := ask(t, first, "PUT", "/v1/channels/a", aChannel); status != http.StatusCreated {
@@ -349,7 +349,7 @@ func TestStandby_RefusesWhatTheOwnerRefuses(t *testing.T) {
 // two requests: a balancer may not send a POST again.
 func TestStandby_ClosesKeptConnectionsWithAnAnswer(t *testing.T) {
 	t.Parallel()
-	url := testmysql.URL(t)
+	url := mysqlURL(t)
 	owner, stopOwner := processOn(t, url)
 	standby, stopStandby := processOn(t, url)
 	for _, c := range []struct {

@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"weir/cmd/weir/daemon"
+	"weir/persistence/storetest"
 )
 
 // The first start logs the new schema in one line, and each start logs one line with version, store and address.
 // Scenario 224.
 func TestStartlog_HasSchemaAndAddressInOneLineEach(t *testing.T) {
 	t.Parallel()
-	onBothStores(t, func(t *testing.T, url string) {
+	storetest.OnBoth(t, func(t *testing.T, url string) { // empty ones
 		started(t, url, "schema created", "listening")
 		started(t, url, "listening")
 	})

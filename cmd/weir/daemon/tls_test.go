@@ -32,7 +32,7 @@ func newTLSRig(t *testing.T, log *daemontest.Log) *tlsRig {
 	r := &tlsRig{T: t, cert: filepath.Join(folder, "tls.crt"), key: filepath.Join(folder, "tls.key")}
 	certificate, key := daemontest.Certificate(t, 1)
 	r.write(certificate, key)
-	r.environ = []string{"DATABASE_URL=sqlite://" + filepath.Join(folder, "weir.db"), "WEIR_TLS_CERT=" + r.cert, "WEIR_TLS_KEY=" + r.key}
+	r.environ = []string{"DATABASE_URL=" + sqliteURL(t), "WEIR_TLS_CERT=" + r.cert, "WEIR_TLS_KEY=" + r.key}
 	d, _ := daemontest.Run(t, daemon.Options{
 		Config: configuration(t, append(r.environ, "LISTEN_ADDR=127.0.0.1:0")...), Logger: slog.New(slog.NewTextHandler(log, nil)),
 	})
@@ -144,7 +144,7 @@ func TestTLS_HSTSIsSentForAPublicHTTPSURL(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{"https://weir.example": "max-age=31536000", "http://weir.example": ""} {
 		d, _ := daemontest.Open(t, daemon.Options{
-			Config: configuration(t, "PUBLIC_URL="+url, "LISTEN_ADDR=127.0.0.1:0", "DATABASE_URL=sqlite://"+filepath.Join(t.TempDir(), "weir.db")),
+			Config: configuration(t, "PUBLIC_URL="+url, "LISTEN_ADDR=127.0.0.1:0", "DATABASE_URL="+sqliteURL(t)),
 		})
 		w := httptest.NewRecorder()
 		d.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", url+"/livez", nil))

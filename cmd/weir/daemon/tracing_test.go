@@ -2,7 +2,6 @@ package daemon_test
 
 import (
 	"net/http/httptest"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -18,7 +17,7 @@ func TestTracing_TracesReachTheCollector(t *testing.T) {
 		c := tracingtest.New(t)
 		collector := httptest.NewServer(c)
 		t.Cleanup(collector.Close)
-		env := environment("sqlite://" + filepath.Join(t.TempDir(), "weir.db"))
+		env := environment(sqliteURL(t))
 		env["OTEL_EXPORTER_OTLP_ENDPOINT"], env["OTEL_SERVICE_NAME"], env["OTEL_SDK_DISABLED"] = collector.URL, "sms broker", disabled
 		r := newRig(t, env)
 		r.do("PUT", "/v1/channels/sms", map[string]any{"type": "nuntium", "capacity": 7, "settings": map[string]any{
