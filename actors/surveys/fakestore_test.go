@@ -330,17 +330,27 @@ func (m *fakeStore) Surveys(ctx context.Context, states []surveys.State, after s
 	return out[:min(len(out), limit)], nil
 }
 
-// selectRespondents lists respondents of a survey, in order.
-func (m *fakeStore) selectRespondents(ctx context.Context, operation string, survey int64, limit int, is func(*surveys.Respondent) bool) (out []surveys.Respondent, _ error) {
+// selectRespondents lists respondents of a survey, in the order of less, or without it in that in which they were added.
+// Only those that it returns are copied: a round asks for a few of many, and each copy costs the race detector dearly.
+func (m *fakeStore) selectRespondents(
+	ctx context.Context, operation string, survey int64, limit int, is func(*surveys.Respondent) bool, less ...func(a, b *surveys.Respondent) int,
+) (out []surveys.Respondent, _ error) {
 	done, err := m.beginOperation(ctx, operation)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
+	var found []*surveys.Respondent
 	for _, id := range m.members[survey] {
-		if r := m.people[id]; len(out) < limit && is(r) {
-			out = append(out, *r)
+		if r := m.people[id]; (len(found) < limit || len(less) > 0) && is(r) {
+			found = append(found, r)
 		}
+	}
+	for _, order := range less {
+		slices.SortStableFunc(found, order)
+	}
+	for _, r := range found[:min(len(found), limit)] {
+		out = append(out, *r)
 	}
 	return out, nil
 }
@@ -410,20 +420,18 @@ func (m *fakeStore) Open(ctx context.Context, survey int64, limit int) ([]survey
 }
 
 func (m *fakeStore) LatestDue(ctx context.Context, survey int64, limit int) ([]surveys.Respondent, error) {
-	out, err := m.selectRespondents(ctx, "LatestDue", survey, 1<<30, func(r *surveys.Respondent) bool { return r.Status == surveys.Active })
-	slices.SortStableFunc(out, func(a, b surveys.Respondent) int { return b.DueAt.Compare(a.DueAt) })
-	return out[:min(len(out), limit)], err
+	return m.selectRespondents(ctx, "LatestDue", survey, limit, func(r *surveys.Respondent) bool { return r.Status == surveys.Active },
+		func(a, b *surveys.Respondent) int { return b.DueAt.Compare(a.DueAt) })
 }
 
 func (m *fakeStore) DueRespondents(ctx context.Context, survey int64, now time.Time, limit int) ([]surveys.Respondent, time.Time, error) {
 	next := time.Time{}
-	out, err := m.selectRespondents(ctx, "DueRespondents", survey, 1<<30, func(r *surveys.Respondent) bool {
+	out, err := m.selectRespondents(ctx, "DueRespondents", survey, limit, func(r *surveys.Respondent) bool {
 		due := r.Status == surveys.Active && !r.DueAt.After(now)
 		if r.Status == surveys.Active && !due && (next.IsZero() || r.DueAt.Before(next)) {
 			next = r.DueAt
 		}
 		return due
-	})
-	slices.SortStableFunc(out, func(a, b surveys.Respondent) int { return a.DueAt.Compare(b.DueAt) })
-	return out[:min(len(out), limit)], next, err
+	}, func(a, b *surveys.Respondent) int { return a.DueAt.Compare(b.DueAt) })
+	return out, next, err
 }
