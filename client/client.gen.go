@@ -112,8 +112,57 @@ type AnswerCountsView struct {
 	// Examples: vaccinated
 	Question string `json:"question"`
 
-	// Values how many respondents, by answer: choices in their order, numbers and dates from the smallest. Numbers of more than four digits are rounded to four. Texts have none
+	// Summary of numbers and dates; absent without any
+	Summary AnswerSummaryView `json:"summary,omitempty,omitzero"`
+
+	// Values how many respondents, by answer: choices in their order, numbers and dates from the smallest, those of more than 24 values in ranges. Texts have none
 	Values []ValueCountView `json:"values"`
+}
+
+// AnswerSummaryView What the numbers or dates that were answered come to.
+type AnswerSummaryView struct {
+	// Max the greatest, or latest
+	//
+	// Examples: 31
+	Max string `json:"max"`
+
+	// Mean of numbers
+	//
+	// Examples: 9.25
+	Mean string `json:"mean,omitempty,omitzero"`
+
+	// Median half of the answers are not above it; of dates one of them
+	//
+	// Examples: 7.5
+	Median string `json:"median"`
+
+	// Min the smallest, or earliest
+	//
+	// Examples: 0
+	Min string `json:"min"`
+}
+
+// AnswerTextList A page of what respondents answered to a question.
+type AnswerTextList struct {
+	// NextCursor for the next page; absent: this is the last
+	NextCursor string `json:"next_cursor,omitempty,omitzero"`
+
+	// Texts in the order of the respondents
+	Texts []AnswerTextView `json:"texts"`
+}
+
+// AnswerTextView What a respondent answered.
+type AnswerTextView struct {
+	// At when it was recorded
+	At time.Time `json:"at"`
+
+	// Respondent id
+	//
+	// Examples: r2s
+	Respondent string `json:"respondent"`
+
+	// Text the answer
+	Text string `json:"text"`
 }
 
 // AnswerView What became of a question in an interview.
@@ -141,6 +190,9 @@ type AnswerView struct {
 type AnswersView struct {
 	// Questions in the order in which they are asked
 	Questions []AnswerCountsView `json:"questions"`
+
+	// Respondents of the survey, also those who have not been asked yet
+	Respondents int `json:"respondents"`
 
 	// Survey its name
 	Survey string `json:"survey"`
@@ -3248,7 +3300,7 @@ type SurveyBody struct {
 	// Questionnaires for each questionnaire and mode the content of each attempt; the last content also serves all later attempts. Required without questions
 	Questionnaires map[string]map[string][]Content `json:"questionnaires,omitempty,omitzero"`
 
-	// Questions in place of questionnaires, an application and an answer: the questions that Weir itself asks by text, one after the other, in the mode sms. After the launch they stay as they are
+	// Questions in place of questionnaires, an application and an answer: the questions that Weir itself asks by text, one after the other, in the mode sms. After the launch only texts may be corrected, with the same fields in them
 	Questions Definition `json:"questions,omitempty,omitzero"`
 
 	// QuotaMessage sent, instead of the application's messages, to a respondent who is answering by text and is rejected because the quota is full; absent: nothing is sent
@@ -3526,7 +3578,7 @@ type SurveyView struct {
 	// Questionnaires for each questionnaire and mode the content of each attempt; the last content also serves all later attempts. Required without questions
 	Questionnaires map[string]map[string][]Content `json:"questionnaires,omitempty,omitzero"`
 
-	// Questions in place of questionnaires, an application and an answer: the questions that Weir itself asks by text, one after the other, in the mode sms. After the launch they stay as they are
+	// Questions in place of questionnaires, an application and an answer: the questions that Weir itself asks by text, one after the other, in the mode sms. After the launch only texts may be corrected, with the same fields in them
 	Questions Definition `json:"questions,omitempty,omitzero"`
 
 	// QuotaMessage sent, instead of the application's messages, to a respondent who is answering by text and is rejected because the quota is full; absent: nothing is sent
@@ -3563,7 +3615,7 @@ type SurveyView struct {
 	// Version counts the changes
 	Version int `json:"version"`
 
-	// Warnings warnings of the launch; only in its response
+	// Warnings what may be meant otherwise; only in the responses of a launch and of PUT
 	Warnings []FieldError `json:"warnings,omitempty,omitzero"`
 
 	// Weight share of a channel compared with other surveys; absent: 1
@@ -3771,10 +3823,15 @@ type UnreachableView struct {
 
 // ValueCountView An answer, and how many respondents gave it.
 type ValueCountView struct {
+	// Below of a range, the end, which is not part of it
+	//
+	// Examples: 20
+	Below string `json:"below,omitempty,omitzero"`
+
 	// Count how many respondents
 	Count int `json:"count"`
 
-	// Value as it is stored; of a choice its name
+	// Value as it is stored; of a choice its name; of a range the smallest
 	//
 	// Examples: yes
 	Value string `json:"value"`
@@ -4329,6 +4386,30 @@ type PatchSurveyParams struct {
 type PutSurveyParams struct {
 	// DryRun check the request as it would be checked otherwise, and change nothing: 204 if nothing is wrong
 	DryRun bool `form:"dry_run,omitempty" json:"dry_run,omitempty,omitzero"`
+}
+
+// GetSurveyAnswersParams defines parameters for GetSurveyAnswers.
+type GetSurveyAnswersParams struct {
+	// Arm only respondents of this arm, from 0; -1: of all
+	Arm int `form:"arm,omitempty" json:"arm,omitempty,omitzero"`
+}
+
+// ListSurveyTextsParams defines parameters for ListSurveyTexts.
+type ListSurveyTextsParams struct {
+	// Search only answers that contain it, in any case, with or without accents
+	Search string `form:"search,omitempty" json:"search,omitempty,omitzero"`
+
+	// Limit most entries of a page
+	Limit int `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+
+	// Cursor next_cursor of the page before
+	Cursor string `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
+}
+
+// GetCodebookParams defines parameters for GetCodebook.
+type GetCodebookParams struct {
+	// Spreadsheet for Excel, with this separator, which is the semicolon where decimals have a comma: begins with a byte order mark, and numbers that Excel would round, like those of phones, have an apostrophe in front. Imports read such files, too: comma, semicolon
+	Spreadsheet string `form:"spreadsheet,omitempty" json:"spreadsheet,omitempty,omitzero"`
 }
 
 // GetSurveyCourseParams defines parameters for GetSurveyCourse.
@@ -5289,12 +5370,40 @@ func (c *Client) PutSurvey(ctx context.Context, survey string, body SurveyBody, 
 
 // GetSurveyAnswers How many respondents gave which answer.
 //
-// Of the questions that Weir itself asks; without them the list is empty. The sums are kept with the answers, so that they always agree with the results.
+// Of the questions that Weir itself asks; without them the list is empty. The sums are kept with the answers, so that they always agree with the results. In them, numbers of more than four digits are rounded to four.
 //
 // GET /v1/surveys/{survey}/answers
-func (c *Client) GetSurveyAnswers(ctx context.Context, survey string) (*AnswersView, error) {
+func (c *Client) GetSurveyAnswers(ctx context.Context, survey string, params GetSurveyAnswersParams) (*AnswersView, error) {
 	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/surveys/%s/answers", url.PathEscape(survey))}
+	r.Query = url.Values{}
+	setQuery(r.Query, "arm", params.Arm)
 	return call[AnswersView](ctx, c, r)
+}
+
+// ListSurveyTexts List what respondents answered to a question.
+//
+// Of any kind that is asked; meant for texts, which the sums do not have. A page may be short, or empty, and yet not be the last, because it examines a bounded number of answers: the last has no next_cursor.
+//
+// GET /v1/surveys/{survey}/answers/{question}/texts
+func (c *Client) ListSurveyTexts(ctx context.Context, survey string, question string, params ListSurveyTextsParams) (*AnswerTextList, error) {
+	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/surveys/%s/answers/%s/texts", url.PathEscape(survey), url.PathEscape(question))}
+	r.Query = url.Values{}
+	setQuery(r.Query, "search", params.Search)
+	setQuery(r.Query, "limit", params.Limit)
+	setQuery(r.Query, "cursor", params.Cursor)
+	return call[AnswerTextList](ctx, c, r)
+}
+
+// GetCodebook What the columns of questions in the results mean.
+//
+// One row for each question that Weir asks, in order, with its text in each language, and below it one for each of its choices, with the code that stands in results.csv and its text. asked_if is the condition on which the question is asked, or the choice offered; empty: always. A connection that breaks off before the end means that the file is not whole. A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none, unless spreadsheet is set.
+//
+// GET /v1/surveys/{survey}/codebook.csv
+func (c *Client) GetCodebook(ctx context.Context, survey string, params GetCodebookParams) (io.ReadCloser, error) {
+	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/surveys/%s/codebook.csv", url.PathEscape(survey))}
+	r.Query = url.Values{}
+	setQuery(r.Query, "spreadsheet", params.Spreadsheet)
+	return c.Open(ctx, r)
 }
 
 // GetSurveyCourse Get how a survey goes, by day.
