@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"weir/api"
 )
 
 // ChannelID is the store's number of a channel. Clients use the channel's
@@ -157,13 +159,8 @@ func Outcomes() []Outcome {
 	return []Outcome{Completed, Busy, NoAnswer, Failed, Expired, Canceled, Lost, DeadLetter, Suppressed}
 }
 
-// Call is the content of a voice contact. Exactly one of CallbackURL,
-// CallFlowID and TwiML is set.
-type Call struct {
-	CallbackURL string `json:"callback_url,omitempty"`
-	CallFlowID  int64  `json:"call_flow_id,omitempty"`
-	TwiML       string `json:"twiml,omitempty"`
-}
+// Call is the content of a voice contact, as the API has it.
+type Call = api.Call
 
 // Spec is the immutable half of a contact: the client's request.
 type Spec struct {

@@ -31,25 +31,10 @@ const (
 )
 
 // AcceptedList The contacts of a request that was accepted, in its order.
-type AcceptedList struct {
-	// Contacts contacts in the order of the request
-	Contacts []AcceptedView `json:"contacts"`
-}
+type AcceptedList = api.AcceptedList
 
 // AcceptedView A contact of a request that was accepted.
-type AcceptedView struct {
-	// Duplicate the key was known; this is the contact that has it
-	Duplicate bool `json:"duplicate"`
-
-	// ID id of the contact
-	ID string `json:"id"`
-
-	// Key idempotency key, chosen by the client; absent: none
-	Key string `json:"key,omitempty,omitzero"`
-
-	// State state of the contact
-	State string `json:"state"`
-}
+type AcceptedView = api.AcceptedView
 
 // AddedView A respondent of a request that was JSON.
 type AddedView struct {
@@ -69,22 +54,7 @@ type AddedView struct {
 }
 
 // AllMinutesView Activity of many channels, for small charts.
-type AllMinutesView struct {
-	// Channels by name; those on which nothing happened in that time are left out
-	Channels []ChannelMinutes `json:"channels"`
-
-	// NextCursor absent on the last page
-	NextCursor string `json:"next_cursor,omitempty,omitzero"`
-
-	// Since the beginning of the first step
-	Since time.Time `json:"since"`
-
-	// Step width of a step
-	Step string `json:"step"`
-
-	// Until the end of the last step, which may be in the future
-	Until time.Time `json:"until"`
-}
+type AllMinutesView = api.AllMinutesView
 
 // Answer How a survey of one question by text evaluates the answers itself.
 type Answer struct {
@@ -249,37 +219,7 @@ type ArmCourseView struct {
 }
 
 // AttemptView One attempt to dispatch a contact to the provider.
-type AttemptView struct {
-	// ClaimedAt when it was claimed, before the provider was called
-	ClaimedAt time.Time `json:"claimed_at,omitempty,omitzero"`
-
-	// FinishedAt when the attempt ended
-	FinishedAt time.Time `json:"finished_at,omitempty,omitzero"`
-
-	// ID id of the attempt: the id of the contact, a hyphen and the number of the attempt
-	ID string `json:"id"`
-
-	// LastHeardAt when the provider last reported on it
-	LastHeardAt time.Time `json:"last_heard_at,omitempty,omitzero"`
-
-	// Number counts the attempts, from 1
-	Number int `json:"number"`
-
-	// Outcome empty when the contact went back to the queue
-	Outcome string `json:"outcome,omitempty,omitzero"`
-
-	// ProviderRef the provider's id of the message
-	ProviderRef string `json:"provider_ref,omitempty,omitzero"`
-
-	// Reason why the attempt ended so, in words
-	Reason string `json:"reason,omitempty,omitzero"`
-
-	// Receipt what the rules for the sake of the person found when it was claimed; absent: there were none
-	Receipt ReceiptView `json:"receipt,omitempty,omitzero"`
-
-	// SentAt when the provider took it
-	SentAt time.Time `json:"sent_at,omitempty,omitzero"`
-}
+type AttemptView = api.AttemptView
 
 // AttemptsView Number of attempts with the same mode and outcome.
 type AttemptsView struct {
@@ -294,65 +234,13 @@ type AttemptsView struct {
 }
 
 // AuditChangeView A field that a request changed.
-type AuditChangeView struct {
-	// After absent: it is no longer set
-	//
-	// Examples: 50
-	After string `json:"after,omitempty,omitzero"`
-
-	// Before absent: it was not set
-	//
-	// Examples: 5
-	Before string `json:"before,omitempty,omitzero"`
-
-	// Field the path to the field, its parts joined by dots
-	//
-	// Examples: capacity
-	Field string `json:"field"`
-
-	// Secret a secret was changed; neither value is recorded
-	Secret bool `json:"secret,omitempty,omitzero"`
-}
+type AuditChangeView = api.AuditChangeView
 
 // AuditList A page of the audit log.
-type AuditList struct {
-	// Entries entries, newest first
-	Entries []AuditView `json:"entries"`
-
-	// NextCursor absent on the last page
-	NextCursor string `json:"next_cursor,omitempty,omitzero"`
-}
+type AuditList = api.AuditList
 
 // AuditView An entry of the audit log.
-type AuditView struct {
-	// Action operationId of the request
-	//
-	// Examples: put-channel
-	Action string `json:"action"`
-
-	// At when the request was made
-	At time.Time `json:"at"`
-
-	// Changes what the request changed, field by field; absent: nothing that is recorded
-	Changes []AuditChangeView `json:"changes,omitempty,omitzero"`
-
-	// ID id of the entry
-	ID string `json:"id"`
-
-	// Request X-Request-Id of the answer
-	Request string `json:"request"`
-
-	// Status of the answer
-	Status int `json:"status"`
-
-	// Subject of what: the names in the path
-	//
-	// Examples: sms
-	Subject string `json:"subject,omitempty,omitzero"`
-
-	// Token id of the token, or of the person who is logged in to the dashboard by name (oidc:NAME); absent: none was needed
-	Token string `json:"token,omitempty,omitzero"`
-}
+type AuditView = api.AuditView
 
 // Brake When a channel or a survey pauses itself.
 type Brake struct {
@@ -438,13 +326,7 @@ type Braked struct {
 }
 
 // BreakerView A channel's circuit breaker.
-type BreakerView struct {
-	// State closed: contacts are dispatched; open: none is dispatched until an instant; half_open: one contact is being dispatched as a probe
-	State string `json:"state"`
-
-	// Until when an open breaker allows the next dispatch
-	Until time.Time `json:"until,omitempty,omitzero"`
-}
+type BreakerView = api.BreakerView
 
 // Bucket A quota: which respondents it counts, and how many.
 type Bucket struct {
@@ -525,132 +407,28 @@ type BudgetView struct {
 }
 
 // Call What a call does: exactly one of the fields.
-type Call struct {
-	// CallFlowID a call flow that is stored at the provider
-	CallFlowID int `json:"call_flow_id,omitempty,omitzero"`
-
-	// CallbackURL URL that the provider fetches TwiML from
-	CallbackURL string `json:"callback_url,omitempty,omitzero"`
-
-	// TwiML the document itself
-	TwiML string `json:"twiml,omitempty,omitzero"`
-}
+type Call = api.Call
 
 // CallBody What a call does: exactly one of the fields.
-type CallBody struct {
-	// CallFlowID a call flow that is stored at the provider
-	CallFlowID int `json:"call_flow_id,omitempty,omitzero"`
-
-	// CallbackURL http or https URL that the provider fetches TwiML from
-	CallbackURL string `json:"callback_url,omitempty,omitzero"`
-
-	// TwiML the document itself: well-formed XML, a Response, at most 64 kB
-	TwiML string `json:"twiml,omitempty,omitzero"`
-}
+type CallBody = api.CallBody
 
 // CallbackAddress An address for people to give to the provider.
-type CallbackAddress struct {
-	// For what arrives there
-	//
-	// Examples: Messages from people
-	For string `json:"for"`
-
-	// URL the whole address, with the secret
-	URL string `json:"url"`
-}
+type CallbackAddress = api.CallbackAddress
 
 // CallbackView The address of a channel's callbacks.
-type CallbackView struct {
-	// ByHand whole addresses for people to give to the provider; absent: Weir gives them all
-	ByHand []CallbackAddress `json:"by_hand,omitempty,omitzero"`
-
-	// URL without a trailing slash; paths below it have their meaning by the channel's type
-	URL string `json:"url"`
-}
+type CallbackView = api.CallbackView
 
 // CallbacksView Reports of the provider, by what they did.
-type CallbacksView struct {
-	// Applied reports that changed something
-	Applied int `json:"applied,omitempty,omitzero"`
-
-	// Duplicate repeated reports
-	Duplicate int `json:"duplicate,omitempty,omitzero"`
-
-	// Late reports on attempts that were done
-	Late int `json:"late,omitempty,omitzero"`
-
-	// Unknown reports on unknown attempts
-	Unknown int `json:"unknown,omitempty,omitzero"`
-}
+type CallbacksView = api.CallbacksView
 
 // CancelBody Selects the contacts of a request that cancels many.
-type CancelBody struct {
-	// All all contacts that are not done; required if no other field selects some
-	All bool `json:"all,omitempty,omitzero"`
-
-	// Channel name of the channel
-	Channel string `json:"channel,omitempty,omitzero"`
-
-	// Contacts these contacts; not with other filters
-	Contacts []string `json:"contacts,omitempty,omitzero"`
-
-	// DryRun only count
-	DryRun bool `json:"dry_run,omitempty,omitzero"`
-
-	// Key idempotency key, chosen by the client
-	Key string `json:"key,omitempty,omitzero"`
-
-	// Limit max contacts to cancel; absent: 10000
-	Limit int `json:"limit,omitempty,omitzero"`
-
-	// Since contacts accepted at that instant or later
-	Since time.Time `json:"since,omitempty,omitzero"`
-
-	// States only contacts in these states; absent: in all four
-	States []string `json:"states,omitempty,omitzero"`
-
-	// Survey name of the survey
-	Survey string `json:"survey,omitempty,omitzero"`
-
-	// Until contacts accepted before
-	Until time.Time `json:"until,omitempty,omitzero"`
-}
+type CancelBody = api.CancelBody
 
 // CancelDone The result of a request that cancels many contacts.
-type CancelDone struct {
-	// Asked how many are in flight: the provider is asked to cancel them
-	Asked int `json:"asked"`
-
-	// Canceled how many ended as canceled
-	Canceled int `json:"canceled"`
-
-	// DryRun nothing was done
-	DryRun bool `json:"dry_run"`
-
-	// Ended how many ended otherwise before they could be canceled
-	Ended int `json:"ended"`
-
-	// Matching of a dry run: contacts that a request would cancel; otherwise those that this request has tried to cancel
-	Matching int `json:"matching"`
-
-	// More the limit or the time of a request ended it: more may match. Repeat the request
-	More bool `json:"more"`
-
-	// Waiting of those matching, how many are queued, and end as canceled at once
-	Waiting int `json:"waiting"`
-}
+type CancelDone = api.CancelDone
 
 // CanceledView A contact that is canceled, or whose cancellation was requested.
-type CanceledView struct {
-	// ID id of the contact
-	ID string `json:"id"`
-
-	// Outcome why it is done; absent: it is not
-	Outcome string `json:"outcome,omitempty,omitzero"`
-
-	// State its state after the request; sending, active or unknown: the provider is asked to cancel it
-	State string `json:"state"`
-}
+type CanceledView = api.CanceledView
 
 // Cap How often one person is contacted at most.
 type Cap struct {
@@ -711,31 +489,7 @@ type ChannelLoadView struct {
 }
 
 // ChannelMinutes The steps of one channel, a number for each.
-type ChannelMinutes struct {
-	// Accepted contacts that were accepted
-	Accepted []int `json:"accepted"`
-
-	// Channel name of the channel
-	Channel string `json:"channel"`
-
-	// Completed contacts that ended well
-	Completed []int `json:"completed"`
-
-	// Finished contacts that ended, however
-	Finished []int `json:"finished"`
-
-	// InFlightMost most slots at one moment; 0 also where that is not known
-	InFlightMost []int `json:"in_flight_most"`
-
-	// Queued contacts that waited at the end; 0 also where that is not known
-	Queued []int `json:"queued"`
-
-	// SendFailed dispatches that the provider refused, or whose result was lost
-	SendFailed []int `json:"send_failed"`
-
-	// Sent dispatches accepted by the provider
-	Sent []int `json:"sent"`
-}
+type ChannelMinutes = api.ChannelMinutes
 
 // ChannelPatch Changes to a channel: a JSON merge patch.
 type ChannelPatch struct {
@@ -759,69 +513,16 @@ type ChannelPatch struct {
 }
 
 // ChannelTestBody A channel whose provider is to be asked.
-type ChannelTestBody struct {
-	// Capacity as for PUT; some settings depend on it
-	Capacity int `json:"capacity,omitempty,omitzero"`
-
-	// Channel a channel that exists: the settings are merged with its own, as by PATCH, so that its secrets need not be given; absent: a channel that does not exist yet
-	Channel string `json:"channel,omitempty,omitzero"`
-
-	// Settings as for PUT or, with channel, as for PATCH
-	Settings map[string]interface{} `json:"settings,omitempty,omitzero"`
-
-	// Type the channel type; required without channel
-	//
-	// Examples: nuntium
-	Type string `json:"type,omitempty,omitzero"`
-}
+type ChannelTestBody = api.ChannelTestBody
 
 // ChannelTestView What a provider answered.
-type ChannelTestView struct {
-	// Checked false: these settings name no way to ask the provider, so only the settings were checked
-	Checked bool `json:"checked"`
-
-	// Reason why it is not up
-	//
-	// Examples: credentials refused
-	Reason string `json:"reason,omitempty,omitzero"`
-
-	// State up: the provider would take contacts; down: it reports that it cannot work; error: it cannot be reached, or refuses the requests
-	State string `json:"state"`
-}
+type ChannelTestView = api.ChannelTestView
 
 // ChannelTypeList The channel types.
-type ChannelTypeList struct {
-	// ChannelTypes in the order in which people see them
-	ChannelTypes []ChannelTypeView `json:"channel_types"`
-
-	// Common settings that channels of every type have besides
-	Common []SettingView `json:"common"`
-}
+type ChannelTypeList = api.ChannelTypeList
 
 // ChannelTypeView A channel type with its settings.
-type ChannelTypeView struct {
-	// Content what its contacts carry: messages, a call, or either
-	Content string `json:"content"`
-
-	// SetUp what is to be done at the provider, for people
-	SetUp []string `json:"set_up,omitempty,omitzero"`
-
-	// Settings its own settings, in the order in which a form has them
-	Settings []SettingView `json:"settings"`
-
-	// Summary for people
-	//
-	// Examples: SMS through Nuntium
-	Summary string `json:"summary"`
-
-	// Templates settings to start from, for one provider each
-	Templates []TemplateView `json:"templates,omitempty,omitzero"`
-
-	// Type its name
-	//
-	// Examples: nuntium
-	Type string `json:"type"`
-}
+type ChannelTypeView = api.ChannelTypeView
 
 // ChannelUseView A channel that a survey uses.
 type ChannelUseView struct {
@@ -988,55 +689,13 @@ type Choice struct {
 }
 
 // Clause a part of the sentence of why something waits: the sentence with the names of its fields, and their values
-type Clause struct {
-	// Fields values of the fields; instants are of RFC 3339
-	//
-	// Examples: {"at":"2026-07-01T09:30:00Z","attempt":"2"}
-	Fields map[string]string `json:"fields,omitempty,omitzero"`
-
-	// Sentence the clause in English, with the names of its fields in braces; the same in every version that has it, so that it can be translated
-	//
-	// Examples: attempt {attempt} is due at {at}
-	Sentence string `json:"sentence"`
-}
+type Clause = api.Clause
 
 // CollectView A search for contacts that have been silent for too long.
-type CollectView struct {
-	// At when the search ran
-	At time.Time `json:"at"`
-
-	// Checked contacts about which the provider was to be queried
-	Checked int `json:"checked"`
-
-	// Settled contacts that were reconciled, then and since
-	Settled int `json:"settled"`
-}
+type CollectView = api.CollectView
 
 // ConsentBody A refusal or a consent to record.
-type ConsentBody struct {
-	// At when it was said; absent: now. One that is older than what is known is recorded and changes nothing
-	At time.Time `json:"at,omitempty,omitzero"`
-
-	// Key makes the request safe to repeat: a consent of the same address whose key is known is not recorded again
-	Key string `json:"key,omitempty,omitzero"`
-
-	// Purpose for which purpose it counts; all: for every
-	//
-	// Examples: all
-	Purpose string `json:"purpose,omitempty,omitzero"`
-
-	// Source where it comes from
-	Source string `json:"source,omitempty,omitzero"`
-
-	// Status refused: the person does not want to be contacted; given: the person wants to be, or takes a refusal back
-	Status string `json:"status"`
-
-	// To phone number with its country code, or another address
-	To string `json:"to"`
-
-	// Words what was said, as a proof
-	Words string `json:"words,omitempty,omitzero"`
-}
+type ConsentBody = api.ConsentBody
 
 // ConsentFile What became of a file of consents.
 type ConsentFile struct {
@@ -1081,13 +740,7 @@ type ConsentFile struct {
 }
 
 // ConsentList A page of the consents of everybody.
-type ConsentList struct {
-	// Consents in the order in which they were recorded
-	Consents []ListedConsent `json:"consents"`
-
-	// NextCursor absent on the last page
-	NextCursor string `json:"next_cursor,omitempty,omitzero"`
-}
+type ConsentList = api.ConsentList
 
 // ConsentProblem A problem with how far a file of consents came.
 type ConsentProblem struct {
@@ -1137,193 +790,25 @@ type ConsentRow struct {
 }
 
 // ConsentSearchBody The address of a person.
-type ConsentSearchBody struct {
-	// Limit most consents of the history
-	Limit int `json:"limit,omitempty,omitzero"`
-
-	// To phone number with its country code, or another address
-	To string `json:"to"`
-}
+type ConsentSearchBody = api.ConsentSearchBody
 
 // ConsentView An entry of the history of an address.
-type ConsentView struct {
-	// At when it was said
-	At time.Time `json:"at"`
-
-	// By who recorded it: the id of a token, or the name of a channel
-	By string `json:"by,omitempty,omitzero"`
-
-	// ID grows with time
-	ID string `json:"id"`
-
-	// Key idempotency key for this address; absent: none
-	Key string `json:"key,omitempty,omitzero"`
-
-	// Purpose all: of every purpose
-	//
-	// Examples: all
-	Purpose string `json:"purpose"`
-
-	// Source where it comes from
-	Source string `json:"source"`
-
-	// Status what was said
-	Status string `json:"status"`
-
-	// Words what was said
-	Words string `json:"words,omitempty,omitzero"`
-}
+type ConsentView = api.ConsentView
 
 // ConsentsBody Refusals and consents to record.
-type ConsentsBody struct {
-	// Consents 1 to 1000 consents
-	Consents []ConsentBody `json:"consents"`
-}
+type ConsentsBody = api.ConsentsBody
 
 // ContactBody A contact to queue.
-type ContactBody struct {
-	// Call on a voice channel: what the call does
-	Call CallBody `json:"call,omitempty,omitzero"`
-
-	// Key your own name for it, unique on the channel; a key that is known with the same content yields the contact that has it and queues nothing, so that a request can be repeated safely, and with other content is refused (409, key_reused); it must not begin with requeue: (422, reserved), as keys of contacts that Weir made of dead letters do; printable
-	Key string `json:"key,omitempty,omitzero"`
-
-	// Labels up to 32; names of 1 to 64 printable characters, values of up to 256 characters
-	Labels map[string]string `json:"labels,omitempty,omitzero"`
-
-	// Messages on a text channel: 1 to 50 texts of 1 to 1600 characters; each takes a slot
-	Messages []string `json:"messages,omitempty,omitzero"`
-
-	// NotAfter it ends as expired if it was not dispatched by then
-	NotAfter time.Time `json:"not_after,omitempty,omitzero"`
-
-	// NotBefore it is delayed until then
-	NotBefore time.Time `json:"not_before,omitempty,omitzero"`
-
-	// Priority weights of 9 to 1, not an order: while both wait, nine of the higher priority (reply, then high, then normal) are dispatched for each one of the lower
-	Priority string `json:"priority,omitempty,omitzero"`
-
-	// Purpose what it is for, which decides which rules for the sake of the person hold; absent: default
-	//
-	// Examples: reminders
-	Purpose string `json:"purpose,omitempty,omitzero"`
-
-	// Survey surveys of one channel take turns; printable
-	Survey string `json:"survey,omitempty,omitzero"`
-
-	// TimeZone IANA time zone in which the person lives, for quiet hours; absent: that of the number, as far as it is known
-	//
-	// Examples: Africa/Nairobi
-	TimeZone string `json:"time_zone,omitempty,omitzero"`
-
-	// To the address, in the form of the channel's type: a number as in E.164 (an optional + and 3 to 15 digits, such as +254722123456) unless the type has its own; with spaces, hyphens, dots or brackets, with 00 before its country code, or on a channel with a region also without a country code, it is stored as in E.164. Any other that begins with 0 needs the region. Invisible characters, digits of other scripts and a fraction of zeros (254722123456.0) are read as the number that they are written around
-	//
-	// Examples: +15550001
-	To string `json:"to"`
-}
+type ContactBody = api.ContactBody
 
 // ContactList A page of contacts.
-type ContactList struct {
-	// Contacts contacts in the order of the list
-	Contacts []ContactView `json:"contacts"`
-
-	// NextCursor absent on the last page; a page before may have few contacts or none
-	NextCursor string `json:"next_cursor,omitempty,omitzero"`
-}
+type ContactList = api.ContactList
 
 // ContactView A contact with its attempts.
-type ContactView struct {
-	// Attempts oldest first; a list of contacts has only the latest
-	Attempts []AttemptView `json:"attempts"`
-
-	// Call on a voice channel: what the call does
-	Call Call `json:"call,omitempty,omitzero"`
-
-	// Canceling cancellation was requested while it was in flight
-	Canceling bool `json:"canceling,omitempty,omitzero"`
-
-	// Channel name of the channel
-	Channel string `json:"channel"`
-
-	// FinishedAt when the contact was done
-	FinishedAt time.Time `json:"finished_at,omitempty,omitzero"`
-
-	// ID id of the contact
-	ID string `json:"id"`
-
-	// Key idempotency key, chosen by the client; absent: none
-	Key string `json:"key,omitempty,omitzero"`
-
-	// Labels labels by name, set by the client
-	Labels map[string]string `json:"labels,omitempty,omitzero"`
-
-	// Messages on a text channel: the texts; each takes a slot
-	Messages []string `json:"messages,omitempty,omitzero"`
-
-	// NotAfter it ends as expired if it was not dispatched by then
-	NotAfter time.Time `json:"not_after,omitempty,omitzero"`
-
-	// NotBefore it is delayed until then
-	NotBefore time.Time `json:"not_before,omitempty,omitzero"`
-
-	// Outcome why it is done; absent: it is not
-	Outcome string `json:"outcome,omitempty,omitzero"`
-
-	// Priority weights of 9 to 1, not an order: while both wait, nine of the higher priority (reply, then high, then normal) are dispatched for each one of the lower
-	Priority string `json:"priority"`
-
-	// Purpose what it is for; absent: default
-	Purpose string `json:"purpose,omitempty,omitzero"`
-
-	// QueuedAt when it was accepted
-	QueuedAt time.Time `json:"queued_at"`
-
-	// Reason why the contact ended so, in words
-	Reason string `json:"reason,omitempty,omitzero"`
-
-	// Rule the rule for the sake of the person by which it was suppressed, or waits
-	Rule string `json:"rule,omitempty,omitzero"`
-
-	// Segments segments of its texts, as networks send and bill them; rate_per_second of a channel counts them
-	Segments int `json:"segments,omitempty,omitzero"`
-
-	// Size slots that it takes while it is in flight
-	Size int `json:"size"`
-
-	// State state of the contact
-	State string `json:"state"`
-
-	// Survey name of the survey; absent: none
-	Survey string `json:"survey,omitempty,omitzero"`
-
-	// TimeZone in which the person lives, as the client said
-	TimeZone string `json:"time_zone,omitempty,omitzero"`
-
-	// To address of the person, in the canonical form of the channel type; masked without pii:read
-	To string `json:"to"`
-
-	// Why why it waits now, in one sentence for people; absent when nothing waits
-	//
-	// Examples: channel texts: 4 of 4 slots in use; 12 of higher priority ahead
-	Why string `json:"why,omitempty,omitzero"`
-
-	// WhyClauses the clauses of why, for programs that show them in another language
-	WhyClauses []Clause `json:"why_clauses,omitempty,omitzero"`
-
-	// WhyCode the same as a stable code for programs; there may be more codes in later versions
-	//
-	// Examples: capacity
-	WhyCode string `json:"why_code,omitempty,omitzero"`
-
-	// WhyInstants the instants in why, in the order of the sentence
-	WhyInstants []time.Time `json:"why_instants,omitempty,omitzero"`
-}
+type ContactView = api.ContactView
 
 // ContactsBody Contacts to queue, all or none.
-type ContactsBody struct {
-	// Contacts contacts to queue
-	Contacts []ContactBody `json:"contacts"`
-}
+type ContactsBody = api.ContactsBody
 
 // Content The content of one attempt: messages, or a call.
 type Content struct {
@@ -1416,127 +901,28 @@ type CourseView struct {
 }
 
 // DeadBody Selects the dead letters of a request.
-type DeadBody struct {
-	// All all dead letters; required if no other field selects some
-	All bool `json:"all,omitempty,omitzero"`
-
-	// Channel name of the channel
-	Channel string `json:"channel,omitempty,omitzero"`
-
-	// Contacts these contacts; not with other filters
-	Contacts []string `json:"contacts,omitempty,omitzero"`
-
-	// DryRun only count
-	DryRun bool `json:"dry_run,omitempty,omitzero"`
-
-	// Limit max dead letters to process; absent: 10000
-	Limit int `json:"limit,omitempty,omitzero"`
-
-	// Outcome only dead letters with this outcome
-	Outcome string `json:"outcome,omitempty,omitzero"`
-
-	// Reason as in the groups; empty: dead letters without a reason
-	Reason *string `json:"reason,omitempty"`
-
-	// Since contacts that became dead letters at that instant or later
-	Since time.Time `json:"since,omitempty,omitzero"`
-
-	// Until contacts that became dead letters before
-	Until time.Time `json:"until,omitempty,omitzero"`
-}
+type DeadBody = api.DeadBody
 
 // DeadDone The result of a request on dead letters.
-type DeadDone struct {
-	// ChannelGone how many stay because their channel was deleted
-	ChannelGone int `json:"channel_gone"`
-
-	// Done how many were queued again, or discarded
-	Done int `json:"done"`
-
-	// DryRun nothing was done
-	DryRun bool `json:"dry_run"`
-
-	// Matching selected dead letters, before the request changed any
-	Matching int `json:"matching"`
-
-	// Remaining selected dead letters that remain; repeat the request to process more than the limit
-	Remaining int `json:"remaining"`
-
-	// WindowClosed how many stay because their not_after has passed: they would expire at once
-	WindowClosed int `json:"window_closed"`
-}
+type DeadDone = api.DeadDone
 
 // DeadGroupView Count dead letters by channel, outcome and reason.
-type DeadGroupView struct {
-	// Channel name of the channel
-	Channel string `json:"channel"`
-
-	// Count number of dead letters
-	Count int `json:"count"`
-
-	// Newest when the latest of them became one
-	Newest time.Time `json:"newest"`
-
-	// Oldest when the first of them became one
-	Oldest time.Time `json:"oldest"`
-
-	// Outcome outcome of the dead letters
-	Outcome string `json:"outcome"`
-
-	// Reason why they ended so, in words
-	Reason string `json:"reason"`
-}
+type DeadGroupView = api.DeadGroupView
 
 // DeadGroups Dead letters by channel, outcome and reason.
-type DeadGroups struct {
-	// Groups the largest first; at most 1000
-	Groups []DeadGroupView `json:"groups"`
-}
+type DeadGroups = api.DeadGroups
 
 // DeadList A page of dead letters.
-type DeadList struct {
-	// DeadLetters by channel, the latest first
-	DeadLetters []DeadView `json:"dead_letters"`
-
-	// NextCursor absent on the last page
-	NextCursor string `json:"next_cursor,omitempty,omitzero"`
-}
+type DeadList = api.DeadList
 
 // DeadView A dead letter: a contact that failed and is not retried.
-type DeadView struct {
-	// At when it became one
-	At time.Time `json:"at"`
-
-	// Contact with its latest attempt
-	Contact ContactView `json:"contact"`
-
-	// Outcome why the contact is done
-	Outcome string `json:"outcome"`
-
-	// Reason by which dead letters are grouped: words with five digits and more are left out; the contact has the whole text
-	Reason string `json:"reason"`
-}
+type DeadView = api.DeadView
 
 // DecisionBody A decision about a message.
-type DecisionBody struct {
-	// Decision refused: the person does not want to be contacted; dismissed: the message is about something else
-	Decision string `json:"decision"`
-
-	// ID of the message; the id of a message in the list
-	ID string `json:"id"`
-}
+type DecisionBody = api.DecisionBody
 
 // DecisionView A decision, with what counts now.
-type DecisionView struct {
-	// Decision what was decided
-	Decision string `json:"decision"`
-
-	// ID of the message
-	ID string `json:"id"`
-
-	// State after refused: what counts of the address for all purposes; given, if the person has taken back later what the message says
-	State StateView `json:"state,omitempty,omitzero"`
-}
+type DecisionView = api.DecisionView
 
 // Definition The questions of a survey that Weir itself asks, with what is said and which answers count: docs/questions.md has the reference.
 type Definition struct {
@@ -1570,108 +956,25 @@ type Definition struct {
 }
 
 // DeletingView A channel that goes when its last contact has ended.
-type DeletingView struct {
-	// Channel name of the channel
-	Channel string `json:"channel"`
-
-	// Deleting its open contacts are being ended; then it is removed
-	Deleting bool `json:"deleting"`
-}
+type DeletingView = api.DeletingView
 
 // DeliveryList A page of tries, newest first.
-type DeliveryList struct {
-	// Deliveries tries, newest first
-	Deliveries []DeliveryView `json:"deliveries"`
-
-	// NextCursor absent on the last page
-	NextCursor string `json:"next_cursor,omitempty,omitzero"`
-}
+type DeliveryList = api.DeliveryList
 
 // DeliveryView A try to deliver an event to a webhook.
-type DeliveryView struct {
-	// At when it began
-	At time.Time `json:"at"`
-
-	// DurationMs milliseconds until the answer
-	DurationMs float64 `json:"duration_ms"`
-
-	// Error class of the failure: status: an answer other than 2xx; refused: Weir may not call that address
-	Error string `json:"error,omitempty,omitzero"`
-
-	// Event id of the event in the log; absent: the test event
-	Event string `json:"event,omitempty,omitzero"`
-
-	// ID grows with time; absent for a test
-	ID string `json:"id,omitempty,omitzero"`
-
-	// Result failed: it will be retried; abandoned: it will not, unless it is replayed
-	Result string `json:"result"`
-
-	// Status HTTP status of the answer; absent: there was none
-	Status int `json:"status,omitempty,omitzero"`
-
-	// Type type of the event
-	Type string `json:"type"`
-}
+type DeliveryView = api.DeliveryView
 
 // EraseBody The address of a person.
-type EraseBody struct {
-	// To phone number with its country code, or another address
-	//
-	// Examples: +525512345678
-	To string `json:"to"`
-}
+type EraseBody = api.EraseBody
 
 // ErasureView The receipt of an erasure: what went, and what remains.
-type ErasureView struct {
-	// Complete whether everything is erased that this request erases; false: repeat it when what is open has ended
-	Complete bool `json:"complete"`
-
-	// Consents refusals and consents from which the address, the words and the key were removed
-	Consents int `json:"consents"`
-
-	// Contacts contacts to the person that were deleted, with their texts and attempts
-	Contacts int `json:"contacts"`
-
-	// Messages messages from the person that were deleted
-	Messages int `json:"messages"`
-
-	// Remains what is kept, and why
-	Remains []RemainderView `json:"remains"`
-
-	// Respondents surveys from which the person was removed
-	Respondents int `json:"respondents"`
-}
+type ErasureView = api.ErasureView
 
 // EventList A page of events.
-type EventList struct {
-	// Events events, oldest first
-	Events []EventView `json:"events"`
-
-	// NextCursor absent on the last page
-	NextCursor string `json:"next_cursor,omitempty,omitzero"`
-}
+type EventList = api.EventList
 
 // EventView An event.
-type EventView struct {
-	// Data depends on the type
-	Data interface{} `json:"data"`
-
-	// ID grows in the order of commits
-	ID string `json:"id"`
-
-	// Source which part of Weir: router, surveys, channels, contacts
-	Source string `json:"source"`
-
-	// Subject the resource of the event
-	Subject string `json:"subject"`
-
-	// Time when it happened
-	Time time.Time `json:"time"`
-
-	// Type type of the event
-	Type string `json:"type"`
-}
+type EventView = api.EventView
 
 // FieldError One mistake in a request.
 type FieldError struct {
@@ -1686,55 +989,10 @@ type FieldError struct {
 }
 
 // FindBody A person, named by an address, a contact or a respondent.
-type FindBody struct {
-	// Contact id of a contact to the person
-	//
-	// Examples: 1-4503599627370496
-	Contact string `json:"contact,omitempty,omitzero"`
-
-	// Cursor next_cursor of the page before: for older contacts and messages; everything else is the same on each page
-	Cursor string `json:"cursor,omitempty,omitzero"`
-
-	// Limit most contacts and messages together, and most consents of the history
-	Limit int `json:"limit,omitempty,omitzero"`
-
-	// Respondent id of the person as the respondent of a survey
-	//
-	// Examples: r2s
-	Respondent string `json:"respondent,omitempty,omitzero"`
-
-	// To phone number with its country code, or another address; or contact, or respondent
-	//
-	// Examples: +525512345678
-	To string `json:"to,omitempty,omitzero"`
-}
+type FindBody = api.FindBody
 
 // FinishedView Contacts that ended, by outcome.
-type FinishedView struct {
-	// Busy how many were busy
-	Busy int `json:"busy,omitempty,omitzero"`
-
-	// Canceled how many were canceled
-	Canceled int `json:"canceled,omitempty,omitzero"`
-
-	// Completed how many completed
-	Completed int `json:"completed,omitempty,omitzero"`
-
-	// DeadLetter how many ended as dead_letter
-	DeadLetter int `json:"dead_letter,omitempty,omitzero"`
-
-	// Expired how many expired
-	Expired int `json:"expired,omitempty,omitzero"`
-
-	// Failed how many failed
-	Failed int `json:"failed,omitempty,omitzero"`
-
-	// Lost how many ended with unknown outcome
-	Lost int `json:"lost,omitempty,omitzero"`
-
-	// NoAnswer how many did not answer
-	NoAnswer int `json:"no_answer,omitempty,omitzero"`
-}
+type FinishedView = api.FinishedView
 
 // ForecastView An estimate of when a survey ends at best.
 type ForecastView struct {
@@ -1887,13 +1145,7 @@ type HearingBody struct {
 }
 
 // HoldView Whether dispatching is on hold.
-type HoldView struct {
-	// Held nothing is sent until DELETE /v1/hold
-	Held bool `json:"held"`
-
-	// Since when that began
-	Since time.Time `json:"since,omitempty,omitzero"`
-}
+type HoldView = api.HoldView
 
 // Holiday A day without contacts.
 type Holiday struct {
@@ -1909,19 +1161,7 @@ type Holiday struct {
 }
 
 // HourView One hour of a channel.
-type HourView struct {
-	// At its beginning
-	At time.Time `json:"at"`
-
-	// Capacity the most of the hour
-	Capacity int `json:"capacity"`
-
-	// Sent dispatches accepted by the provider
-	Sent int `json:"sent"`
-
-	// Utilization share of the capacity that was in use, from 0 to 1, measured at the end of each minute
-	Utilization float64 `json:"utilization"`
-}
+type HourView = api.HourView
 
 // Hours Hours of a day; they may pass midnight.
 type Hours struct {
@@ -1937,19 +1177,7 @@ type Hours struct {
 }
 
 // HoursView How busy a channel was, hour by hour.
-type HoursView struct {
-	// Channel name of the channel
-	Channel string `json:"channel"`
-
-	// Hours oldest first; hours without activity are left out
-	Hours []HourView `json:"hours"`
-
-	// Since the beginning of the first hour
-	Since time.Time `json:"since"`
-
-	// Until the end of the last hour
-	Until time.Time `json:"until"`
-}
+type HoursView = api.HoursView
 
 // ImportColumn A column of a file. Without pii:read phone numbers are masked.
 type ImportColumn struct {
@@ -2038,37 +1266,10 @@ type ImportView struct {
 }
 
 // IncomingList A page of messages that people sent.
-type IncomingList struct {
-	// Incoming messages, oldest first
-	Incoming []IncomingView `json:"incoming"`
-
-	// NextCursor pass it as after; absent when there are no newer messages
-	NextCursor string `json:"next_cursor,omitempty,omitzero"`
-}
+type IncomingList = api.IncomingList
 
 // IncomingView An incoming message of a channel.
-type IncomingView struct {
-	// Body the text
-	Body string `json:"body"`
-
-	// Fields other fields that the provider sent
-	Fields map[string]string `json:"fields,omitempty,omitzero"`
-
-	// From address of the person who sent the message, in the canonical form of the channel type, as in to of a contact
-	From string `json:"from"`
-
-	// GUID the provider's id of the message
-	GUID string `json:"guid,omitempty,omitzero"`
-
-	// ID an increasing integer, as a string because it exceeds the numbers of some clients; pass the last one as after to continue
-	ID string `json:"id"`
-
-	// ReceivedAt when it came
-	ReceivedAt time.Time `json:"received_at"`
-
-	// To address that the person wrote to
-	To string `json:"to,omitempty,omitzero"`
-}
+type IncomingView = api.IncomingView
 
 // Language A language in which all texts of a survey's questions are written.
 type Language struct {
@@ -2120,15 +1321,7 @@ type LaunchCheckView struct {
 }
 
 // LeftView What a cap leaves.
-type LeftView struct {
-	// Cap the cap
-	//
-	// Examples: 2 in 7d
-	Cap string `json:"cap"`
-
-	// N how many more contacts
-	N int `json:"n"`
-}
+type LeftView = api.LeftView
 
 // Limit What some channels may do together.
 type Limit = api.Limit
@@ -2140,36 +1333,7 @@ type LimitList = api.LimitList
 type LimitView = api.LimitView
 
 // ListedConsent A consent in a list of everybody's.
-type ListedConsent struct {
-	// At when it was said
-	At time.Time `json:"at"`
-
-	// By who recorded it: the id of a token, or the name of a channel
-	By string `json:"by,omitempty,omitzero"`
-
-	// ID grows with time
-	ID string `json:"id"`
-
-	// Key idempotency key for this address; absent: none
-	Key string `json:"key,omitempty,omitzero"`
-
-	// Purpose all: of every purpose
-	//
-	// Examples: all
-	Purpose string `json:"purpose"`
-
-	// Source where it comes from
-	Source string `json:"source"`
-
-	// Status what was said
-	Status string `json:"status"`
-
-	// To phone number, or another address; absent: it was erased
-	To string `json:"to,omitempty,omitzero"`
-
-	// Words what was said
-	Words string `json:"words,omitempty,omitzero"`
-}
+type ListedConsent = api.ListedConsent
 
 // Match A condition on an attribute: one of some values, or a number within bounds.
 type Match struct {
@@ -2184,61 +1348,10 @@ type Match struct {
 }
 
 // MinuteView Activity of a channel in one step.
-type MinuteView struct {
-	// Accepted contacts
-	Accepted int `json:"accepted"`
-
-	// At its beginning
-	At time.Time `json:"at"`
-
-	// Callbacks reports of the provider, by what they did; absent: none
-	Callbacks CallbacksView `json:"callbacks"`
-
-	// Capacity at the end
-	Capacity *int `json:"capacity,omitempty"`
-
-	// CollectorRuns runs of the reconciler
-	CollectorRuns int `json:"collector_runs"`
-
-	// Finished contacts that ended, by outcome; absent: none
-	Finished FinishedView `json:"finished"`
-
-	// InFlight slots, at the end; this and the next three are absent when not known, and stand as they were where nothing changed
-	InFlight *int `json:"in_flight,omitempty"`
-
-	// InFlightMost most slots at one moment
-	InFlightMost *int `json:"in_flight_most,omitempty"`
-
-	// Queued contacts that waited at the end, as far as the broker knew
-	Queued *int `json:"queued,omitempty"`
-
-	// Reconciled contacts that were reconciled by querying the provider
-	Reconciled int `json:"reconciled"`
-
-	// SendFailed dispatches that it refused, or whose result was lost
-	SendFailed int `json:"send_failed"`
-
-	// Sent dispatches accepted by the provider
-	Sent int `json:"sent"`
-}
+type MinuteView = api.MinuteView
 
 // MinutesView Activity of one channel, step by step.
-type MinutesView struct {
-	// Channel name of the channel
-	Channel string `json:"channel"`
-
-	// Minutes every step of that time, oldest first; the last one is incomplete if until is in the future
-	Minutes []MinuteView `json:"minutes"`
-
-	// Since the beginning of the first step
-	Since time.Time `json:"since"`
-
-	// Step width of a step
-	Step string `json:"step"`
-
-	// Until the end of the last step, which may be in the future
-	Until time.Time `json:"until"`
-}
+type MinutesView = api.MinutesView
 
 // ModeCourseView How many respondents came to what in a mode.
 type ModeCourseView struct {
@@ -2296,97 +1409,13 @@ type ModeUseView struct {
 }
 
 // PersonConsents What is known of an address.
-type PersonConsents struct {
-	// Consents the history, newest first
-	Consents []ConsentView `json:"consents"`
-
-	// Refused contacts to the address end as suppressed
-	Refused bool `json:"refused"`
-
-	// States what counts, for each purpose
-	States []StateView `json:"states"`
-}
+type PersonConsents = api.PersonConsents
 
 // PersonRespondentView A person as the respondent of a survey.
-type PersonRespondentView struct {
-	// AddedAt when it was added
-	AddedAt time.Time `json:"added_at"`
-
-	// Answers messages of the person
-	Answers int `json:"answers"`
-
-	// Attempts attempts to reach the person, over all modes
-	Attempts int `json:"attempts"`
-
-	// Contact id of the latest contact
-	Contact string `json:"contact,omitempty,omitzero"`
-
-	// Disposition as of a respondent
-	Disposition string `json:"disposition"`
-
-	// FinishedAt when its status became final
-	FinishedAt time.Time `json:"finished_at,omitempty,omitzero"`
-
-	// ID id of the respondent
-	//
-	// Examples: r2s
-	ID string `json:"id"`
-
-	// Reason why its status became final, as the log of the survey has it, such as a value that was missing at the launch; absent: the status and the disposition are all there is, or it is not final
-	//
-	// Examples: no value for a field of the text: {{name}}
-	Reason string `json:"reason,omitempty,omitzero"`
-
-	// Status as of a respondent
-	Status string `json:"status"`
-
-	// Survey name of the survey
-	Survey string `json:"survey"`
-}
+type PersonRespondentView = api.PersonRespondentView
 
 // PersonView Everything that is known of an address: what the person said, what the rules say, and one page of contacts and messages.
-type PersonView struct {
-	// Consents the history, newest first
-	Consents []ConsentView `json:"consents"`
-
-	// Contacts contacts to the person over all channels, newest first, with their attempts
-	Contacts []ContactView `json:"contacts"`
-
-	// Messages messages from the person over all channels, newest first
-	Messages []ReceivedView `json:"messages"`
-
-	// MoreConsents the history of consents has older ones
-	MoreConsents bool `json:"more_consents,omitempty,omitzero"`
-
-	// MoreRespondents the person is a respondent of more surveys
-	MoreRespondents bool `json:"more_respondents,omitempty,omitzero"`
-
-	// NextCursor for what is older; absent: there is nothing
-	NextCursor string `json:"next_cursor,omitempty,omitzero"`
-
-	// Refused contacts to the address end as suppressed
-	Refused bool `json:"refused"`
-
-	// Respondents the person as a respondent of surveys, newest first
-	Respondents []PersonRespondentView `json:"respondents"`
-
-	// States what counts, for each purpose
-	States []StateView `json:"states"`
-
-	// To the address, as the request or the contact has it
-	//
-	// Examples: +525512345678
-	To string `json:"to"`
-
-	// UnsearchedSince contacts accepted from then on, until unsearched_until, were not looked at: the index of addresses does not have them yet, as for some minutes after an upgrade; absent: all were
-	UnsearchedSince time.Time `json:"unsearched_since,omitempty,omitzero"`
-
-	// UnsearchedUntil see unsearched_since
-	UnsearchedUntil time.Time `json:"unsearched_until,omitempty,omitzero"`
-
-	// Verdicts whether the person may be contacted now, for each purpose
-	Verdicts []VerdictView `json:"verdicts"`
-}
+type PersonView = api.PersonView
 
 // PrefixPrice Other prices for numbers with a prefix.
 type PrefixPrice = api.PrefixPrice
@@ -2424,49 +1453,10 @@ type Problem struct {
 }
 
 // ProcessView A process of the database, as its owner sees it.
-type ProcessView struct {
-	// Address at which the other processes reach it; absent on SQLite
-	Address string `json:"address,omitempty,omitzero"`
-
-	// CannotReach the processes that it cannot reach; absent: none. The owner tries each standby once a minute
-	CannotReach []UnreachableView `json:"cannot_reach,omitempty,omitzero"`
-
-	// DifferingSettings variables, and others, that differ from the owner's and have to be the same; absent: none
-	DifferingSettings []string `json:"differing_settings,omitempty,omitzero"`
-
-	// HelloAgeSeconds seconds since it said hello to the owner, which it does every second; absent for the owner
-	HelloAgeSeconds float64 `json:"hello_age_seconds,omitempty,omitzero"`
-
-	// MayTakeOver it may become the owner; false for the owner
-	MayTakeOver bool `json:"may_take_over"`
-
-	// Owner it owns the database; the others pass requests on to it
-	Owner bool `json:"owner"`
-
-	// OwnerSince since when; absent for a standby
-	OwnerSince time.Time `json:"owner_since,omitempty,omitzero"`
-
-	// Schema the newest step of the schema that it knows
-	Schema int `json:"schema"`
-
-	// Start number of its start, which grows with each process of the database
-	Start int `json:"start"`
-
-	// Successor it takes the database when the owner releases it
-	Successor bool `json:"successor"`
-
-	// TakeOverTrouble why it may not take over, or does so last; absent: there is no reason
-	TakeOverTrouble string `json:"take_over_trouble,omitempty,omitzero"`
-
-	// Version of the program
-	Version string `json:"version"`
-}
+type ProcessView = api.ProcessView
 
 // ProcessesView The processes of the database.
-type ProcessesView struct {
-	// Processes the owner of the database, then the standbys that said hello to it in the last 3 s, the oldest first; on SQLite the one process
-	Processes []ProcessView `json:"processes"`
-}
+type ProcessesView = api.ProcessesView
 
 // Purpose What contacts are for, and the rules for the sake of the person that hold for them.
 type Purpose struct {
@@ -2691,106 +1681,19 @@ type QuotaView struct {
 }
 
 // ReceiptView What the rules for the sake of the person found when an attempt was claimed.
-type ReceiptView struct {
-	// Consent id of the consent or refusal that counted
-	Consent string `json:"consent,omitempty,omitzero"`
-
-	// Exempt why the purpose reaches people who refused, as it said then
-	//
-	// Examples: floods
-	Exempt string `json:"exempt,omitempty,omitzero"`
-
-	// Left what caps leave after this contact
-	Left []LeftView `json:"left,omitempty,omitzero"`
-
-	// Local the person's time, in the first zone
-	//
-	// Examples: 2026-03-05T14:03:00+03:00
-	Local string `json:"local,omitempty,omitzero"`
-
-	// Purpose what the contact is for
-	//
-	// Examples: research
-	Purpose string `json:"purpose"`
-
-	// Refused what counted is a refusal: the purpose is exempt from it, or the contact confirms it
-	Refused bool `json:"refused,omitempty,omitzero"`
-
-	// Rules that were looked at
-	Rules []string `json:"rules"`
-
-	// Text in one sentence
-	//
-	// Examples: purpose research; no refusal recorded; 14:03 in Africa/Nairobi; cap 2 in 7d: 1 left
-	Text string `json:"text"`
-
-	// Until when the hours end in which the person may be contacted: the provider is asked not to dispatch it later
-	Until time.Time `json:"until,omitempty,omitzero"`
-
-	// Zones in which the person may live; of several the first, and how many more there are
-	//
-	// Examples: Africa/Nairobi
-	Zones string `json:"zones,omitempty,omitzero"`
-}
+type ReceiptView = api.ReceiptView
 
 // ReceivedView A message of a person, with its channel.
-type ReceivedView struct {
-	// Body the text
-	Body string `json:"body"`
-
-	// Channel that received it
-	Channel string `json:"channel"`
-
-	// Fields other fields that the provider sent
-	Fields map[string]string `json:"fields,omitempty,omitzero"`
-
-	// From address of the person, as the provider wrote it
-	From string `json:"from"`
-
-	// GUID the provider's id of the message
-	GUID string `json:"guid,omitempty,omitzero"`
-
-	// ID an increasing integer, as a string because it exceeds the numbers of some clients; pass the last one as after to continue
-	ID string `json:"id"`
-
-	// ReceivedAt when it came
-	ReceivedAt time.Time `json:"received_at"`
-
-	// To address that the person wrote to
-	To string `json:"to,omitempty,omitzero"`
-}
+type ReceivedView = api.ReceivedView
 
 // RemainderView Something that an erasure leaves.
-type RemainderView struct {
-	// Count how many; absent: not counted
-	Count int `json:"count,omitempty,omitzero"`
-
-	// What what is kept; there may be more in later versions
-	What string `json:"what"`
-
-	// Why in one sentence
-	//
-	// Examples: whether the person may be contacted, by a keyed hash of the address: so a list cannot bring the person back
-	Why string `json:"why"`
-}
+type RemainderView = api.RemainderView
 
 // ReplayBody Which events are delivered again: one of the fields.
-type ReplayBody struct {
-	// Event id of an event in the log
-	Event string `json:"event,omitempty,omitzero"`
-
-	// FailedSince all events whose delivery was given up at that instant or later; events that wait for a retry are tried at once
-	FailedSince time.Time `json:"failed_since,omitempty,omitzero"`
-}
+type ReplayBody = api.ReplayBody
 
 // ReplayView The result of a replay.
-type ReplayView struct {
-	// More there are others; repeat the request
-	More bool `json:"more"`
-
-	// Replayed how many events will be delivered again, unless the filters have changed
-	Replayed int `json:"replayed"`
-}
+type ReplayView = api.ReplayView
 
 // RespondentBody A respondent to add.
 type RespondentBody struct {
@@ -2947,10 +1850,7 @@ type RespondentsBody struct {
 }
 
 // RotateBody How a secret is rotated.
-type RotateBody struct {
-	// OverlapHours for how long the old secret signs too; absent: 24
-	OverlapHours *int `json:"overlap_hours,omitempty"`
-}
+type RotateBody = api.RotateBody
 
 // RowError A rejected row of a file.
 type RowError struct {
@@ -3015,86 +1915,16 @@ type ScheduleSpec struct {
 }
 
 // SearchBody The phone number whose contacts to find.
-type SearchBody struct {
-	// Channel name of the channel; absent: all, one after the other
-	Channel string `json:"channel,omitempty,omitzero"`
-
-	// Cursor next_cursor of the page before
-	Cursor string `json:"cursor,omitempty,omitzero"`
-
-	// Limit most entries of a page
-	Limit int `json:"limit,omitempty,omitzero"`
-
-	// Since only contacts accepted at or after this instant
-	Since time.Time `json:"since,omitempty,omitzero"`
-
-	// To a phone number, with or without the plus (spaces, dots, dashes, slashes and brackets in it do not count, and neither do invisible characters), or an address in the form of a channel type
-	//
-	// Examples: +1 555 0001
-	To string `json:"to"`
-
-	// Until only contacts accepted before this instant
-	Until time.Time `json:"until,omitempty,omitzero"`
-}
+type SearchBody = api.SearchBody
 
 // SettingView A setting that a channel type declares.
-type SettingView struct {
-	// Default the value that it has if it is absent, as a text
-	Default string `json:"default,omitempty,omitzero"`
-
-	// Help for people
-	Help string `json:"help"`
-
-	// Key its name in the object settings
-	//
-	// Examples: base_url
-	Key string `json:"key"`
-
-	// Kind what the value is; url: a text that is an http or https URL; object: a JSON object, or a text that holds one
-	Kind string `json:"kind"`
-
-	// Place it is a part of the place to which secrets are sent: a change of it must include them again
-	Place bool `json:"place,omitempty,omitzero"`
-
-	// Required a channel of the type cannot be without it
-	Required bool `json:"required,omitempty,omitzero"`
-
-	// Secret it is written, never read back
-	Secret bool `json:"secret,omitempty,omitzero"`
-
-	// Values the texts that it can have; absent: any
-	Values []string `json:"values,omitempty,omitzero"`
-}
+type SettingView = api.SettingView
 
 // SkippedList What rules have kept from being dispatched.
-type SkippedList struct {
-	// Skipped by channel, survey and rule
-	Skipped []SkippedView `json:"skipped"`
-}
+type SkippedList = api.SkippedList
 
 // SkippedView How often a rule has kept contacts of a channel from being dispatched.
-type SkippedView struct {
-	// Channel name of the channel
-	//
-	// Examples: texts
-	Channel string `json:"channel"`
-
-	// Delayed times that a contact began to wait for the rule
-	Delayed int `json:"delayed"`
-
-	// Rule the rule
-	//
-	// Examples: consent
-	Rule string `json:"rule"`
-
-	// Suppressed contacts that ended without being dispatched
-	Suppressed int `json:"suppressed"`
-
-	// Survey name of the survey; absent: of none
-	//
-	// Examples: health-2026
-	Survey string `json:"survey,omitempty,omitzero"`
-}
+type SkippedView = api.SkippedView
 
 // SpanView A window of a schedule.
 type SpanView struct {
@@ -3124,24 +1954,7 @@ type StateList struct {
 }
 
 // StateView What counts of an address, for one purpose.
-type StateView struct {
-	// At when it was said
-	At time.Time `json:"at"`
-
-	// Purpose all: of every purpose
-	//
-	// Examples: all
-	Purpose string `json:"purpose"`
-
-	// Source word: a message of the person; provider: an opt-out that a provider reports; application: reported by a program that holds conversations; operator: read by an operator in a message of the person
-	Source string `json:"source"`
-
-	// Status whether the person may be contacted
-	Status string `json:"status"`
-
-	// Version id of the consent that made it
-	Version string `json:"version"`
-}
+type StateView = api.StateView
 
 // StatsView Figures of a survey.
 type StatsView struct {
@@ -3229,15 +2042,7 @@ type StepView struct {
 }
 
 // StrayView A callback at an address that its channel does not have.
-type StrayView struct {
-	// At when it came
-	At time.Time `json:"at"`
-
-	// Path below the callback address of the channel, as far as it consists of words
-	//
-	// Examples: incomming
-	Path string `json:"path"`
-}
+type StrayView = api.StrayView
 
 // SurveyBody A survey, as in a request: everything except its respondents.
 type SurveyBody struct {
@@ -3639,187 +2444,34 @@ type SurveyView struct {
 }
 
 // TemplateView A setting's value that comes with the program, for one provider.
-type TemplateView struct {
-	// Key the setting that it is a value of
-	Key string `json:"key"`
-
-	// Secrets names of the texts that it needs in the setting secrets
-	Secrets []string `json:"secrets,omitempty,omitzero"`
-
-	// SetUp what is to be done at the provider, for people
-	SetUp []string `json:"set_up,omitempty,omitzero"`
-
-	// Summary for people
-	Summary string `json:"summary"`
-
-	// Template its name
-	//
-	// Examples: vonage
-	Template string `json:"template"`
-
-	// Value the value: an object as JSON, which the setting takes as a text, too
-	Value string `json:"value"`
-
-	// Values names of the texts that it needs in the setting values
-	Values []string `json:"values,omitempty,omitzero"`
-}
+type TemplateView = api.TemplateView
 
 // TimelineEvent An event in a contact's timeline.
-type TimelineEvent struct {
-	// Action operationId of the request
-	Action string `json:"action,omitempty,omitzero"`
-
-	// At when it happened
-	At time.Time `json:"at"`
-
-	// Attempt its number
-	Attempt int `json:"attempt,omitempty,omitzero"`
-
-	// By id of the token that asked for it
-	By string `json:"by,omitempty,omitzero"`
-
-	// Contact id of the other contact
-	Contact string `json:"contact,omitempty,omitzero"`
-
-	// Outcome outcome of the attempt or of the contact
-	Outcome string `json:"outcome,omitempty,omitzero"`
-
-	// Reason why it happened, in words
-	Reason string `json:"reason,omitempty,omitzero"`
-
-	// Status of the answer to the request
-	Status int `json:"status,omitempty,omitzero"`
-
-	// What made_of: it was created from a dead letter; waits_until: it is not dispatched before this instant; handed_over: accepted by the provider; last_heard: the provider's last report on an attempt; back_in_queue: an attempt ended and the contact is queued again; requeued: a new contact was created from it; request: an API request about it
-	What string `json:"what"`
-}
+type TimelineEvent = api.TimelineEvent
 
 // TimelineFor The respondent of a contact that a survey created.
-type TimelineFor struct {
-	// Respondent id of the respondent
-	Respondent string `json:"respondent"`
-
-	// Serial which of the respondent's contacts it is, from 1; 0: a reply in a conversation
-	Serial int `json:"serial"`
-
-	// Survey name of the survey
-	Survey string `json:"survey"`
-}
+type TimelineFor = api.TimelineFor
 
 // TimelineView The recorded events of a contact.
-type TimelineView struct {
-	// Channel name of the channel
-	Channel string `json:"channel"`
-
-	// Events oldest first
-	Events []TimelineEvent `json:"events"`
-
-	// For absent: it is of no survey
-	For TimelineFor `json:"for,omitempty,omitzero"`
-
-	// ID id of the contact
-	ID string `json:"id"`
-
-	// NotRecorded for people: what is not recorded, and so is not among the events
-	NotRecorded []string `json:"not_recorded"`
-}
+type TimelineView = api.TimelineView
 
 // TokenBody A token, as in a request.
-type TokenBody struct {
-	// ExpiresAt an instant (RFC 3339) in the future; absent: it does not expire
-	ExpiresAt time.Time `json:"expires_at,omitempty,omitzero"`
-
-	// Name for people, such as the client that uses it; one line without control characters
-	Name string `json:"name"`
-
-	// Scopes scopes of the token, all of which the request's token must have. contacts:read, contacts:write, channels:admin and surveys:admin may be limited to channels and surveys whose names begin with a text, as in contacts:read@north-
-	//
-	// Examples: ["surveys:admin@north-","contacts:read@north-"]
-	Scopes []string `json:"scopes"`
-}
+type TokenBody = api.TokenBody
 
 // TokenList A page of tokens.
-type TokenList struct {
-	// NextCursor absent on the last page
-	NextCursor string `json:"next_cursor,omitempty,omitzero"`
-
-	// Tokens tokens, newest first
-	Tokens []TokenView `json:"tokens"`
-}
+type TokenList = api.TokenList
 
 // TokenView A token, without the text that proves it.
-type TokenView struct {
-	// CreatedAt when it was created
-	CreatedAt time.Time `json:"created_at"`
-
-	// ExpiresAt absent: it does not expire
-	ExpiresAt time.Time `json:"expires_at,omitempty,omitzero"`
-
-	// ID names it, in logs too, and proves nothing
-	ID string `json:"id"`
-
-	// Name for people
-	Name string `json:"name"`
-
-	// Scopes what it may do
-	Scopes []string `json:"scopes"`
-
-	// State whether requests with it are admitted
-	State string `json:"state"`
-
-	// Token the text that proves it; only in the response that creates it
-	Token string `json:"token,omitempty,omitzero"`
-
-	// UsedAt latest use, to about a minute; absent: none
-	UsedAt time.Time `json:"used_at,omitempty,omitzero"`
-}
+type TokenView = api.TokenView
 
 // UndecidedList A page of messages that wait for a decision.
-type UndecidedList struct {
-	// Messages the oldest first
-	Messages []UndecidedView `json:"messages"`
-
-	// NextCursor absent on the last page
-	NextCursor string `json:"next_cursor,omitempty,omitzero"`
-
-	// Waiting how many wait on all pages; 1000: there may be more
-	Waiting int `json:"waiting"`
-}
+type UndecidedList = api.UndecidedList
 
 // UndecidedView A message that may be a refusal.
-type UndecidedView struct {
-	// At when it was received
-	At time.Time `json:"at"`
-
-	// Channel name of the channel over which it came
-	Channel string `json:"channel"`
-
-	// Found the word or phrase by which it may be a refusal
-	//
-	// Examples: stop
-	Found string `json:"found"`
-
-	// ID names it in a decision; grows with time
-	ID string `json:"id"`
-
-	// To phone number or another address of the person; without pii:read masked
-	To string `json:"to,omitempty,omitzero"`
-
-	// Words the message, up to 500 characters; absent without pii:read
-	Words string `json:"words,omitempty,omitzero"`
-}
+type UndecidedView = api.UndecidedView
 
 // UnreachableView A process that another one cannot reach.
-type UnreachableView struct {
-	// Address at which it was tried
-	Address string `json:"address"`
-
-	// Reason the error
-	Reason string `json:"reason"`
-
-	// Start number of its start
-	Start int `json:"start"`
-}
+type UnreachableView = api.UnreachableView
 
 // ValueCountView An answer, and how many respondents gave it.
 type ValueCountView struct {
@@ -3838,152 +2490,22 @@ type ValueCountView struct {
 }
 
 // VerdictView What the rules of a purpose say about a person now.
-type VerdictView struct {
-	// Allowed whether the person may be contacted now. Rules about a text, limits of channels and what is in flight are looked at for each contact
-	Allowed bool `json:"allowed"`
-
-	// NotOver names of channels over which the person has refused
-	NotOver []string `json:"not_over,omitempty,omitzero"`
-
-	// Purpose the purpose
-	//
-	// Examples: research
-	Purpose string `json:"purpose"`
-
-	// Rule the rule by which the person may not be
-	Rule string `json:"rule,omitempty,omitzero"`
-
-	// Text in one sentence
-	//
-	// Examples: For research the person is not contacted before 2026-03-05 08:00:00 UTC: contacted 2 in 7d already
-	Text string `json:"text"`
-
-	// Until allowed: when the hours end in which the person may be contacted; otherwise: until when a contact waits. Absent: there is no such instant
-	Until time.Time `json:"until,omitempty,omitzero"`
-}
+type VerdictView = api.VerdictView
 
 // WebhookBody A webhook, as in a request.
-type WebhookBody struct {
-	// Channel only events that name this channel
-	Channel string `json:"channel,omitempty,omitzero"`
-
-	// Description for people; one line without control characters
-	Description string `json:"description,omitempty,omitzero"`
-
-	// Enabled absent: true. While it is false, events wait in the log, as long as that keeps them
-	Enabled *bool `json:"enabled,omitempty"`
-
-	// Pii send full phone numbers; the token must have pii:read. Otherwise all but the last two digits are masked
-	Pii bool `json:"pii,omitempty,omitzero"`
-
-	// Survey only events that name this survey
-	Survey string `json:"survey,omitempty,omitzero"`
-
-	// Types types of events; one that ends with .* stands for all types that begin so, such as weir.contact.*
-	Types []string `json:"types"`
-
-	// URL https at a public address; WEIR_OUTBOUND_ALLOW has the exceptions. Never in logs and the audit log, because it may hold a secret
-	URL string `json:"url"`
-}
+type WebhookBody = api.WebhookBody
 
 // WebhookList A page of webhooks.
-type WebhookList struct {
-	// NextCursor absent on the last page
-	NextCursor string `json:"next_cursor,omitempty,omitzero"`
-
-	// Webhooks webhooks by id
-	Webhooks []WebhookView `json:"webhooks"`
-}
+type WebhookList = api.WebhookList
 
 // WebhookPatch Changes to a webhook: a JSON merge patch.
-type WebhookPatch struct {
-	// Channel only events that name this channel; empty: of all
-	Channel *string `json:"channel,omitempty"`
-
-	// Description for people; one line without control characters
-	Description *string `json:"description,omitempty"`
-
-	// Enabled true also enables a webhook that Weir has disabled: it goes on where it stopped
-	Enabled *bool `json:"enabled,omitempty"`
-
-	// Pii send full phone numbers; true needs pii:read in this and every later change
-	Pii *bool `json:"pii,omitempty"`
-
-	// Survey only events that name this survey; empty: of all
-	Survey *string `json:"survey,omitempty"`
-
-	// Types all of them: the list is replaced
-	Types []string `json:"types,omitempty,omitzero"`
-
-	// URL as in the body of create-webhook
-	URL string `json:"url,omitempty,omitzero"`
-}
+type WebhookPatch = api.WebhookPatch
 
 // WebhookView An address to which Weir sends events.
-type WebhookView struct {
-	// Channel only events that name this channel; absent: of all
-	Channel string `json:"channel,omitempty,omitzero"`
-
-	// CreatedAt when it was created
-	CreatedAt time.Time `json:"created_at"`
-
-	// Description for people
-	Description string `json:"description,omitempty,omitzero"`
-
-	// DisabledReason why Weir disabled it: gone: the receiver answered 410; failing: it failed for five days
-	DisabledReason string `json:"disabled_reason,omitempty,omitzero"`
-
-	// Enabled events are sent
-	Enabled bool `json:"enabled"`
-
-	// FailingSince since when it fails; absent: it does not
-	FailingSince time.Time `json:"failing_since,omitempty,omitzero"`
-
-	// ID id of the webhook
-	ID string `json:"id"`
-
-	// OldSecretUntil until then requests are also signed with secrets from before a rotation
-	OldSecretUntil time.Time `json:"old_secret_until,omitempty,omitzero"`
-
-	// Pii phone numbers are not masked
-	Pii bool `json:"pii"`
-
-	// Secret signs the requests; only in the responses that create and rotate it
-	Secret string `json:"secret,omitempty,omitzero"`
-
-	// State failing: enabled, and the latest deliveries failed; paused: a client set enabled to false; disabled: Weir did
-	State string `json:"state"`
-
-	// Survey only events that name this survey; absent: of all
-	Survey string `json:"survey,omitempty,omitzero"`
-
-	// Types types of events, and patterns of types
-	Types []string `json:"types"`
-
-	// UpdatedAt when it was last changed
-	UpdatedAt time.Time `json:"updated_at"`
-
-	// URL where events are sent
-	URL string `json:"url"`
-}
+type WebhookView = api.WebhookView
 
 // WhoView The token that a request carries.
-type WhoView struct {
-	// Held Weir was started with --paused and sends nothing until DELETE /v1/hold
-	Held bool `json:"held,omitempty,omitzero"`
-
-	// Name name of the token; absent for tokens of WEIR_API_TOKENS
-	Name string `json:"name,omitempty,omitzero"`
-
-	// Open no token exists: any program on this machine may do everything
-	Open bool `json:"open"`
-
-	// Scopes what the token allows; one such as contacts:read@north- only for channels and surveys whose names begin with north-
-	Scopes []string `json:"scopes"`
-
-	// Token id of the token; absent: none was needed
-	Token string `json:"token,omitempty,omitzero"`
-}
+type WhoView = api.WhoView
 
 // WindowSpec Hours of a day.
 type WindowSpec struct {

@@ -11,24 +11,20 @@ import (
 	"time"
 )
 
-// idempotent reports whether a POST or PATCH with this body may be repeated.
+// idempotent reports whether a POST or PATCH with this body may be repeated: whether the body contains
+// keys by which the server recognizes the repetition.
 func idempotent(body any) bool {
-	b, ok := body.(interface{ idempotent() bool })
-	return ok && b.idempotent()
+	switch b := body.(type) {
+	case ContactsBody:
+		return !slices.ContainsFunc(b.Contacts, func(c ContactBody) bool { return c.Key == "" })
+	case ConsentsBody:
+		return !slices.ContainsFunc(b.Consents, func(c ConsentBody) bool { return c.Key == "" })
+	case HearingBody:
+		return len(b.Messages) == 0 || b.Key != ""
+	default:
+		return false
+	}
 }
-
-// A POST may be repeated if its body contains keys by which the server recognizes
-// the repetition.
-
-func (b ContactsBody) idempotent() bool {
-	return !slices.ContainsFunc(b.Contacts, func(c ContactBody) bool { return c.Key == "" })
-}
-
-func (b ConsentsBody) idempotent() bool {
-	return !slices.ContainsFunc(b.Consents, func(c ConsentBody) bool { return c.Key == "" })
-}
-
-func (b HearingBody) idempotent() bool { return len(b.Messages) == 0 || b.Key != "" }
 
 func (r Request) idempotent() bool {
 	switch r.Method {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 )
 
 // Why explains why something waits: a stable code for programs and the clauses of one sentence
@@ -14,18 +15,12 @@ import (
 // wait also returns the Why, so that the two cannot disagree.
 type Why struct {
 	Code    WhyCode
-	Clauses []Clause
+	Clauses []api.Clause
 }
 
-// Clause is a [Sentence] with the values of its fields. Instants are of RFC 3339, in UTC, to the second.
-type Clause struct {
-	Sentence Sentence          `json:"sentence" doc:"the clause in English, with the names of its fields in braces; the same in every version that has it, so that it can be translated" example:"attempt {attempt} is due at {at}"`
-	Fields   map[string]string `json:"fields,omitempty" doc:"values of the fields; instants are of RFC 3339" example:"{\"attempt\": \"2\", \"at\": \"2026-07-01T09:30:00Z\"}"`
-}
-
-// NewClause returns a clause. fields are names and values in turn, as package slog takes them.
-func NewClause(s Sentence, fields ...any) Clause {
-	c := Clause{Sentence: s}
+// NewClause returns a clause of a [Sentence], as package api has it. fields are names and values in turn, as package slog takes them.
+func NewClause(s Sentence, fields ...any) api.Clause {
+	c := api.Clause{Sentence: string(s)}
 	for i := 0; i+1 < len(fields); i += 2 {
 		if c.Fields == nil {
 			c.Fields = map[string]string{}
@@ -43,21 +38,21 @@ func NewClause(s Sentence, fields ...any) Clause {
 
 // NewWhy returns a Why of one clause.
 func NewWhy(code WhyCode, s Sentence, fields ...any) Why {
-	return Why{code, []Clause{NewClause(s, fields...)}}
+	return Why{code, []api.Clause{NewClause(s, fields...)}}
 }
 
 // ReasonClause returns the clause of a text that somebody else wrote; empty: none.
-func ReasonClause(text string) []Clause {
+func ReasonClause(text string) []api.Clause {
 	if text == "" {
 		return nil
 	}
-	return []Clause{NewClause(TextReason, "reason", text)}
+	return []api.Clause{NewClause(TextReason, "reason", text)}
 }
 
 // Text returns the sentence in English.
 func (w Why) Text() string {
-	return JoinClauses(w.Clauses, func(c *Clause) string {
-		return c.Fill(string(c.Sentence), func(name string) string {
+	return JoinClauses(w.Clauses, func(c *api.Clause) string {
+		return c.Fill(c.Sentence, func(name string) string {
 			if at, ok := c.Instant(name); ok {
 				return WhyAt(at)
 			}
@@ -66,26 +61,18 @@ func (w Why) Text() string {
 	})
 }
 
-// WhyView is a [Why] as the API shows it, as a part of what waits.
-type WhyView struct {
-	Why         string      `json:"why,omitempty" doc:"why it waits now, in one sentence for people; absent when nothing waits" example:"channel texts: 4 of 4 slots in use; 12 of higher priority ahead"`
-	WhyCode     WhyCode     `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"capacity"`
-	WhyInstants []time.Time `json:"why_instants,omitempty" doc:"the instants in why, in the order of the sentence"`
-	WhyClauses  []Clause    `json:"why_clauses,omitempty" doc:"the clauses of why, for programs that show them in another language"`
-}
-
 // View returns the reason as the API shows it.
-func (w Why) View() WhyView {
-	return WhyView{w.Text(), w.Code, w.Instants(), w.Clauses}
+func (w Why) View() api.WhyView {
+	return api.WhyView{Why: w.Text(), WhyCode: string(w.Code), WhyInstants: w.Instants(), WhyClauses: w.Clauses}
 }
 
 // JoinClauses returns the sentence of some clauses. One that ends with a colon introduces the next.
-func JoinClauses(clauses []Clause, text func(*Clause) string) string {
+func JoinClauses(clauses []api.Clause, text func(*api.Clause) string) string {
 	var b strings.Builder
 	for i := range clauses {
 		switch {
 		case i == 0:
-		case strings.HasSuffix(string(clauses[i-1].Sentence), ":"):
+		case strings.HasSuffix(clauses[i-1].Sentence, ":"):
 			b.WriteString(" ")
 		default:
 			b.WriteString("; ")
@@ -93,33 +80,6 @@ func JoinClauses(clauses []Clause, text func(*Clause) string) string {
 		b.WriteString(text(&clauses[i]))
 	}
 	return b.String()
-}
-
-// Fill replaces the names in braces of a text, which is the sentence in some language.
-func (c *Clause) Fill(text string, value func(name string) string) string {
-	var b strings.Builder
-	for {
-		before, rest, ok := strings.Cut(text, "{")
-		name, after, closed := strings.Cut(rest, "}")
-		if !ok || !closed {
-			b.WriteString(text)
-			return b.String()
-		}
-		b.WriteString(before)
-		if _, has := c.Fields[name]; has {
-			b.WriteString(value(name))
-		}
-		text = after
-	}
-}
-
-// Instant returns the field of a name if it is an instant.
-func (c *Clause) Instant(name string) (at time.Time, ok bool) {
-	if name != "at" && !strings.HasSuffix(name, "_at") {
-		return at, false
-	}
-	at, err := time.Parse(time.RFC3339, c.Fields[name])
-	return at, err == nil
 }
 
 // WhyCode classifies the reason.
@@ -216,7 +176,7 @@ func (c WhyCode) Headline(idle, now time.Time) (text string, alarm bool) {
 func (w Why) IsZero() bool { return w.Code == "" }
 
 // And returns w with clauses appended to the sentence.
-func (w Why) And(clauses ...Clause) Why {
+func (w Why) And(clauses ...api.Clause) Why {
 	w.Clauses = append(slices.Clip(w.Clauses), clauses...)
 	return w
 }
@@ -247,7 +207,7 @@ func WhyBlocked(c *weir.Channel) Why {
 	case c.Held:
 		return NewWhy(code, TextHeld)
 	case code == WhyBraked:
-		return Why{code, []Clause{brakedClause(c.Braked, TextChannelOptedOut, TextChannelFailed, TextChannelReason, "channel", c.Name)}}
+		return Why{code, []api.Clause{brakedClause(c.Braked, TextChannelOptedOut, TextChannelFailed, TextChannelReason, "channel", c.Name)}}
 	default:
 		return NewWhy(code, TextPaused, "channel", c.Name)
 	}
@@ -255,10 +215,10 @@ func WhyBlocked(c *weir.Channel) Why {
 
 // WhySurveyBraked explains that a survey has paused itself.
 func WhySurveyBraked(b *weir.Braked) Why {
-	return Why{WhyBraked, []Clause{brakedClause(b, TextSurveyOptedOut, TextSurveyFailed, TextSurveyReason)}}
+	return Why{WhyBraked, []api.Clause{brakedClause(b, TextSurveyOptedOut, TextSurveyFailed, TextSurveyReason)}}
 }
 
-func brakedClause(b *weir.Braked, optedOut, failed, reason Sentence, fields ...any) Clause {
+func brakedClause(b *weir.Braked, optedOut, failed, reason Sentence, fields ...any) api.Clause {
 	s := failed
 	switch b.Cause {
 	case weir.BrakeOptedOut:

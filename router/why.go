@@ -3,10 +3,10 @@ package router
 import (
 	"fmt"
 
+	"weir/api"
+	"weir/operators"
 	"weir/router/label"
 	"weir/router/resource"
-
-	"weir/operators"
 )
 
 // maxWhyWorkers bounds the workers that are examined to explain a job.
@@ -60,7 +60,7 @@ func (s *entities) whyUnmatched(j *job) operators.Why {
 				if sel.Operator == label.Equal {
 					needs = operators.TextNeedsValue
 				}
-				return why.And(operators.Clause{Sentence: needs, Fields: map[string]string{"selector": fmt.Sprint(sel.Key, " ", sel.Operator)}})
+				return why.And(api.Clause{Sentence: string(needs), Fields: map[string]string{"selector": fmt.Sprint(sel.Key, " ", sel.Operator)}})
 			}
 		}
 		return why

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"weir/api"
 	"weir/operators"
 	"weir/persistence/storetest"
 	"weir/web"
-	"weir/web/api"
 	"weir/web/auth"
 	"weir/web/webtest"
 )

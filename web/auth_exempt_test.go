@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"weir/api"
 	"weir/persistence/storetest"
 	"weir/web"
-	"weir/web/api"
 	"weir/web/auth"
 	"weir/web/webtest"
 )

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/web/api"
+	webapi "weir/web/api"
 	"weir/web/auth"
 	"weir/web/httpjson"
 )
@@ -331,7 +331,7 @@ func probesOnly(h http.Handler) http.Handler {
 
 // probe reports whether a path, which may have a prefix, is a monitoring path.
 func probe(path string) bool {
-	return slices.ContainsFunc([]string{"/livez", "/readyz", OwnerPath, api.MetricsPath}, func(end string) bool { return strings.HasSuffix(path, end) })
+	return slices.ContainsFunc([]string{"/livez", "/readyz", OwnerPath, webapi.MetricsPath}, func(end string) bool { return strings.HasSuffix(path, end) })
 }
 
 func errConnections() error {

@@ -6,7 +6,7 @@ import (
 
 	"weir/channels"
 	"weir/people"
-	"weir/web/api"
+	webapi "weir/web/api"
 	"weir/web/openapi"
 )
 
@@ -19,7 +19,7 @@ const APIVersion = "1"
 // the table of routes alone, without a running service.
 func Description(directory *channels.Directory) ([]byte, error) {
 	// The survey broker and the store of people are never called: they are set so that their routes are included.
-	o := Options{Options: api.Options{Directory: directory}, Version: APIVersion, Surveys: struct{ Surveys }{}, People: struct{ people.Store }{}}
+	o := Options{Options: webapi.Options{Directory: directory}, Version: APIVersion, Surveys: struct{ Surveys }{}, People: struct{ people.Store }{}}
 	routes, err := o.routes(nil)
 	if err != nil {
 		return nil, err

@@ -3,8 +3,8 @@ package web_test
 import (
 	"testing"
 
+	"weir/api"
 	"weir/web"
-	"weir/web/api"
 	"weir/web/webtest"
 )
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"weir"
+	"weir/api"
 	"weir/web"
-	"weir/web/api"
 	"weir/web/auth"
 	"weir/web/webtest"
 )

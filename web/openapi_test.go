@@ -19,9 +19,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"weir"
+	"weir/api"
 	"weir/channels"
 	"weir/web"
-	"weir/web/api"
+	webapi "weir/web/api"
 	"weir/web/auth"
 	"weir/web/webtest"
 )
@@ -292,13 +293,13 @@ func TestOpenAPI_NothingIsRegisteredGlobally(t *testing.T) {
 	t.Parallel()
 	for range 2 {
 		if _, err := web.New(web.Options{
-			Options: api.Options{DefaultCapacity: 1, Directory: channels.NewDirectory(webtest.Table(), "http://x", nil)}, Metrics: web.NewMetrics(prometheus.NewRegistry()), Gatherer: prometheus.NewRegistry(),
+			Options: webapi.Options{DefaultCapacity: 1, Directory: channels.NewDirectory(webtest.Table(), "http://x", nil)}, Metrics: web.NewMetrics(prometheus.NewRegistry()), Gatherer: prometheus.NewRegistry(),
 			Gate: auth.NewGate(auth.GateOptions{}),
 		}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := web.New(web.Options{Options: api.Options{Directory: channels.NewDirectory(webtest.Table(), "http://x", nil)}, Metrics: web.NewMetrics(prometheus.NewRegistry())}); err == nil {
+	if _, err := web.New(web.Options{Options: webapi.Options{Directory: channels.NewDirectory(webtest.Table(), "http://x", nil)}, Metrics: web.NewMetrics(prometheus.NewRegistry())}); err == nil {
 		t.Error("channels would have no capacity")
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"weir/people"
 	"weir/surveys"
-	"weir/web/api"
+	webapi "weir/web/api"
 	"weir/web/auth"
 	"weir/web/callbacks"
 	peopleapi "weir/web/people"
@@ -17,13 +17,13 @@ import (
 
 // Store is the store as the API and callbacks use it.
 type Store interface {
-	api.Store
+	webapi.Store
 	callbacks.Store
 }
 
 // Broker is the running broker as the API uses it.
 type Broker interface {
-	api.Broker
+	webapi.Broker
 	callbacks.Broker
 }
 
@@ -35,7 +35,7 @@ type Surveys interface {
 
 // Options configure the handler.
 type Options struct {
-	api.Options
+	webapi.Options
 	Draining func() bool // the process shuts down, and still serves; nil: never
 	// Router returns the phase of the job router in this process; nil: it has
 	// none.

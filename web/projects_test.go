@@ -16,15 +16,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir"
-	bodies "weir/api"
+	"weir/api"
 	"weir/channels"
 	"weir/events"
 	"weir/operators"
 	consent "weir/people"
 	"weir/persistence"
 	"weir/web"
-	"weir/web/api"
-	peopleapi "weir/web/people"
 	"weir/web/webtest"
 )
 
@@ -184,16 +182,16 @@ func TestProjects_SumsOfOthersAreLeftOut(t *testing.T) {
 	for scope, want := range map[string][3]int{"contacts:read@north-": {1, 1, 1}, "channels:admin@south-": {1, 0, 0}, "contacts:read@x": {0, 0, 0}, "contacts:read": {3, 2, 1}} {
 		team := r.Token(scope)
 		got := [3]int{
-			len(webtest.Into[bodies.PriceList](t, r.As("GET", "/v1/prices", "", team), 200).Prices),
-			len(webtest.Into[bodies.SpendingList](t, r.As("GET", "/v1/spending", "", team), 200).Spending),
-			len(webtest.Into[peopleapi.SkippedList](t, r.As("GET", "/v1/skipped", "", team), 200).Skipped),
+			len(webtest.Into[api.PriceList](t, r.As("GET", "/v1/prices", "", team), 200).Prices),
+			len(webtest.Into[api.SpendingList](t, r.As("GET", "/v1/spending", "", team), 200).Spending),
+			len(webtest.Into[api.SkippedList](t, r.As("GET", "/v1/skipped", "", team), 200).Skipped),
 		}
 		if got != want {
 			t.Errorf("%s: prices, sums and rules %v, want %v", scope, got, want)
 		}
 	}
 	// A page is read on behind what it leaves out, and its cursor is that of its own last row.
-	none := webtest.Into[bodies.SpendingList](t, r.As("GET", "/v1/spending?limit=1", "", r.Token("contacts:read@south-")), 200)
+	none := webtest.Into[api.SpendingList](t, r.As("GET", "/v1/spending?limit=1", "", r.Token("contacts:read@south-")), 200)
 	if len(none.Spending) != 0 || none.NextCursor != "" {
 		t.Errorf("%+v", none)
 	}
@@ -331,9 +329,9 @@ func TestProjects_PeopleAreFoundWithoutWhatOthersKnow(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	find := func(body string, scopes ...string) (peopleapi.PersonView, webtest.Got) {
+	find := func(body string, scopes ...string) (api.PersonView, webtest.Got) {
 		g := r.As("POST", "/v1/people:find", body, r.Token(append(scopes, "pii:read")...))
-		var v peopleapi.PersonView
+		var v api.PersonView
 		_ = json.Unmarshal([]byte(g.Body), &v)
 		return v, g
 	}

@@ -7,8 +7,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"weir/api"
 	"weir/operators"
-	"weir/web/api"
+	webapi "weir/web/api"
 	"weir/web/auth"
 	"weir/web/httpjson"
 	"weir/web/route"
@@ -34,15 +35,15 @@ type StandbyOptions struct {
 func Standby(o StandbyOptions) http.Handler {
 	readiness := func(reasons func() []string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			api.WriteReadiness(w, api.Readiness{Reasons: reasons(), Database: o.Database()})
+			webapi.WriteReadiness(w, api.Readiness{Reasons: reasons(), Database: o.Database()})
 		})
 	}
 	metrics := promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{})
 	own := map[string]http.Handler{
-		"/livez":  http.HandlerFunc(api.Livez),
+		"/livez":  http.HandlerFunc(webapi.Livez),
 		"/readyz": readiness(o.Reasons),
 		OwnerPath: readiness(func() []string { return append(o.Reasons(), "owner: another process owns the database") }),
-		api.MetricsPath: auth.LocalOnly(o.Gate, o.PublicURL, "", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		webapi.MetricsPath: auth.LocalOnly(o.Gate, o.PublicURL, "", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if _, err := route.Admit(o.Gate, w, r, []operators.Scope{operators.ScopeMetricsRead}); err != nil {
 				httpjson.WriteProblem(w, err)
 				return

@@ -13,7 +13,7 @@ import (
 	"weir"
 	"weir/operators"
 	"weir/people"
-	"weir/web/api"
+	webapi "weir/web/api"
 	"weir/web/auth"
 	"weir/web/callbacks"
 	"weir/web/docs"
@@ -57,7 +57,7 @@ func New(o Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	probe := http.HandlerFunc((&api.Probe{Store: o.Store, Draining: o.Draining, Hold: o.Hold, Router: o.Router, Database: o.DatabaseServer}).Readyz)
+	probe := http.HandlerFunc((&webapi.Probe{Store: o.Store, Draining: o.Draining, Hold: o.Hold, Router: o.Router, Database: o.DatabaseServer}).Readyz)
 	if err := openapi.SetCheckers(routes); err != nil {
 		return nil, err
 	}
@@ -78,10 +78,10 @@ func New(o Options) (http.Handler, error) {
 	s.plain("GET /openapi.yaml", written("application/openapi+yaml", asYAML))
 	s.plain("GET /docs", docs.Page(asJSON, httpjson.WriteProblem))
 	s.plain("GET /docs/style.css", docs.Style())
-	s.plain("GET /livez", http.HandlerFunc(api.Livez))
+	s.plain("GET /livez", http.HandlerFunc(webapi.Livez))
 	s.plain("GET /readyz", probe)
 	s.plain("GET "+OwnerPath, probe)
-	s.plain("GET "+api.MetricsPath, s.guarded(promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{}), operators.ScopeMetricsRead))
+	s.plain("GET "+webapi.MetricsPath, s.guarded(promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{}), operators.ScopeMetricsRead))
 	for _, path := range []string{callbacks.Pattern, callbacks.PatternBare} {
 		s.plain("GET "+path, receiver)
 		s.plain("POST "+path, receiver)
@@ -98,7 +98,7 @@ func (o *Options) routes(index *callbacks.Index) ([]*route.Route, error) {
 	apiOptions := o.Options
 	apiOptions.APITokens = o.Gate
 	downloads := &route.Downloads{Transfers: auth.NewConcurrencyLimit(route.MaxTransfers, route.MaxTransfersPerToken), Ending: o.Ending, Logger: o.Logger}
-	links := api.Links{
+	links := webapi.Links{
 		Store: o.Store, Broker: o.Broker, Index: index, Survey: o.survey, People: o.People, Downloads: downloads,
 		Changed: func(weir.Channel) {
 			if o.Surveys != nil {
@@ -107,7 +107,7 @@ func (o *Options) routes(index *callbacks.Index) ([]*route.Route, error) {
 		},
 		Deleted: func(ch weir.Channel) { o.Metrics.Callbacks.Forget(ch.Name) },
 	}
-	routes := api.Routes(apiOptions, links)
+	routes := webapi.Routes(apiOptions, links)
 	if o.Surveys != nil {
 		routes = append(routes, surveys.Routes(surveys.Options{
 			Contacts: o.Store, Surveys: o.Surveys, SurveyStore: o.SurveyStore, Importer: o.Importer, Tokens: o.Tokens, MaxImport: o.MaxImport,
@@ -116,7 +116,7 @@ func (o *Options) routes(index *callbacks.Index) ([]*route.Route, error) {
 	}
 	if o.People != nil {
 		routes = append(routes, peopleapi.Routes(peopleapi.Options{
-			Store: o.People, Surveys: o.SurveyStore, Channels: o.Store, Broker: o.Broker, Finder: api.NewFinder(o.Options, links), Respondents: o.Respondents,
+			Store: o.People, Surveys: o.SurveyStore, Channels: o.Store, Broker: o.Broker, Finder: webapi.NewFinder(o.Options, links), Respondents: o.Respondents,
 			SurveyBroker: o.Surveys, Remover: o.Importer, Downloads: downloads, MaxImport: o.MaxImport, Now: o.Now,
 		})...)
 	}

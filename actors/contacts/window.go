@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/operators"
 )
 
@@ -318,7 +319,7 @@ func (w *window) share() int { return max(16, w.limit/max(1, len(w.lanes))) }
 // position describes the contacts that go before a waiting one: those
 // of higher priority and the older ones of its lane. From other lanes of its
 // priority one goes in each turn. It is nil if there are none in memory.
-func (w *window) position(contact *weir.Contact) []operators.Clause {
+func (w *window) position(contact *weir.Contact) []api.Clause {
 	higher, older, beyond := 0, 0, false
 	for id, l := range w.lanes {
 		switch {
@@ -333,19 +334,19 @@ func (w *window) position(contact *weir.Contact) []operators.Clause {
 	case higher == 0 && older == 0:
 		return nil
 	case older == 0:
-		return []operators.Clause{operators.NewClause(operators.TextAheadHigher, "higher", higher)}
+		return []api.Clause{operators.NewClause(operators.TextAheadHigher, "higher", higher)}
 	case higher == 0 && beyond:
-		return []operators.Clause{operators.NewClause(operators.TextAheadMore, "older", older)}
+		return []api.Clause{operators.NewClause(operators.TextAheadMore, "older", older)}
 	case higher == 0 && older == 1:
-		return []operators.Clause{operators.NewClause(operators.TextAheadOne)}
+		return []api.Clause{operators.NewClause(operators.TextAheadOne)}
 	case higher == 0:
-		return []operators.Clause{operators.NewClause(operators.TextAhead, "older", older)}
+		return []api.Clause{operators.NewClause(operators.TextAhead, "older", older)}
 	case beyond:
-		return []operators.Clause{operators.NewClause(operators.TextAheadHigherAndMore, "higher", higher, "older", older)}
+		return []api.Clause{operators.NewClause(operators.TextAheadHigherAndMore, "higher", higher, "older", older)}
 	case older == 1:
-		return []operators.Clause{operators.NewClause(operators.TextAheadHigherAndOne, "higher", higher)}
+		return []api.Clause{operators.NewClause(operators.TextAheadHigherAndOne, "higher", higher)}
 	default:
-		return []operators.Clause{operators.NewClause(operators.TextAheadHigherAnd, "higher", higher, "older", older)}
+		return []api.Clause{operators.NewClause(operators.TextAheadHigherAnd, "higher", higher, "older", older)}
 	}
 }
 

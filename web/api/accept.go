@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"weir"
+	"weir/api"
 	"weir/channels"
 	"weir/internal/phonenumber"
 	"weir/internal/tracing"
@@ -28,47 +29,6 @@ import (
 	"weir/web/httpjson"
 	"weir/web/route"
 )
-
-// ContactsBody is the body of POST.
-type ContactsBody struct {
-	Contacts []ContactBody `json:"contacts" minItems:"1" maxItems:"1000"`
-}
-
-// ContactBody is one contact to queue.
-type ContactBody struct {
-	Key       string            `json:"key,omitempty" minLength:"1" maxLength:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\xa0\\xad\\x{1680}\\x{180E}\\x{2000}-\\x{200F}\\x{2028}-\\x{202F}\\x{205F}-\\x{206F}\\x{3000}\\x{E000}-\\x{F8FF}\\x{FEFF}\\x{FFF0}-\\x{FFFB}\\x{FFFE}\\x{FFFF}]*$" patternDescription:"printable" doc:"your own name for it, unique on the channel; a key that is known with the same content yields the contact that has it and queues nothing, so that a request can be repeated safely, and with other content is refused (409, key_reused); it must not begin with requeue: (422, reserved), as keys of contacts that Weir made of dead letters do"`
-	To        string            `json:"to" minLength:"1" maxLength:"255" doc:"the address, in the form of the channel's type: a number as in E.164 (an optional + and 3 to 15 digits, such as +254722123456) unless the type has its own; with spaces, hyphens, dots or brackets, with 00 before its country code, or on a channel with a region also without a country code, it is stored as in E.164. Any other that begins with 0 needs the region. Invisible characters, digits of other scripts and a fraction of zeros (254722123456.0) are read as the number that they are written around" example:"+15550001"`
-	Priority  string            `json:"priority,omitempty" enum:"normal,high,reply" default:"normal"`
-	NotBefore *time.Time        `json:"not_before,omitempty" doc:"it is delayed until then"`
-	NotAfter  *time.Time        `json:"not_after,omitempty" doc:"it ends as expired if it was not dispatched by then"`
-	Survey    string            `json:"survey,omitempty" maxLength:"64" pattern:"^[^\\x00-\\x1f\\x7f-\\xa0\\xad\\x{1680}\\x{180E}\\x{2000}-\\x{200F}\\x{2028}-\\x{202F}\\x{205F}-\\x{206F}\\x{3000}\\x{E000}-\\x{F8FF}\\x{FEFF}\\x{FFF0}-\\x{FFFB}\\x{FFFE}\\x{FFFF}]*$" patternDescription:"printable" doc:"surveys of one channel take turns"`
-	Purpose   string            `json:"purpose,omitempty" maxLength:"63" doc:"what it is for, which decides which rules for the sake of the person hold; absent: default" example:"reminders"`
-	TimeZone  string            `json:"time_zone,omitempty" maxLength:"63" doc:"IANA time zone in which the person lives, for quiet hours; absent: that of the number, as far as it is known" example:"Africa/Nairobi"`
-	Labels    map[string]string `json:"labels,omitempty" maxProperties:"32" doc:"up to 32; names of 1 to 64 printable characters, values of up to 256 characters"`
-	Messages  []string          `json:"messages,omitempty" minItems:"1" maxItems:"50" doc:"on a text channel: 1 to 50 texts of 1 to 1600 characters; each takes a slot"`
-	Call      *CallBody         `json:"call,omitempty" doc:"on a voice channel: what the call does"`
-}
-
-// CallBody describes a call: exactly one of its fields is set.
-type CallBody struct {
-	CallbackURL string `json:"callback_url,omitempty" minLength:"1" maxLength:"2000" doc:"http or https URL that the provider fetches TwiML from"`
-	CallFlowID  int64  `json:"call_flow_id,omitempty" minimum:"1" maximum:"9007199254740991" doc:"a call flow that is stored at the provider"`
-	TwiML       string `json:"twiml,omitempty" minLength:"1" maxLength:"65536" doc:"the document itself: well-formed XML, a Response, at most 64 kB"`
-}
-
-// AcceptedList is the response to an accepted batch, in the order of the
-// request.
-type AcceptedList struct {
-	Contacts []AcceptedView `json:"contacts"`
-}
-
-// AcceptedView is one contact of an accepted batch.
-type AcceptedView struct {
-	ID        string `json:"id"`
-	Key       string `json:"key,omitempty"`
-	State     string `json:"state" enum:"queued,sending,active,unknown,done"`
-	Duplicate bool   `json:"duplicate" doc:"the key was known; this is the contact that has it"`
-}
 
 // contactAccepter accepts contacts.
 type contactAccepter interface {
@@ -101,9 +61,9 @@ func (r *acceptRoutes) table() []*route.Route {
 			"With other content the request is refused (409, key_reused), and errors names for each such contact the fields that differ. " +
 			"After a 503 or a lost connection it is not known whether the contacts were queued; repeat the request with the same keys. " +
 			"A dry run does not look up the keys.",
-		Body: route.TypeOf[ContactsBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBatchBody, Handle: r.post,
+		Body: route.TypeOf[api.ContactsBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBatchBody, Handle: r.post,
 		Query:   []httpjson.Parameter{route.DryRun()},
-		Answers: []route.Answer{{Status: http.StatusAccepted, Description: "queued durably, in the order of the request", Body: route.TypeOf[AcceptedList]()}, route.RightAnswer()},
+		Answers: []route.Answer{{Status: http.StatusAccepted, Description: "queued durably, in the order of the request", Body: route.TypeOf[api.AcceptedList]()}, route.RightAnswer()},
 		Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict, weir.CodeKeyReused},
 	}
 	return []*route.Route{post, r.importRoute(post)}
@@ -134,7 +94,7 @@ func (r *acceptRoutes) post(c *route.Call) (route.Reply, error) {
 
 // queued is what came of the contacts of a request.
 type queued struct {
-	list    AcceptedList
+	list    api.AcceptedList
 	reached map[string]reached // by purpose
 }
 
@@ -210,10 +170,10 @@ func (r *acceptRoutes) accept(c *route.Call, ch weir.Channel, traced *tracing.Re
 		return out, err
 	}
 	traced.Accepted(&ch, accepted)
-	list := AcceptedList{Contacts: make([]AcceptedView, 0, len(accepted))}
+	list := api.AcceptedList{Contacts: make([]api.AcceptedView, 0, len(accepted))}
 	for i := range accepted {
 		a := &accepted[i]
-		list.Contacts = append(list.Contacts, AcceptedView{
+		list.Contacts = append(list.Contacts, api.AcceptedView{
 			ID: a.Contact.Ref.String(), Key: a.Contact.Key, State: a.Contact.State.String(), Duplicate: a.Duplicate,
 		})
 	}

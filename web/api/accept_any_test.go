@@ -3,7 +3,7 @@ package api_test
 import (
 	"testing"
 
-	"weir/web/api"
+	"weir/api"
 	"weir/web/webtest"
 )
 

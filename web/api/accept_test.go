@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/web/api"
+	"weir/api"
 	"weir/web/webtest"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"weir"
-	"weir/web/api"
+	"weir/api"
 	"weir/web/webtest"
 )
 

@@ -10,8 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir"
+	"weir/api"
 	"weir/web"
-	"weir/web/api"
+	webapi "weir/web/api"
 	"weir/web/webtest"
 )
 
@@ -19,12 +20,12 @@ func TestAPI_ChannelIsCreatedReplacedAndShown(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
 	g := r.Do("PUT", "/v1/channels/a.b-c_1", webtest.GoodTexts)
-	v := webtest.Into[api.ChannelView](t, g, 201)
+	v := webtest.Into[webapi.ChannelView](t, g, 201)
 	if g.Header.Get("Location") != "/v1/channels/a.b-c_1" {
 		t.Errorf("Location %q", g.Header.Get("Location"))
 	}
-	want := api.ChannelView{
-		Channel: "a.b-c_1", Type: "texts", Name: "Our texts", Capacity: 5, State: weir.Up,
+	want := webapi.ChannelView{
+		Channel: "a.b-c_1", Type: "texts", Name: "Our texts", Capacity: 5, State: string(weir.Up),
 		Settings: map[string]any{"base_url": "http://p.test", "channel": "one"}, Secrets: []string{"token"}, Breaker: api.BreakerView{State: "closed"}, CreatedAt: v.CreatedAt, UpdatedAt: v.CreatedAt,
 	}
 	if age := time.Since(v.CreatedAt); age < 0 || age > time.Hour {
@@ -33,17 +34,17 @@ func TestAPI_ChannelIsCreatedReplacedAndShown(t *testing.T) {
 	if d := cmp.Diff(want, v); d != "" {
 		t.Errorf("created (-want +got):\n%s", d)
 	}
-	want.Name, want.Capacity, want.Paused, want.State = "", 100, true, weir.Paused
+	want.Name, want.Capacity, want.Paused, want.State = "", 100, true, string(weir.Paused)
 	want.Settings = map[string]any{"base_url": "http://q.test"}
 	created := v
-	v = webtest.Into[api.ChannelView](t, r.Do("PUT", "/v1/channels/a.b-c_1", `{"type":"texts","paused":true,"settings":{"base_url":"http://q.test","token":"CANARY-provider-token"}}`), 200)
+	v = webtest.Into[webapi.ChannelView](t, r.Do("PUT", "/v1/channels/a.b-c_1", `{"type":"texts","paused":true,"settings":{"base_url":"http://q.test","token":"CANARY-provider-token"}}`), 200)
 	if want.UpdatedAt = v.UpdatedAt; !v.UpdatedAt.After(created.UpdatedAt) {
 		t.Errorf("replaced at %s, created at %s", v.UpdatedAt, created.UpdatedAt)
 	}
 	if d := cmp.Diff(want, v); d != "" {
 		t.Errorf("replaced (-want +got):\n%s", d)
 	}
-	if d := cmp.Diff(want, webtest.Into[api.ChannelView](t, r.Do("GET", "/v1/channels/a.b-c_1", ""), 200)); d != "" {
+	if d := cmp.Diff(want, webtest.Into[webapi.ChannelView](t, r.Do("GET", "/v1/channels/a.b-c_1", ""), 200)); d != "" {
 		t.Errorf("read back (-want +got):\n%s", d)
 	}
 	if d := cmp.Diff([]weir.ChannelID{1, 1}, r.Changes); d != "" {
@@ -59,7 +60,7 @@ func TestAPI_PutThatChangesNothingWritesNothing(t *testing.T) {
 	r := webtest.New(t)
 	r.Do("PUT", "/v1/channels/a", webtest.GoodTexts)
 	writes := r.Writes()
-	webtest.Into[api.ChannelView](t, r.Do("PUT", "/v1/channels/a", webtest.GoodTexts), 200)
+	webtest.Into[webapi.ChannelView](t, r.Do("PUT", "/v1/channels/a", webtest.GoodTexts), 200)
 	if r.Writes() != writes {
 		t.Error("written")
 	}
@@ -70,7 +71,7 @@ func TestAPI_PatchMerges(t *testing.T) {
 	r := webtest.New(t)
 	r.Do("PUT", "/v1/channels/a", webtest.GoodTexts)
 	g := r.Do("PATCH", "/v1/channels/a", `{"capacity":7,"settings":{"channel":null,"reply_reserve":2}}`, "Content-Type", "application/merge-patch+json")
-	v := webtest.Into[api.ChannelView](t, g, 200)
+	v := webtest.Into[webapi.ChannelView](t, g, 200)
 	if v.Capacity != 7 || v.Name != "Our texts" {
 		t.Errorf("%+v", v)
 	}
@@ -82,7 +83,7 @@ func TestAPI_PatchMerges(t *testing.T) {
 	}
 	// A removed field takes its default.
 	r.Do("PATCH", "/v1/channels/a", `{"paused":true}`)
-	v = webtest.Into[api.ChannelView](t, r.Do("PATCH", "/v1/channels/a", `{"name":null,"paused":null}`), 200)
+	v = webtest.Into[webapi.ChannelView](t, r.Do("PATCH", "/v1/channels/a", `{"name":null,"paused":null}`), 200)
 	if v.Name != "" || v.Paused || v.Capacity != 7 {
 		t.Errorf("%+v", v)
 	}
@@ -120,7 +121,7 @@ func TestAPI_ChangesRetryAfterAConflict(t *testing.T) {
 	r := webtest.New(t, func(o *web.Options) { o.Store = conflicting{o.Store, &conflicts} })
 	r.Do("PUT", "/v1/channels/a", webtest.GoodTexts)
 	conflicts = 3
-	v := webtest.Into[api.ChannelView](t, r.Do("PATCH", "/v1/channels/a", `{"capacity":7}`), 200)
+	v := webtest.Into[webapi.ChannelView](t, r.Do("PATCH", "/v1/channels/a", `{"capacity":7}`), 200)
 	if v.Capacity != 7 || !strings.HasPrefix(v.Name, "changed concurrently") {
 		t.Errorf("one change undid the other: %+v", v)
 	}
@@ -176,7 +177,7 @@ func TestAPI_ChannelsAreListedInPages(t *testing.T) {
 	var names []string
 	cursor := ""
 	for range 3 {
-		v := webtest.Into[api.ChannelList](t, r.Do("GET", "/v1/channels?limit=2&cursor="+cursor, ""), 200)
+		v := webtest.Into[webapi.ChannelList](t, r.Do("GET", "/v1/channels?limit=2&cursor="+cursor, ""), 200)
 		for _, c := range v.Channels {
 			names = append(names, c.Channel)
 		}
@@ -193,7 +194,7 @@ func TestAPI_ChannelOfAForgottenTypeShowsNoSettings(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
 	r.Channel("a", "fax")
-	if v := webtest.Into[api.ChannelView](t, r.Do("GET", "/v1/channels/a", ""), 200); len(v.Settings) != 0 {
+	if v := webtest.Into[webapi.ChannelView](t, r.Do("GET", "/v1/channels/a", ""), 200); len(v.Settings) != 0 {
 		t.Errorf("%v", v.Settings)
 	}
 	r.Refuses(t, "POST", "/v1/channels/a/contacts", webtest.Refused{Body: webtest.Batch(webtest.Text("")), Status: 409, Code: weir.CodeConflict})
@@ -267,14 +268,13 @@ func TestAPI_ContactIsShownWithItsAttempts(t *testing.T) {
 	r := webtest.New(t)
 	ch := r.Channel("a", "texts")
 	at := func(n int) time.Time { return webtest.Start().Add(time.Duration(n) * time.Minute) }
-	ptr := func(n int) *time.Time { t := at(n); return &t }
 	c := r.Move(r.Contact(ch, weir.Progress{}), weir.Progress{State: weir.Done, Attempt: 2, ClaimedAt: at(3), SentAt: at(4), HeardAt: at(5), FinishedAt: at(6), ProviderRef: "g2", Outcome: weir.Completed}, weir.Attempt{Number: 1, ClaimedAt: at(1), FinishedAt: at(2), Reason: "refused_by_provider"})
 	id := c.Ref.String()
 	want := api.ContactView{
 		ID: id, Channel: "a", To: webtest.PhoneCanary, Priority: "normal", Messages: []string{webtest.TextCanary}, Size: 1, Segments: 1, State: "done",
-		Outcome: weir.Completed, QueuedAt: c.QueuedAt, FinishedAt: ptr(6), Attempts: []api.AttemptView{
-			{ID: id + "-1", Number: 1, ClaimedAt: ptr(1), FinishedAt: ptr(2), Reason: "refused_by_provider"},
-			{ID: id + "-2", Number: 2, ClaimedAt: ptr(3), SentAt: ptr(4), LastHeardAt: ptr(5), FinishedAt: ptr(6), ProviderRef: "g2", Outcome: weir.Completed},
+		Outcome: string(weir.Completed), QueuedAt: c.QueuedAt, FinishedAt: at(6), Attempts: []api.AttemptView{
+			{ID: id + "-1", Number: 1, ClaimedAt: at(1), FinishedAt: at(2), Reason: "refused_by_provider"},
+			{ID: id + "-2", Number: 2, ClaimedAt: at(3), SentAt: at(4), LastHeardAt: at(5), FinishedAt: at(6), ProviderRef: "g2", Outcome: string(weir.Completed)},
 		},
 	}
 	if d := cmp.Diff(want, webtest.Into[api.ContactView](t, r.Do("GET", "/v1/contacts/"+id, ""), 200)); d != "" {
@@ -282,7 +282,7 @@ func TestAPI_ContactIsShownWithItsAttempts(t *testing.T) {
 	}
 	// Back in the queue after its first attempt: the attempt is listed once.
 	c = r.Move(r.Contact(ch, weir.Progress{}), weir.Progress{State: weir.Queued, Attempt: 1, ClaimedAt: at(1)}, weir.Attempt{Number: 1, ClaimedAt: at(1), FinishedAt: at(2)})
-	if v := webtest.Into[api.ContactView](t, r.Do("GET", "/v1/contacts/"+c.Ref.String(), ""), 200); len(v.Attempts) != 1 || v.Attempts[0].FinishedAt == nil {
+	if v := webtest.Into[api.ContactView](t, r.Do("GET", "/v1/contacts/"+c.Ref.String(), ""), 200); len(v.Attempts) != 1 || v.Attempts[0].FinishedAt.IsZero() {
 		t.Errorf("%+v", v.Attempts)
 	}
 	for _, id := range []string{"1-99", "1", "1-01", "zz", "1-1-1", "%2e%2e"} {
@@ -351,7 +351,7 @@ func TestAPI_ContactIsCanceled(t *testing.T) {
 	del := func(c weir.Contact) webtest.Got { return r.Do("DELETE", "/v1/contacts/"+c.Ref.String(), "") }
 	for range 2 { // a canceled contact may be canceled again
 		v := webtest.Into[api.CanceledView](t, del(queued), 200)
-		if d := cmp.Diff(api.CanceledView{ID: queued.Ref.String(), State: "done", Outcome: weir.Canceled}, v); d != "" {
+		if d := cmp.Diff(api.CanceledView{ID: queued.Ref.String(), State: "done", Outcome: string(weir.Canceled)}, v); d != "" {
 			t.Error(d)
 		}
 	}
@@ -429,7 +429,7 @@ func (s racing) PutChannel(ctx context.Context, c weir.Channel) (weir.Channel, b
 func TestAPI_CreationsThatRaceEndAsOne(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t, func(o *web.Options) { o.Store = racing{o.Store} })
-	v := webtest.Into[api.ChannelView](t, r.Do("PUT", "/v1/channels/a", webtest.GoodTexts), 200)
+	v := webtest.Into[webapi.ChannelView](t, r.Do("PUT", "/v1/channels/a", webtest.GoodTexts), 200)
 	if all, err := r.Store.All(t.Context()); v.Name != "Our texts" || len(all) != 1 {
 		t.Errorf("%+v: %+v, %v", v, all, err)
 	}

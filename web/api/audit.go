@@ -4,39 +4,13 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
+	"weir/api"
 	"weir/operators"
 	"weir/web/auth"
 	"weir/web/httpjson"
 	"weir/web/route"
 )
-
-// AuditView is an entry of the audit log.
-type AuditView struct {
-	ID      string            `json:"id"`
-	At      time.Time         `json:"at"`
-	Token   string            `json:"token,omitempty" doc:"id of the token, or of the person who is logged in to the dashboard by name (oidc:NAME); absent: none was needed"`
-	Action  string            `json:"action" doc:"operationId of the request" example:"put-channel"`
-	Subject string            `json:"subject,omitempty" doc:"of what: the names in the path" example:"sms"`
-	Status  int               `json:"status" doc:"of the answer"`
-	Request string            `json:"request" doc:"X-Request-Id of the answer"`
-	Changes []AuditChangeView `json:"changes,omitempty" doc:"what the request changed, field by field; absent: nothing that is recorded"`
-}
-
-// AuditChangeView is a field that a request changed.
-type AuditChangeView struct {
-	Field  string `json:"field" doc:"the path to the field, its parts joined by dots" example:"capacity"`
-	Before string `json:"before,omitempty" doc:"absent: it was not set" example:"5"`
-	After  string `json:"after,omitempty" doc:"absent: it is no longer set" example:"50"`
-	Secret bool   `json:"secret,omitempty" doc:"a secret was changed; neither value is recorded"`
-}
-
-// AuditList is one page of the audit log.
-type AuditList struct {
-	Entries    []AuditView `json:"entries"`
-	NextCursor string      `json:"next_cursor,omitempty" doc:"absent on the last page"`
-}
 
 // auditRoutes serves the audit log.
 type auditRoutes struct{ trail *auth.Trail }
@@ -50,7 +24,7 @@ func (r auditRoutes) table() []*route.Route {
 			"A change of a channel or survey has the value of each changed field before and after; of a secret only that it changed. " +
 			"The actions log-in and log-out are of people who log in to the dashboard by name.",
 		Query: append(auditFilters(), route.Paging(100, 1000)...), Handle: r.list,
-		Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[AuditList]()}},
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[api.AuditList]()}},
 	}}
 }
 
@@ -62,8 +36,8 @@ func auditFilters() []httpjson.Parameter {
 	}
 }
 
-func auditView(e *operators.AuditEntry, pii bool) AuditView {
-	return AuditView{
+func auditView(e *operators.AuditEntry, pii bool) api.AuditView {
+	return api.AuditView{
 		ID: strconv.FormatInt(e.ID, 10), At: e.At.UTC(), Token: e.Token, Action: e.Action, Subject: e.Subject, Status: e.Status, Request: e.Request,
 		Changes: changeViews(e.Changes, pii),
 	}
@@ -82,16 +56,16 @@ func (r auditRoutes) list(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	entries, next := pageOf(rows, most, func(e *operators.AuditEntry) AuditView { return auditView(e, c.PII()) }, func(e *AuditView) string { return e.ID })
-	return route.Reply{Status: http.StatusOK, Body: AuditList{entries, next}}, nil
+	entries, next := pageOf(rows, most, func(e *operators.AuditEntry) api.AuditView { return auditView(e, c.PII()) }, func(e *api.AuditView) string { return e.ID })
+	return route.Reply{Status: http.StatusOK, Body: api.AuditList{Entries: entries, NextCursor: next}}, nil
 }
 
 // changeViews returns the view of changes, with phone numbers masked unless
 // pii.
-func changeViews(list []operators.FieldChange, pii bool) []AuditChangeView {
-	var out []AuditChangeView
+func changeViews(list []operators.FieldChange, pii bool) []api.AuditChangeView {
+	var out []api.AuditChangeView
 	for _, c := range list {
-		v := AuditChangeView(c)
+		v := api.AuditChangeView(c)
 		if !pii {
 			mask := auth.MaskValue
 			if strings.Contains(c.Field, "messages") {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"weir"
+	"weir/api"
 	"weir/operators"
 	"weir/web/httpjson"
 	"weir/web/route"
@@ -26,31 +27,6 @@ const (
 	cancelsAtOnce = 64
 )
 
-// CancelBody selects the contacts of a request that cancels many.
-type CancelBody struct {
-	All      bool       `json:"all,omitempty" doc:"all contacts that are not done; required if no other field selects some"`
-	Channel  string     `json:"channel,omitempty" minLength:"1" maxLength:"63" doc:"name of the channel"`
-	States   []string   `json:"states,omitempty" minItems:"1" maxItems:"4" enum:"queued,sending,active,unknown" doc:"only contacts in these states; absent: in all four"`
-	Survey   string     `json:"survey,omitempty" minLength:"1" maxLength:"64" doc:"name of the survey"`
-	Key      string     `json:"key,omitempty" minLength:"1" maxLength:"200" doc:"idempotency key, chosen by the client"`
-	Since    *time.Time `json:"since,omitempty" doc:"contacts accepted at that instant or later"`
-	Until    *time.Time `json:"until,omitempty" doc:"contacts accepted before"`
-	Contacts []string   `json:"contacts,omitempty" minItems:"1" maxItems:"1000" doc:"these contacts; not with other filters"`
-	Limit    int        `json:"limit,omitempty" minimum:"1" maximum:"10000" doc:"max contacts to cancel; absent: 10000"`
-	DryRun   bool       `json:"dry_run,omitempty" doc:"only count"`
-}
-
-// CancelDone is the result of a request that cancels many contacts.
-type CancelDone struct {
-	DryRun   bool  `json:"dry_run" doc:"nothing was done"`
-	Matching int64 `json:"matching" doc:"of a dry run: contacts that a request would cancel; otherwise those that this request has tried to cancel"`
-	Waiting  int64 `json:"waiting" doc:"of those matching, how many are queued, and end as canceled at once"`
-	Canceled int64 `json:"canceled" doc:"how many ended as canceled"`
-	Asked    int64 `json:"asked" doc:"how many are in flight: the provider is asked to cancel them"`
-	Ended    int64 `json:"ended" doc:"how many ended otherwise before they could be canceled"`
-	More     bool  `json:"more" doc:"the limit or the time of a request ended it: more may match. Repeat the request"`
-}
-
 // cancelRoutes serves the cancellation of many contacts.
 type cancelRoutes struct {
 	lookup channelLookup
@@ -64,8 +40,8 @@ func (r *cancelRoutes) table() []*route.Route {
 		Method: "POST", Path: "/v1/contacts:cancel", ID: "cancel-contacts", Tag: "contacts", Summary: "Cancel contacts",
 		Description: "Each as by DELETE: one that waits is done at once, and for one in flight the provider is asked. Contacts that are done, or being canceled already, are left out. " +
 			"A dry run counts, at most a million. Give the instant of the count as until, and the request cancels no contact that was accepted since. Repeating the request after a lost response is safe and continues where it ended.",
-		Body: route.TypeOf[CancelBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.cancel, Repeatable: true,
-		Answers: []route.Answer{{Status: http.StatusOK, Description: "what was done", Body: route.TypeOf[CancelDone]()}},
+		Body: route.TypeOf[api.CancelBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.cancel, Repeatable: true,
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "what was done", Body: route.TypeOf[api.CancelDone]()}},
 		Codes:   []weir.Code{weir.CodeNotFound},
 	}}
 }
@@ -79,7 +55,7 @@ type cancellation struct {
 	dry    bool
 
 	mu  sync.Mutex // guards out
-	out CancelDone
+	out api.CancelDone
 }
 
 func (r *cancelRoutes) cancel(c *route.Call) (route.Reply, error) {

@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/channels"
 	"weir/channels/all"
 	"weir/web"
-	"weir/web/api"
+	webapi "weir/web/api"
 	"weir/web/webtest"
 )
 
@@ -78,13 +79,13 @@ func TestChannelTest_AsksTheProviderAndStoresNothing(t *testing.T) {
 		t.Helper()
 		return webtest.Into[api.ChannelTestView](t, r.Do("POST", "/v1/channels:test", body), 200)
 	}
-	if v := ask(`{"type":"texts","settings":{"base_url":"http://p.test","token":"` + webtest.ProviderCanary + `"}}`); v.State != weir.Up || !v.Checked || v.Reason != "" {
+	if v := ask(`{"type":"texts","settings":{"base_url":"http://p.test","token":"` + webtest.ProviderCanary + `"}}`); v.State != string(weir.Up) || !v.Checked || v.Reason != "" {
 		t.Errorf("%+v", v)
 	}
-	if v := ask(`{"type":"texts","settings":{"base_url":"http://p.test","token":"wrong"}}`); v.State != weir.Erring || v.Reason != "credentials refused" {
+	if v := ask(`{"type":"texts","settings":{"base_url":"http://p.test","token":"wrong"}}`); v.State != string(weir.Erring) || v.Reason != "credentials refused" {
 		t.Errorf("%+v", v)
 	}
-	if v := ask(`{"type":"texts","settings":{"base_url":"http://p.test","token":"` + webtest.ProviderCanary + `","channel":"unchecked"}}`); v.State != weir.Up || v.Checked {
+	if v := ask(`{"type":"texts","settings":{"base_url":"http://p.test","token":"` + webtest.ProviderCanary + `","channel":"unchecked"}}`); v.State != string(weir.Up) || v.Checked {
 		t.Errorf("%+v", v)
 	}
 	for body, want := range map[string]string{
@@ -111,7 +112,7 @@ func TestChannelTest_StoredSecretsStayAtTheirPlace(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
 	r.Channel("a", "texts")
-	if v := webtest.Into[api.ChannelTestView](t, r.Do("POST", "/v1/channels:test", `{"channel":"a","settings":{"channel":"other"}}`), 200); v.State != weir.Up {
+	if v := webtest.Into[api.ChannelTestView](t, r.Do("POST", "/v1/channels:test", `{"channel":"a","settings":{"channel":"other"}}`), 200); v.State != string(weir.Up) {
 		t.Errorf("%+v", v)
 	}
 	if g := r.Do("POST", "/v1/channels:test", `{"channel":"a","settings":{"base_url":"http://elsewhere.test"}}`); g.Status != 422 || g.Problem(t).Errors[0].Pointer != "/settings/token" {
@@ -131,7 +132,7 @@ func TestChannelTest_IsBoundedInTime(t *testing.T) {
 		r := webtest.New(t)
 		began := time.Now()
 		v := webtest.Into[api.ChannelTestView](t, r.Do("POST", "/v1/channels:test", `{"type":"texts","settings":{"base_url":"http://p.test/slow","token":"x"}}`), 200)
-		if v.State != weir.Erring || v.Reason != "timeout" || time.Since(began) != 10*time.Second {
+		if v.State != string(weir.Erring) || v.Reason != "timeout" || time.Since(began) != 10*time.Second {
 			t.Errorf("%+v after %s", v, time.Since(began))
 		}
 	})
@@ -140,12 +141,12 @@ func TestChannelTest_IsBoundedInTime(t *testing.T) {
 func TestChannel_IsOnlyCreatedIfThatIsDemanded(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
-	webtest.Into[api.ChannelView](t, r.Do("PUT", "/v1/channels/a?create=true", webtest.GoodTexts), 201)
+	webtest.Into[webapi.ChannelView](t, r.Do("PUT", "/v1/channels/a?create=true", webtest.GoodTexts), 201)
 	g := r.Do("PUT", "/v1/channels/a?create=true", webtest.GoodTexts)
 	if g.Status != 409 || g.Problem(t).Errors[0].Pointer != "/channel" {
 		t.Errorf("%d %s", g.Status, g.Body)
 	}
-	webtest.Into[api.ChannelView](t, r.Do("PUT", "/v1/channels/a", webtest.GoodTexts), 200)
+	webtest.Into[webapi.ChannelView](t, r.Do("PUT", "/v1/channels/a", webtest.GoodTexts), 200)
 }
 
 func TestChannel_ChangesAreMadeToTheVersionThatIsDemanded(t *testing.T) {
@@ -168,8 +169,8 @@ func TestChannel_ChangesAreMadeToTheVersionThatIsDemanded(t *testing.T) {
 			t.Errorf("%s: %d %s", method, g.Status, g.Body)
 		}
 	}
-	if v := webtest.Into[api.ChannelView](t, r.Do("GET", "/v1/channels/a", ""), 200); v.Capacity != 15 {
+	if v := webtest.Into[webapi.ChannelView](t, r.Do("GET", "/v1/channels/a", ""), 200); v.Capacity != 15 {
 		t.Errorf("%+v", v)
 	}
-	webtest.Into[api.ChannelView](t, r.Do("PATCH", "/v1/channels/a", `{"capacity":17}`, "If-Match", "*"), 200)
+	webtest.Into[webapi.ChannelView](t, r.Do("PATCH", "/v1/channels/a", `{"capacity":17}`, "If-Match", "*"), 200)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/channels"
 	"weir/operators"
 	"weir/web/callbacks"
@@ -46,59 +47,33 @@ type ChannelView struct {
 	Braked      *weir.Braked       `json:"braked,omitempty" doc:"it is paused because it paused itself; absent: it did not"`
 	Settings    map[string]any     `json:"settings" doc:"without the secrets"`
 	Secrets     []string           `json:"secrets,omitempty" doc:"the secret settings that have a value" example:"[\"password\"]"`
-	State       weir.Health        `json:"state" enum:"up,down,error,paused,faulted"`
+	State       string             `json:"state" enum:"up,down,error,paused,faulted"`
 	StateReason string             `json:"state_reason,omitempty"`
-	operators.WhyView
-	Deleting       bool         `json:"deleting,omitempty" doc:"its open contacts are being ended; then it is gone"`
-	InFlight       int          `json:"in_flight" doc:"slots of sending, active and unknown contacts; never more than the capacity"`
-	Sending        int          `json:"sending" doc:"contacts being dispatched: the provider may or may not have them"`
-	Active         int          `json:"active" doc:"contacts that the provider has"`
-	Unknown        int          `json:"unknown" doc:"contacts whose dispatch is in doubt"`
-	Queued         int64        `json:"queued" doc:"contacts that wait"`
-	Blocked        int          `json:"blocked" doc:"waiting contacts that are larger than the capacity, among those next in line"`
-	OldestQueuedAt *time.Time   `json:"oldest_queued_at,omitempty" doc:"when the oldest queued contact was accepted"`
-	QueueEmptyAt   *time.Time   `json:"queue_empty_at,omitempty" doc:"an estimate of when the queue is empty, if contacts are dispatched as fast as over the last minutes and none is added; absent: nothing waits, or it is not yet known"`
-	NextDueAt      *time.Time   `json:"next_due_at,omitempty" doc:"when the next delayed contact is due: its window opens, or its next attempt"`
-	SentPerMinute  float64      `json:"sent_per_minute" doc:"dispatches accepted by the provider per minute, over the last five minutes and the current one"`
-	IdleSince      *time.Time   `json:"idle_since,omitempty" doc:"since when nothing was dispatched, to the minute and at most five minutes ago; absent: not known"`
-	RatePerSecond  float64      `json:"rate_per_second,omitempty" doc:"the rate limit in force: the one of the settings, or less for a while after the provider answered that it is too high; absent: none"`
-	Breaker        BreakerView  `json:"breaker"`
-	LastCollection *CollectView `json:"last_collection,omitempty" doc:"the last run of the reconciler; absent: none since the channel's broker started"`
-	StrayCallback  *StrayView   `json:"stray_callback,omitempty" doc:"the latest callback within a day at an address that channels of the type do not have, which was answered 404; absent: none since the channel was changed or its process began"`
-	CreatedAt      time.Time    `json:"created_at"`
-	UpdatedAt      time.Time    `json:"updated_at"`
-}
-
-// BreakerView is a channel's circuit breaker.
-type BreakerView struct {
-	State string     `json:"state" enum:"closed,half_open,open" doc:"closed: contacts are dispatched; open: none is dispatched until an instant; half_open: one contact is being dispatched as a probe"`
-	Until *time.Time `json:"until,omitempty" doc:"when an open breaker allows the next dispatch"`
-}
-
-// StrayView is a callback at an unknown path.
-type StrayView struct {
-	Path string    `json:"path" doc:"below the callback address of the channel, as far as it consists of words" example:"incomming"`
-	At   time.Time `json:"at"`
-}
-
-// CollectView is one run of the reconciler: a search for contacts that have
-// been silent for too long.
-type CollectView struct {
-	At      time.Time `json:"at"`
-	Checked int       `json:"checked" doc:"contacts about which the provider was to be queried"`
-	Settled int       `json:"settled" doc:"contacts that were reconciled, then and since"`
+	api.WhyView
+	Deleting       bool             `json:"deleting,omitempty" doc:"its open contacts are being ended; then it is gone"`
+	InFlight       int              `json:"in_flight" doc:"slots of sending, active and unknown contacts; never more than the capacity"`
+	Sending        int              `json:"sending" doc:"contacts being dispatched: the provider may or may not have them"`
+	Active         int              `json:"active" doc:"contacts that the provider has"`
+	Unknown        int              `json:"unknown" doc:"contacts whose dispatch is in doubt"`
+	Queued         int64            `json:"queued" doc:"contacts that wait"`
+	Blocked        int              `json:"blocked" doc:"waiting contacts that are larger than the capacity, among those next in line"`
+	OldestQueuedAt time.Time        `json:"oldest_queued_at,omitzero" doc:"when the oldest queued contact was accepted"`
+	QueueEmptyAt   time.Time        `json:"queue_empty_at,omitzero" doc:"an estimate of when the queue is empty, if contacts are dispatched as fast as over the last minutes and none is added; absent: nothing waits, or it is not yet known"`
+	NextDueAt      time.Time        `json:"next_due_at,omitzero" doc:"when the next delayed contact is due: its window opens, or its next attempt"`
+	SentPerMinute  float64          `json:"sent_per_minute" doc:"dispatches accepted by the provider per minute, over the last five minutes and the current one"`
+	IdleSince      time.Time        `json:"idle_since,omitzero" doc:"since when nothing was dispatched, to the minute and at most five minutes ago; absent: not known"`
+	RatePerSecond  float64          `json:"rate_per_second,omitempty" doc:"the rate limit in force: the one of the settings, or less for a while after the provider answered that it is too high; absent: none"`
+	Breaker        api.BreakerView  `json:"breaker"`
+	LastCollection *api.CollectView `json:"last_collection,omitempty" doc:"the last run of the reconciler; absent: none since the channel's broker started"`
+	StrayCallback  *api.StrayView   `json:"stray_callback,omitempty" doc:"the latest callback within a day at an address that channels of the type do not have, which was answered 404; absent: none since the channel was changed or its process began"`
+	CreatedAt      time.Time        `json:"created_at"`
+	UpdatedAt      time.Time        `json:"updated_at"`
 }
 
 // ChannelList is one page of channels.
 type ChannelList struct {
 	Channels   []ChannelView `json:"channels"`
 	NextCursor string        `json:"next_cursor,omitempty" doc:"absent on the last page"`
-}
-
-// DeletingView is the response to a deletion in progress.
-type DeletingView struct {
-	Channel  string `json:"channel"`
-	Deleting bool   `json:"deleting"`
 }
 
 // figureReader reads the live figures of channels.
@@ -149,10 +124,10 @@ func (p *channelPresenter) shown(ch weir.Channel, f operators.Figures) ChannelVi
 	breakers := map[operators.Breaker]string{operators.BreakerClosed: "closed", operators.BreakerProbing: "half_open", operators.BreakerOpen: "open"}
 	v := ChannelView{
 		Channel: ch.Name, Type: ch.Type, Name: ch.Title, Capacity: ch.Capacity, Paused: ch.Paused,
-		Brake: ch.Brake, BrakeCount: f.Brake, Braked: ch.Braked, Settings: weir.Settings{}, State: f.Health, StateReason: f.HealthReason, Deleting: ch.Deleting,
+		Brake: ch.Brake, BrakeCount: f.Brake, Braked: ch.Braked, Settings: weir.Settings{}, State: string(f.Health), StateReason: f.HealthReason, Deleting: ch.Deleting,
 		InFlight: f.InFlight, Sending: f.Sending, Active: f.Active, Unknown: f.Unknown,
 		Queued: f.Queued, Blocked: f.Blocked, OldestQueuedAt: httpjson.Instant(f.OldestQueuedAt),
-		WhyView: f.Why.View(), Breaker: BreakerView{State: breakers[f.Breaker]}, SentPerMinute: math.Round(f.SentPerMinute*100) / 100,
+		WhyView: f.Why.View(), Breaker: api.BreakerView{State: breakers[f.Breaker]}, SentPerMinute: math.Round(f.SentPerMinute*100) / 100,
 		QueueEmptyAt: httpjson.Instant(f.EmptyAt(p.now())), IdleSince: httpjson.Instant(f.IdleSince), RatePerSecond: f.RatePerSecond, CreatedAt: ch.Created.UTC(), UpdatedAt: ch.Updated.UTC(),
 	}
 	// For an unknown channel type, Weir cannot tell which settings are secret,
@@ -164,7 +139,7 @@ func (p *channelPresenter) shown(ch weir.Channel, f operators.Figures) ChannelVi
 		v.Secrets = t.Secrets(ch.Settings)
 	}
 	if stray, ok := p.index.Astray(ch.Name); ok {
-		v.StrayCallback = &StrayView{stray.Path, stray.At.UTC()}
+		v.StrayCallback = &api.StrayView{Path: stray.Path, At: stray.At.UTC()}
 	}
 	if f.Breaker == operators.BreakerOpen {
 		v.Breaker.Until = httpjson.Instant(f.BreakerUntil)
@@ -173,7 +148,7 @@ func (p *channelPresenter) shown(ch weir.Channel, f operators.Figures) ChannelVi
 		v.NextDueAt = httpjson.Instant(f.NextDue)
 	}
 	if at := f.Reconciliation.At; !at.IsZero() {
-		v.LastCollection = &CollectView{at.UTC(), f.Reconciliation.Checked, f.Reconciliation.Resolved}
+		v.LastCollection = &api.CollectView{At: at.UTC(), Checked: f.Reconciliation.Checked, Settled: f.Reconciliation.Resolved}
 	}
 	return v
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"weir"
+	"weir/api"
 	"weir/channels"
 	"weir/internal/validation"
 	"weir/operators"
@@ -62,7 +63,7 @@ func (r *channelRoutes) table() []*route.Route {
 			Summary: "Get the address of a channel's callbacks",
 			Description: "For providers that are configured by hand: Weir gives the others this address by itself. It holds the channel's secret: " +
 				"anyone who knows it can report what became of contacts and send messages in the name of people.",
-			Handle: r.lookup.onChannel(r.callback), Answers: []route.Answer{{Status: http.StatusOK, Description: "the address", Body: route.TypeOf[CallbackView]()}},
+			Handle: r.lookup.onChannel(r.callback), Answers: []route.Answer{{Status: http.StatusOK, Description: "the address", Body: route.TypeOf[api.CallbackView]()}},
 			Codes: []weir.Code{weir.CodeNotFound},
 		},
 		{
@@ -80,7 +81,7 @@ func (r *channelRoutes) table() []*route.Route {
 			Description: "Refused with 409 while contacts are open, unless cancel=true: then waiting contacts end as canceled, the provider is asked to cancel the others, and the channel is removed after the last has ended.",
 			Query:       []httpjson.Parameter{{Name: "cancel", Kind: "boolean", Description: "end the open contacts first"}},
 			Handle:      r.lookup.onChannel(r.delete),
-			Answers:     []route.Answer{{Status: http.StatusNoContent, Description: "deleted"}, {Status: http.StatusAccepted, Description: "its open contacts are being ended", Body: route.TypeOf[DeletingView]()}},
+			Answers:     []route.Answer{{Status: http.StatusNoContent, Description: "deleted"}, {Status: http.StatusAccepted, Description: "its open contacts are being ended", Body: route.TypeOf[api.DeletingView]()}},
 			Codes:       []weir.Code{weir.CodeNotFound, weir.CodeConflict},
 		},
 	}
@@ -104,24 +105,12 @@ func (r *channelRoutes) get(c *route.Call, ch weir.Channel) (route.Reply, error)
 	return route.Reply{Status: http.StatusOK, Body: v, ETag: channelTag(&ch)}, err
 }
 
-// CallbackView is the address of a channel's callbacks.
-type CallbackView struct {
-	URL    string            `json:"url" doc:"without a trailing slash; paths below it have their meaning by the channel's type"`
-	ByHand []CallbackAddress `json:"by_hand,omitempty" doc:"whole addresses for people to give to the provider; absent: Weir gives them all"`
-}
-
-// CallbackAddress is the address of callbacks of a kind.
-type CallbackAddress struct {
-	URL string `json:"url"`
-	For string `json:"for" doc:"what arrives there" example:"Messages from people"`
-}
-
 func (r *channelRoutes) callback(_ *route.Call, ch weir.Channel) (route.Reply, error) {
-	v := CallbackView{URL: r.directory.CallbackURL(ch)}
+	v := api.CallbackView{URL: r.directory.CallbackURL(ch)}
 	if t, ok := r.directory.Type(ch.Type); ok {
 		for _, p := range t.Callbacks {
 			if p.ByHand != "" {
-				v.ByHand = append(v.ByHand, CallbackAddress{v.URL + "/" + p.Path, p.ByHand})
+				v.ByHand = append(v.ByHand, api.CallbackAddress{URL: v.URL + "/" + p.Path, For: p.ByHand})
 			}
 		}
 	}
@@ -270,7 +259,7 @@ func (r *channelRoutes) delete(c *route.Call, ch weir.Channel) (route.Reply, err
 	}
 	r.hooks.changed(c, ch)
 	if !done {
-		return route.Reply{Status: http.StatusAccepted, Body: DeletingView{ch.Name, true}}, nil
+		return route.Reply{Status: http.StatusAccepted, Body: api.DeletingView{Channel: ch.Name, Deleting: true}}, nil
 	}
 	r.directory.Forget(ch.ID)
 	r.hooks.onDelete(ch)

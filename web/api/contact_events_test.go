@@ -13,12 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir"
+	"weir/api"
 	"weir/channels"
 	"weir/events"
 	"weir/persistence"
 	"weir/persistence/storetest"
 	"weir/web"
-	"weir/web/api"
 	"weir/web/webtest"
 )
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/channels"
 	"weir/internal/phonenumber"
 	"weir/internal/segments"
@@ -19,75 +20,13 @@ import (
 	"weir/web/route"
 )
 
-// ContactView is a contact in a response.
-type ContactView struct {
-	ID        string            `json:"id"`
-	Channel   string            `json:"channel"`
-	Key       string            `json:"key,omitempty"`
-	To        string            `json:"to"`
-	Priority  string            `json:"priority" enum:"normal,high,reply"`
-	Survey    string            `json:"survey,omitempty"`
-	Purpose   string            `json:"purpose,omitempty" doc:"what it is for; absent: default"`
-	TimeZone  string            `json:"time_zone,omitempty" doc:"in which the person lives, as the client said"`
-	Labels    map[string]string `json:"labels,omitempty"`
-	Messages  []string          `json:"messages,omitempty"`
-	Call      *weir.Call        `json:"call,omitempty"`
-	NotBefore *time.Time        `json:"not_before,omitempty"`
-	NotAfter  *time.Time        `json:"not_after,omitempty"`
-	Size      int               `json:"size" doc:"slots that it takes while it is in flight"`
-	Segments  int               `json:"segments,omitempty" doc:"segments of its texts, as networks send and bill them; rate_per_second of a channel counts them"`
-	State     string            `json:"state" enum:"queued,sending,active,unknown,done"`
-	Canceling bool              `json:"canceling,omitempty" doc:"cancellation was requested while it was in flight"`
-	Outcome   weir.Outcome      `json:"outcome,omitempty" enum:"completed,busy,no_answer,failed,expired,canceled,lost,dead_letter,suppressed"`
-	Reason    string            `json:"reason,omitempty"`
-	Rule      people.Rule       `json:"rule,omitempty" enum:"consent,no_consent,repeat_guard,cap,quiet_hours,holidays,only_to,limit_new_people,limit_money,budget_spent" doc:"the rule for the sake of the person by which it was suppressed, or waits"`
-	operators.WhyView
-	QueuedAt   time.Time     `json:"queued_at" doc:"when it was accepted"`
-	FinishedAt *time.Time    `json:"finished_at,omitempty"`
-	Attempts   []AttemptView `json:"attempts" doc:"oldest first; a list of contacts has only the latest"`
-}
-
-// AttemptView is one attempt to dispatch a contact to the provider.
-type AttemptView struct {
-	ID          string       `json:"id"`
-	Number      int          `json:"number"`
-	ClaimedAt   *time.Time   `json:"claimed_at,omitempty"`
-	SentAt      *time.Time   `json:"sent_at,omitempty" doc:"when the provider took it"`
-	ProviderRef string       `json:"provider_ref,omitempty" doc:"the provider's id of the message"`
-	LastHeardAt *time.Time   `json:"last_heard_at,omitempty"`
-	FinishedAt  *time.Time   `json:"finished_at,omitempty"`
-	Outcome     weir.Outcome `json:"outcome,omitempty" doc:"empty when the contact went back to the queue"`
-	Reason      string       `json:"reason,omitempty"`
-	Receipt     *ReceiptView `json:"receipt,omitempty" doc:"what the rules for the sake of the person found when it was claimed; absent: there were none"`
-}
-
-// ReceiptView is what the rules for the sake of the person found when an attempt was claimed.
-type ReceiptView struct {
-	Text    string        `json:"text" doc:"in one sentence" example:"purpose research; no refusal recorded; 14:03 in Africa/Nairobi; cap 2 in 7d: 1 left"`
-	Purpose string        `json:"purpose" doc:"what the contact is for" example:"research"`
-	Rules   []people.Rule `json:"rules" nullable:"false" doc:"that were looked at"`
-	Consent string        `json:"consent,omitempty" doc:"id of the consent or refusal that counted"`
-	Refused bool          `json:"refused,omitempty" doc:"what counted is a refusal: the purpose is exempt from it, or the contact confirms it"`
-	Exempt  string        `json:"exempt,omitempty" doc:"why the purpose reaches people who refused, as it said then" example:"floods"`
-	Zones   string        `json:"zones,omitempty" doc:"in which the person may live; of several the first, and how many more there are" example:"Africa/Nairobi"`
-	Local   string        `json:"local,omitempty" doc:"the person's time, in the first zone" example:"2026-03-05T14:03:00+03:00"`
-	Until   *time.Time    `json:"until,omitempty" doc:"when the hours end in which the person may be contacted: the provider is asked not to dispatch it later"`
-	Left    []LeftView    `json:"left,omitempty" nullable:"false" doc:"what caps leave after this contact"`
-}
-
-// LeftView is what a cap leaves.
-type LeftView struct {
-	Cap string `json:"cap" doc:"the cap" example:"2 in 7d"`
-	N   int    `json:"n" doc:"how many more contacts"`
-}
-
 // receiptView returns the receipt of an attempt; nil: it has none.
-func receiptView(a *weir.Attempt) *ReceiptView {
+func receiptView(a *weir.Attempt) *api.ReceiptView {
 	f, ok := people.ReadFacts(a.Receipt)
 	if !ok {
 		return nil
 	}
-	v := &ReceiptView{Text: f.Text(a.ClaimedAt), Purpose: f.Purpose, Rules: f.Rules, Refused: f.Refused, Exempt: f.Exempt, Zones: f.Zones(), Until: httpjson.Instant(a.Receipt.Until)}
+	v := &api.ReceiptView{Text: f.Text(a.ClaimedAt), Purpose: f.Purpose, Rules: httpjson.As[string](f.Rules), Refused: f.Refused, Exempt: f.Exempt, Zones: f.Zones(), Until: httpjson.Instant(a.Receipt.Until)}
 	if f.Consent != 0 {
 		v.Consent = strconv.FormatInt(f.Consent, 10)
 	}
@@ -95,33 +34,26 @@ func receiptView(a *weir.Attempt) *ReceiptView {
 		v.Local = local.Format(time.RFC3339)
 	}
 	for _, l := range f.Left {
-		v.Left = append(v.Left, LeftView(l))
+		v.Left = append(v.Left, api.LeftView(l))
 	}
 	return v
 }
 
-// ContactList is one page of contacts. A page may be short; only a missing
-// cursor marks the last one.
-type ContactList struct {
-	Contacts   []ContactView `json:"contacts"`
-	NextCursor string        `json:"next_cursor,omitempty" doc:"absent on the last page; a page before may have few contacts or none"`
-}
-
-func contactView(c *weir.Contact, channel string, attempts []AttemptView) ContactView {
-	return ContactView{
+func contactView(c *weir.Contact, channel string, attempts []api.AttemptView) api.ContactView {
+	return api.ContactView{
 		ID: c.Ref.String(), Channel: channel, Key: c.Key, To: c.To, Priority: priorityWord(c.Priority),
-		Survey: c.Survey, Purpose: c.Purpose, TimeZone: c.TimeZone, Rule: people.Rule(c.Receipt.Rule), Labels: c.Labels, Messages: c.Messages, Call: c.Call,
+		Survey: c.Survey, Purpose: c.Purpose, TimeZone: c.TimeZone, Rule: c.Receipt.Rule, Labels: c.Labels, Messages: c.Messages, Call: c.Call,
 		NotBefore: httpjson.Instant(c.NotBefore), NotAfter: httpjson.Instant(c.NotAfter), Size: c.Size(), Segments: segments.Total(c.Messages),
 		State: c.State.String(), Canceling: c.CancelRequested && c.State.InFlight(),
-		Outcome: c.Outcome, Reason: c.Reason, QueuedAt: c.QueuedAt.UTC(), FinishedAt: httpjson.Instant(c.FinishedAt),
+		Outcome: string(c.Outcome), Reason: c.Reason, QueuedAt: c.QueuedAt.UTC(), FinishedAt: httpjson.Instant(c.FinishedAt),
 		Attempts: attempts,
 	}
 }
 
 // attemptViews returns the ended attempts and, unless it is among them or the
 // contact is back in the queue, the current one.
-func attemptViews(c *weir.Contact, ended []weir.Attempt) []AttemptView {
-	views := make([]AttemptView, 0, len(ended)+1)
+func attemptViews(c *weir.Contact, ended []weir.Attempt) []api.AttemptView {
+	views := make([]api.AttemptView, 0, len(ended)+1)
 	last := 0
 	for _, a := range ended {
 		views = append(views, attemptView(c.Ref, a))
@@ -133,16 +65,16 @@ func attemptViews(c *weir.Contact, ended []weir.Attempt) []AttemptView {
 	return views
 }
 
-func attemptView(ref weir.Ref, a weir.Attempt) AttemptView {
-	return AttemptView{
+func attemptView(ref weir.Ref, a weir.Attempt) api.AttemptView {
+	return api.AttemptView{
 		ID: weir.AttemptRef{Ref: ref, Number: a.Number}.String(), Number: a.Number,
 		ClaimedAt: httpjson.Instant(a.ClaimedAt), SentAt: httpjson.Instant(a.SentAt), ProviderRef: a.ProviderRef,
-		LastHeardAt: httpjson.Instant(a.HeardAt), FinishedAt: httpjson.Instant(a.FinishedAt), Outcome: a.Outcome, Reason: a.Reason, Receipt: receiptView(&a),
+		LastHeardAt: httpjson.Instant(a.HeardAt), FinishedAt: httpjson.Instant(a.FinishedAt), Outcome: string(a.Outcome), Reason: a.Reason, Receipt: receiptView(&a),
 	}
 }
 
 // maskContact masks the phone numbers in a contact.
-func maskContact(v *ContactView) {
+func maskContact(v *api.ContactView) {
 	number := v.To
 	own := func(text string) string { return auth.MaskOwn(text, number) }
 	v.To, v.Key, v.Survey, v.Reason = auth.MaskNumber(number), own(v.Key), own(v.Survey), own(v.Reason)
@@ -152,19 +84,12 @@ func maskContact(v *ContactView) {
 		v.Messages[i] = auth.MaskText(v.Messages[i])
 	}
 	if v.Call != nil {
-		v.Call = &weir.Call{CallbackURL: own(v.Call.CallbackURL), CallFlowID: v.Call.CallFlowID, TwiML: auth.MaskText(v.Call.TwiML)}
+		v.Call = &api.Call{CallbackURL: own(v.Call.CallbackURL), CallFlowID: v.Call.CallFlowID, TwiML: auth.MaskText(v.Call.TwiML)}
 	}
 	for i := range v.Attempts {
 		a := &v.Attempts[i]
 		a.ProviderRef, a.Reason = own(a.ProviderRef), own(a.Reason)
 	}
-}
-
-// CanceledView is the response to a cancellation.
-type CanceledView struct {
-	ID      string       `json:"id"`
-	State   string       `json:"state" enum:"sending,active,unknown,done" doc:"its state after the request; sending, active or unknown: the provider is asked to cancel it"`
-	Outcome weir.Outcome `json:"outcome,omitempty"`
 }
 
 // contactReader reads a contact.
@@ -199,13 +124,13 @@ func (r *contactRoutes) table() []*route.Route {
 				"A page may be short, or empty, and yet not be the last: that one has no next_cursor. Contacts that arrive meanwhile move none between pages.",
 			Query:   append(contactFilters(), route.Paging(100, 1000)...),
 			Handle:  r.list,
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[ContactList]()}},
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[api.ContactList]()}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
 		{
 			Method: "GET", Path: one, ID: "get-contact", Tag: "contacts",
 			Summary: "Get a contact, with its attempts", Handle: r.get,
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "the contact", Body: route.TypeOf[ContactView]()}},
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "the contact", Body: route.TypeOf[api.ContactView]()}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
 		{
@@ -213,7 +138,7 @@ func (r *contactRoutes) table() []*route.Route {
 			Summary:     "Cancel a contact",
 			Description: "A waiting contact is done at once. For a contact in flight the provider is asked to cancel it, and the contact ends with the outcome that the provider reports. Canceling a canceled contact again succeeds; canceling a contact that ended otherwise is a conflict.",
 			Handle:      r.cancel,
-			Answers:     []route.Answer{{Status: http.StatusOK, Description: "it is canceled", Body: route.TypeOf[CanceledView]()}, {Status: http.StatusAccepted, Description: "the provider, or the process that runs the channel, is being asked", Body: route.TypeOf[CanceledView]()}},
+			Answers:     []route.Answer{{Status: http.StatusOK, Description: "it is canceled", Body: route.TypeOf[api.CanceledView]()}, {Status: http.StatusAccepted, Description: "the provider, or the process that runs the channel, is being asked", Body: route.TypeOf[api.CanceledView]()}},
 			Codes:       []weir.Code{weir.CodeNotFound, weir.CodeConflict},
 		},
 	}
@@ -246,7 +171,7 @@ func (r *contactRoutes) get(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	v := []ContactView{contactView(&contact, ch.Name, attemptViews(&contact, ended))}
+	v := []api.ContactView{contactView(&contact, ch.Name, attemptViews(&contact, ended))}
 	if !c.PII() {
 		maskContact(&v[0])
 	}
@@ -313,7 +238,7 @@ func (p *contactPages) page(c *route.Call, f weir.ContactFilter, channel string)
 	if err != nil {
 		return route.Reply{}, err
 	}
-	page, rows := ContactList{Contacts: make([]ContactView, 0, len(read)), NextCursor: next}, read[:0]
+	page, rows := api.ContactList{Contacts: make([]api.ContactView, 0, len(read)), NextCursor: next}, read[:0]
 	for i := range read {
 		ch, err := p.lookup.byID(c, read[i].Channel, known)
 		if err != nil {
@@ -347,9 +272,9 @@ func (r *contactRoutes) cancel(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	v := CanceledView{ID: contact.Ref.String(), State: state.String()}
+	v := api.CanceledView{ID: contact.Ref.String(), State: state.String()}
 	if state == weir.Done {
-		v.Outcome = weir.Canceled
+		v.Outcome = string(weir.Canceled)
 		return route.Reply{Status: http.StatusOK, Body: v}, nil
 	}
 	return route.Reply{Status: http.StatusAccepted, Body: v}, nil
@@ -361,7 +286,7 @@ func alreadyDone(c *weir.Contact) (route.Reply, error) {
 	if c.Outcome != weir.Canceled {
 		return route.Reply{}, weir.Errorf(weir.CodeConflict, "contact %s is %s already: %s", c.Ref, c.State, c.Outcome)
 	}
-	return route.Reply{Status: http.StatusOK, Body: CanceledView{c.Ref.String(), c.State.String(), c.Outcome}}, nil
+	return route.Reply{Status: http.StatusOK, Body: api.CanceledView{ID: c.Ref.String(), State: c.State.String(), Outcome: string(c.Outcome)}}, nil
 }
 
 func stateWords() []string { return []string{"queued", "sending", "active", "unknown", "done"} }
@@ -379,7 +304,7 @@ func statesOf(words []string) []weir.State {
 
 // addReasons sets why contacts wait, with one call for each of their channels. All of
 // the channels are in known.
-func (p *contactPages) addReasons(ctx context.Context, rows []weir.Contact, known map[weir.ChannelID]weir.Channel, views []ContactView) error {
+func (p *contactPages) addReasons(ctx context.Context, rows []weir.Contact, known map[weir.ChannelID]weir.Channel, views []api.ContactView) error {
 	open := map[weir.ChannelID][]int{}
 	for i := range rows {
 		if rows[i].State != weir.Done {
@@ -405,16 +330,6 @@ func (p *contactPages) addReasons(ctx context.Context, rows []weir.Contact, know
 // orderNewest is the list order that begins with the latest.
 const orderNewest = "newest"
 
-// SearchBody is the body of a search for a phone number.
-type SearchBody struct {
-	To      string     `json:"to" minLength:"1" maxLength:"255" doc:"a phone number, with or without the plus (spaces, dots, dashes, slashes and brackets in it do not count, and neither do invisible characters), or an address in the form of a channel type" example:"+1 555 0001"`
-	Channel string     `json:"channel,omitempty" maxLength:"63" doc:"name of the channel; absent: all, one after the other"`
-	Since   *time.Time `json:"since,omitempty" doc:"only contacts accepted at or after this instant"`
-	Until   *time.Time `json:"until,omitempty" doc:"only contacts accepted before this instant"`
-	Limit   int        `json:"limit,omitempty" minimum:"1" maximum:"1000" default:"100" doc:"most entries of a page"`
-	Cursor  string     `json:"cursor,omitempty" maxLength:"512" doc:"next_cursor of the page before"`
-}
-
 // searchRoutes serves the search for the contacts of a phone number.
 type searchRoutes struct {
 	lookup    channelLookup
@@ -429,9 +344,9 @@ func (r *searchRoutes) table() []*route.Route {
 		Description: "The number is in the body so that no address, log or history keeps it. The search is in the audit log, without the number. " +
 			"By channel, the latest accepted first. No index has numbers: a request examines up to 100,000 contacts, so that a page may be empty and yet not be the last. " +
 			"A channel and an interval make a search short. A number without a country code is found on channels that have a region.",
-		Body: route.TypeOf[SearchBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.search, Repeatable: true,
+		Body: route.TypeOf[api.SearchBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.search, Repeatable: true,
 		Also:    []operators.Scope{operators.ScopePIIRead}, // otherwise numbers could be found by trial
-		Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[ContactList]()}},
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[api.ContactList]()}},
 		Codes:   []weir.Code{weir.CodeNotFound},
 	}}
 }

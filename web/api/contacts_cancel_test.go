@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/web/api"
+	"weir/api"
 	"weir/web/webtest"
 )
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"weir"
+	"weir/api"
 	"weir/internal/plainjson"
 	"weir/operators"
 	"weir/surveys/respondents"
@@ -286,7 +287,7 @@ func (i *contactImport) answer(w http.ResponseWriter, p *route.Deadlines, refuse
 }
 
 // take queues contacts by the route of POST …/contacts.
-func (i *contactImport) take(ctx context.Context, bodies []any) (AcceptedList, error) {
+func (i *contactImport) take(ctx context.Context, bodies []any) (api.AcceptedList, error) {
 	ctx, cancel := route.StepTimeout(context.WithoutCancel(ctx)) // a batch that began is not left in doubt
 	defer cancel()
 	c := *i.call
@@ -294,7 +295,7 @@ func (i *contactImport) take(ctx context.Context, bodies []any) (AcceptedList, e
 	i.post.Check.Check(c.Body, "", &c.Errors)
 	q, err := i.r.queue(&c, i.dry)
 	if err != nil {
-		return AcceptedList{}, err
+		return api.AcceptedList{}, err
 	}
 	for purpose, r := range q.reached {
 		i.reached[purpose] = reached{i.reached[purpose].contacts + r.contacts, r.reason}

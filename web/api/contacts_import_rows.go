@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"weir"
+	"weir/api"
 	"weir/internal/plainjson"
 	"weir/internal/validation"
 	"weir/surveys/respondents"
@@ -34,7 +35,7 @@ type contactKind struct {
 	defaults     map[string]any // of what rows leave out
 	columns      []imports.Column
 	// take queues contacts, all or none. A dry run checks them, and lists none.
-	take func(ctx context.Context, bodies []any) (AcceptedList, error)
+	take func(ctx context.Context, bodies []any) (api.AcceptedList, error)
 }
 
 // Read implements [imports.Kind].

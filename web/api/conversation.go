@@ -7,27 +7,12 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/channels"
 	"weir/operators"
 	"weir/web/httpjson"
 	"weir/web/route"
 )
-
-// Conversation is what went to a person, and what came from one, over all channels: a part of
-// both together, newest first.
-type Conversation struct {
-	Contacts        []ContactView  `json:"contacts" nullable:"false" doc:"contacts to the person over all channels, newest first, with their attempts"`
-	Messages        []ReceivedView `json:"messages" nullable:"false" doc:"messages from the person over all channels, newest first"`
-	UnsearchedSince *time.Time     `json:"unsearched_since,omitempty" doc:"contacts accepted from then on, until unsearched_until, were not looked at: the index of addresses does not have them yet, as for some minutes after an upgrade; absent: all were"`
-	UnsearchedUntil *time.Time     `json:"unsearched_until,omitempty" doc:"see unsearched_since"`
-	NextCursor      string         `json:"next_cursor,omitempty" doc:"for what is older; absent: there is nothing"`
-}
-
-// ReceivedView is a message of a person, with its channel.
-type ReceivedView struct {
-	Channel string `json:"channel" doc:"that received it"`
-	IncomingView
-}
 
 // Finder finds contacts and messages by the address of a person.
 type Finder struct {
@@ -84,32 +69,32 @@ func (f *Finder) wrote(ctx context.Context, address string) (time.Time, error) {
 
 // Page returns what is older than an id of a contact or message, at most limit of both
 // together; 0: the newest.
-func (f *Finder) Page(c *route.Call, to []string, before int64, limit int) (Conversation, error) {
+func (f *Finder) Page(c *route.Call, to []string, before int64, limit int) (api.Conversation, error) {
 	found, err := f.store.ContactsTo(c, to, weir.ContactID(before), limit)
 	if err != nil {
-		return Conversation{}, err
+		return api.Conversation{}, err
 	}
 	messages, err := f.store.IncomingFrom(c, senders(to), before, limit+1)
 	if err != nil {
-		return Conversation{}, err
+		return api.Conversation{}, err
 	}
 	n, m, last := merge(found.Contacts, messages, limit)
-	out := Conversation{UnsearchedSince: httpjson.Instant(found.GapSince), UnsearchedUntil: httpjson.Instant(found.GapUntil)}
+	out := api.Conversation{UnsearchedSince: httpjson.Instant(found.GapSince), UnsearchedUntil: httpjson.Instant(found.GapUntil)}
 	if found.More || n < len(found.Contacts) || m < len(messages) {
 		out.NextCursor = strconv.FormatInt(last, 10)
 	}
 	known := map[weir.ChannelID]weir.Channel{}
 	if out.Contacts, err = f.contacts(c, found.Contacts[:n], known); err != nil {
-		return Conversation{}, err
+		return api.Conversation{}, err
 	}
-	out.Messages = make([]ReceivedView, 0, m)
+	out.Messages = make([]api.ReceivedView, 0, m)
 	for i := range messages[:m] {
 		ch, err := f.lookup.byID(c, messages[i].Channel, known)
 		if err != nil {
-			return Conversation{}, err
+			return api.Conversation{}, err
 		}
 		if c.Reaches(operators.Channel(ch.Name)) {
-			out.Messages = append(out.Messages, ReceivedView{ch.Name, incomingView(&messages[i].Incoming)})
+			out.Messages = append(out.Messages, api.ReceivedView{Channel: ch.Name, IncomingView: incomingView(&messages[i].Incoming)})
 		}
 	}
 	return out, nil
@@ -131,8 +116,8 @@ func merge(contacts []weir.Contact, messages []weir.Received, limit int) (n, m i
 }
 
 // contacts returns the views of contacts that the sender's scopes reach, with all attempts.
-func (f *Finder) contacts(c *route.Call, read []weir.Contact, known map[weir.ChannelID]weir.Channel) ([]ContactView, error) {
-	views, rows := make([]ContactView, 0, len(read)), read[:0]
+func (f *Finder) contacts(c *route.Call, read []weir.Contact, known map[weir.ChannelID]weir.Channel) ([]api.ContactView, error) {
+	views, rows := make([]api.ContactView, 0, len(read)), read[:0]
 	for i := range read {
 		ch, err := f.lookup.byID(c, read[i].Channel, known)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/operators"
 	"weir/web/auth"
 	"weir/web/httpjson"
@@ -17,36 +18,6 @@ import (
 
 // maxGroups is the max number of groups in a response.
 const maxGroups = 1000
-
-// DeadView is one dead letter.
-type DeadView struct {
-	At      time.Time    `json:"at" doc:"when it became one"`
-	Outcome weir.Outcome `json:"outcome" enum:"failed,lost,dead_letter"`
-	Reason  string       `json:"reason" doc:"by which dead letters are grouped: words with five digits and more are left out; the contact has the whole text"`
-	Contact ContactView  `json:"contact" doc:"with its latest attempt"`
-}
-
-// DeadList is one page of dead letters.
-type DeadList struct {
-	DeadLetters []DeadView `json:"dead_letters" nullable:"false" doc:"by channel, the latest first"`
-	NextCursor  string     `json:"next_cursor,omitempty" doc:"absent on the last page"`
-}
-
-// DeadGroupView counts the dead letters with the same channel, outcome and
-// reason.
-type DeadGroupView struct {
-	Channel string       `json:"channel"`
-	Outcome weir.Outcome `json:"outcome" enum:"failed,lost,dead_letter"`
-	Reason  string       `json:"reason"`
-	Count   int64        `json:"count"`
-	Oldest  time.Time    `json:"oldest" doc:"when the first of them became one"`
-	Newest  time.Time    `json:"newest" doc:"when the latest of them became one"`
-}
-
-// DeadGroups are the groups of dead letters.
-type DeadGroups struct {
-	Groups []DeadGroupView `json:"groups" nullable:"false" doc:"the largest first; at most 1000"`
-}
 
 // requeuer creates new contacts from dead letters.
 type requeuer interface {
@@ -67,8 +38,8 @@ func (r *deadLetterRoutes) table() []*route.Route {
 		return &route.Route{
 			Method: "POST", Path: "/v1/dead-letters:" + step, ID: step + "-dead-letters", Tag: "contacts", Summary: summary,
 			Description: help + " One transaction for each 200 dead letters. Repeating the request after a lost response is safe and continues where it ended.",
-			Body:        route.TypeOf[DeadBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: handle, Repeatable: true,
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "what was done", Body: route.TypeOf[DeadDone]()}},
+			Body:        route.TypeOf[api.DeadBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: handle, Repeatable: true,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "what was done", Body: route.TypeOf[api.DeadDone]()}},
 			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
 		}
 	}
@@ -79,14 +50,14 @@ func (r *deadLetterRoutes) table() []*route.Route {
 			Description: "Contacts that ended as failed, lost or dead_letter, by channel, the latest first. Contacts of respondents are excluded: their survey retries them. " +
 				"A dead letter is removed when it is queued again or discarded, or with its contact. A page may be short, or empty, and yet not be the last: that one has no next_cursor.",
 			Query: append(deadLetterFilters(), route.Paging(100, 1000)...), Handle: r.list,
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[DeadList]()}},
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[api.DeadList]()}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
 		{
 			Method: "GET", Path: "/v1/dead-letters/groups", ID: "group-dead-letters", Tag: "contacts",
 			Summary: "Count dead letters by channel, outcome and reason", Description: "The largest groups first.",
 			Query: deadLetterFilters(), Handle: r.group,
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "the groups", Body: route.TypeOf[DeadGroups]()}},
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "the groups", Body: route.TypeOf[api.DeadGroups]()}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
 		post("requeue", "Queue dead letters again",
@@ -138,7 +109,7 @@ func (r *deadLetterRoutes) list(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	page, known := DeadList{DeadLetters: make([]DeadView, 0, len(list)), NextCursor: next}, map[weir.ChannelID]weir.Channel{}
+	page, known := api.DeadList{DeadLetters: make([]api.DeadView, 0, len(list)), NextCursor: next}, map[weir.ChannelID]weir.Channel{}
 	for i := range list {
 		d := &list[i]
 		ch, err := r.lookup.byID(c, d.Contact.Channel, known)
@@ -161,7 +132,7 @@ func (r *deadLetterRoutes) group(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	out, known := DeadGroups{Groups: make([]DeadGroupView, 0, len(list))}, map[weir.ChannelID]weir.Channel{}
+	out, known := api.DeadGroups{Groups: make([]api.DeadGroupView, 0, len(list))}, map[weir.ChannelID]weir.Channel{}
 	for _, g := range list {
 		ch, err := r.lookup.byID(c, g.Channel, known)
 		if err != nil {
@@ -170,7 +141,9 @@ func (r *deadLetterRoutes) group(c *route.Call) (route.Reply, error) {
 		if !c.PII() {
 			g.Reason = auth.MaskText(g.Reason)
 		}
-		out.Groups = append(out.Groups, DeadGroupView{ch.Name, g.Outcome, g.Reason, g.Count, g.Oldest, g.Newest})
+		out.Groups = append(out.Groups, api.DeadGroupView{
+			Channel: ch.Name, Outcome: string(g.Outcome), Reason: g.Reason, Count: g.Count, Oldest: g.Oldest, Newest: g.Newest,
+		})
 	}
 	return route.Reply{Status: http.StatusOK, Body: out}, nil
 }
@@ -208,7 +181,7 @@ type bulk struct {
 	limit    int
 	dry      bool
 	do       func(ctx context.Context, channel weir.ChannelID, list []weir.ContactID) (done, closed int, err error)
-	out      DeadDone
+	out      api.DeadDone
 }
 
 func (r *deadLetterRoutes) requeue(c *route.Call) (route.Reply, error) {
@@ -437,27 +410,4 @@ func (b *bulk) step(ctx context.Context, refs []weir.Ref) error {
 		b.out.WindowClosed += int64(closed)
 	}
 	return nil
-}
-
-// DeadBody selects the dead letters of a requeue or discard request.
-type DeadBody struct {
-	All      bool       `json:"all,omitempty" doc:"all dead letters; required if no other field selects some"`
-	Channel  string     `json:"channel,omitempty" minLength:"1" maxLength:"63" doc:"name of the channel"`
-	Outcome  string     `json:"outcome,omitempty" enum:"failed,lost,dead_letter"`
-	Reason   *string    `json:"reason,omitempty" maxLength:"200" doc:"as in the groups; empty: dead letters without a reason"`
-	Since    *time.Time `json:"since,omitempty" doc:"contacts that became dead letters at that instant or later"`
-	Until    *time.Time `json:"until,omitempty" doc:"contacts that became dead letters before"`
-	Contacts []string   `json:"contacts,omitempty" minItems:"1" maxItems:"200" doc:"these contacts; not with other filters"`
-	Limit    int        `json:"limit,omitempty" minimum:"1" maximum:"10000" doc:"max dead letters to process; absent: 10000"`
-	DryRun   bool       `json:"dry_run,omitempty" doc:"only count"`
-}
-
-// DeadDone is the result of a requeue or discard request.
-type DeadDone struct {
-	DryRun       bool  `json:"dry_run" doc:"nothing was done"`
-	Matching     int64 `json:"matching" doc:"selected dead letters, before the request changed any"`
-	Done         int64 `json:"done" doc:"how many were queued again, or discarded"`
-	WindowClosed int64 `json:"window_closed" doc:"how many stay because their not_after has passed: they would expire at once"`
-	ChannelGone  int64 `json:"channel_gone" doc:"how many stay because their channel was deleted"`
-	Remaining    int64 `json:"remaining" doc:"selected dead letters that remain; repeat the request to process more than the limit"`
 }

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/persistence/storetest"
 	"weir/web"
-	"weir/web/api"
 	"weir/web/webtest"
 )
 

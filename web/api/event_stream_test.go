@@ -15,10 +15,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"weir/api"
 	"weir/events"
 	"weir/persistence"
 	"weir/web"
-	"weir/web/api"
 	"weir/web/webtest"
 )
 

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"weir/api"
 	"weir/events"
 	"weir/internal/plainjson"
 	"weir/operators"
@@ -30,22 +31,6 @@ const (
 	// routerSource is the only source whose events the scope router can read.
 	routerSource = "router"
 )
-
-// EventView is an event in a response.
-type EventView struct {
-	ID      string    `json:"id" doc:"grows in the order of commits"`
-	Type    string    `json:"type"`
-	Source  string    `json:"source" doc:"which part of Weir: router, surveys, channels, contacts"`
-	Subject string    `json:"subject" doc:"the resource of the event"`
-	At      time.Time `json:"time"`
-	Data    any       `json:"data" doc:"depends on the type"`
-}
-
-// EventList is a page of events.
-type EventList struct {
-	Events     []EventView `json:"events" nullable:"false"`
-	NextCursor string      `json:"next_cursor,omitempty" doc:"absent on the last page"`
-}
 
 // eventFilter selects the events that a client asked for.
 type eventFilter struct {
@@ -103,8 +88,8 @@ func (f *eventFilter) asksForContacts() bool {
 	})
 }
 
-func eventView(e *events.Event) EventView {
-	v := EventView{ID: strconv.FormatInt(e.ID, 10), Type: e.Type, Source: e.Source, Subject: e.Subject, At: e.At}
+func eventView(e *events.Event) api.EventView {
+	v := api.EventView{ID: strconv.FormatInt(e.ID, 10), Type: e.Type, Source: e.Source, Subject: e.Subject, At: e.At}
 	if len(e.Data) > 0 {
 		v.Data = e.Data
 	}
@@ -113,7 +98,7 @@ func eventView(e *events.Event) EventView {
 
 // shownEvent returns the view of an event, with phone numbers masked without
 // pii:read.
-func shownEvent(c *route.Call, e *events.Event) EventView {
+func shownEvent(c *route.Call, e *events.Event) api.EventView {
 	if !c.PII() {
 		masked := MaskedEvent(*e)
 		e = &masked
@@ -186,7 +171,7 @@ func (r *eventRoutes) table() []*route.Route {
 			{Name: "source", Kind: "string", Description: "only events from this part of Weir"},
 		}, route.Paging(100, 1000)...),
 		Download: StreamType, Serve: r.get, Data: []reflect.Type{route.TypeOf[events.ContactData](), route.TypeOf[events.MessageData]()},
-		Answers: []route.Answer{{Status: http.StatusOK, Description: "one page, or the stream", Body: route.TypeOf[EventList]()}},
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "one page, or the stream", Body: route.TypeOf[api.EventList]()}},
 	}}
 }
 
@@ -263,7 +248,7 @@ func acceptsStream(r *http.Request) bool {
 
 // page returns a page. Events that the filter drops are read too, so
 // the number of events that one page examines is bounded.
-func (r *eventRoutes) page(c *route.Call, f *eventFilter) (*EventList, error) {
+func (r *eventRoutes) page(c *route.Call, f *eventFilter) (*api.EventList, error) {
 	after, _ := c.Query["after"].(int64)
 	if text := c.Query.Text("cursor"); text != "" {
 		var err error
@@ -280,7 +265,7 @@ func (r *eventRoutes) page(c *route.Call, f *eventFilter) (*EventList, error) {
 		}
 		after = max(0, last-int64(n))
 	}
-	out, most := &EventList{Events: []EventView{}}, c.Query.Int("limit")
+	out, most := &api.EventList{Events: []api.EventView{}}, c.Query.Int("limit")
 	for passed := 0; ; {
 		list, err := r.log.EventsSince(ctx, after, min(eventsRead, maxExamined-passed))
 		if err != nil || len(list) == 0 {

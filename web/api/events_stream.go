@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/events"
 	"weir/web/auth"
 	"weir/web/route"
@@ -131,7 +132,7 @@ func (st *stream) next() (more bool, err error) {
 }
 
 // writeEvent writes one event. Its JSON has no line break.
-func writeEvent(b *bytes.Buffer, v EventView) error {
+func writeEvent(b *bytes.Buffer, v api.EventView) error {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"weir/events"
-	"weir/web/api"
+	webapi "weir/web/api"
 )
 
 const phoneCanary = "+15559998877"
@@ -22,7 +22,7 @@ func TestContactEvents_AreMaskedForWebhooksAsForReaders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := api.MaskedEvent(events.Event{ID: 7, Type: events.ContactDone, Source: events.SourceContacts, Subject: "contact/1-2", At: start, Data: data})
+	e := webapi.MaskedEvent(events.Event{ID: 7, Type: events.ContactDone, Source: events.SourceContacts, Subject: "contact/1-2", At: start, Data: data})
 	var d events.ContactData
 	if err := json.Unmarshal(e.Data, &d); err != nil || e.ID != 7 || d.Contact != "1-2" || d.To != "***77" || d.Key != "k-***77" || d.ProviderRef != "***77" || d.Reason != "at ***77" || d.Labels["x"] != "tel***77" || !d.QueuedAt.Equal(start) {
 		t.Errorf("%s (%v)", e.Data, err)
@@ -33,7 +33,7 @@ func TestContactEvents_AreMaskedForWebhooksAsForReaders(t *testing.T) {
 func TestContactEvents_MaskedEventsKeepTheirIDs(t *testing.T) {
 	t.Parallel()
 	data := json.RawMessage(`{"contact":"1-100` + phoneCanary[1:] + `","message_id":"250608400856100864","from":"` + phoneCanary + `","to":"100","guid":"a100f-100"}`)
-	e := api.MaskedEvent(events.Event{ID: 8, Type: events.MessageReceived, Source: events.SourceContacts, Subject: "channel/sms/incoming/250608400856100864", At: start, Data: data})
+	e := webapi.MaskedEvent(events.Event{ID: 8, Type: events.MessageReceived, Source: events.SourceContacts, Subject: "channel/sms/incoming/250608400856100864", At: start, Data: data})
 	want := `{"contact":"1-100` + phoneCanary[1:] + `","message_id":"250608400856100864","from":"***77","to":"***00","guid":"a100f-***00"}`
 	if string(e.Data) != want || e.Subject != "channel/sms/incoming/250608400856100864" {
 		t.Errorf("%s: %s, want %s", e.Subject, e.Data, want)

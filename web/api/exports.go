@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/operators"
 	"weir/web/auth"
 	"weir/web/httpjson"
@@ -50,7 +51,7 @@ func contactColumns() []string {
 	}
 }
 
-func contactRow(v *ContactView) []string {
+func contactRow(v *api.ContactView) []string {
 	attempts := 0
 	for i := range v.Attempts {
 		attempts = max(attempts, v.Attempts[i].Number)
@@ -66,8 +67,8 @@ func contactRow(v *ContactView) []string {
 		call = jsonCell(v.Call)
 	}
 	return []string{
-		v.ID, v.Channel, v.Key, v.To, v.Priority, v.Survey, v.Purpose, v.TimeZone, instantCell(v.NotBefore), instantCell(v.NotAfter), v.State, string(v.Outcome), v.Reason, string(v.Rule),
-		instantCell(&v.QueuedAt), instantCell(v.FinishedAt), strconv.Itoa(attempts), strconv.Itoa(v.Size), strconv.Itoa(v.Segments), labels, messages, call,
+		v.ID, v.Channel, v.Key, v.To, v.Priority, v.Survey, v.Purpose, v.TimeZone, instantCell(v.NotBefore), instantCell(v.NotAfter), v.State, v.Outcome, v.Reason, v.Rule,
+		instantCell(v.QueuedAt), instantCell(v.FinishedAt), strconv.Itoa(attempts), strconv.Itoa(v.Size), strconv.Itoa(v.Segments), labels, messages, call,
 	}
 }
 
@@ -76,8 +77,8 @@ func jsonCell(v any) string {
 	return string(raw)
 }
 
-func instantCell(t *time.Time) string {
-	if t == nil || t.IsZero() {
+func instantCell(t time.Time) string {
+	if t.IsZero() {
 		return ""
 	}
 	return t.UTC().Format(time.RFC3339Nano)
@@ -146,7 +147,7 @@ func (r *exportRoutes) writeDeadLetters(w *route.CSV) error {
 			}
 			if c := w.Call; c.Reaches(operators.Channel(ch.Name)) {
 				v := shownDeadLetter(c, d, ch.Name)
-				w.Row(append([]string{instantCell(&v.At), string(v.Outcome), v.Reason}, contactRow(&v.Contact)...))
+				w.Row(append([]string{instantCell(v.At), v.Outcome, v.Reason}, contactRow(&v.Contact)...))
 			}
 		}
 		return next, nil
@@ -173,7 +174,7 @@ func (r *exportRoutes) writeAudit(w *route.CSV) error {
 			if len(v.Changes) > 0 {
 				changes = jsonCell(v.Changes)
 			}
-			w.Row([]string{v.ID, instantCell(&v.At), v.Token, v.Action, v.Subject, strconv.Itoa(v.Status), v.Request, changes})
+			w.Row([]string{v.ID, instantCell(v.At), v.Token, v.Action, v.Subject, strconv.Itoa(v.Status), v.Request, changes})
 		}
 		if len(rows) < route.PageRows {
 			return "", nil
@@ -184,7 +185,7 @@ func (r *exportRoutes) writeAudit(w *route.CSV) error {
 }
 
 // shownContact returns the view of a contact of a list, as the token may see it.
-func shownContact(c *route.Call, contact *weir.Contact, channel string) ContactView {
+func shownContact(c *route.Call, contact *weir.Contact, channel string) api.ContactView {
 	v := contactView(contact, channel, attemptViews(contact, nil))
 	if !c.PII() {
 		maskContact(&v)
@@ -193,8 +194,8 @@ func shownContact(c *route.Call, contact *weir.Contact, channel string) ContactV
 }
 
 // shownDeadLetter returns the view of a dead letter, as the token may see it.
-func shownDeadLetter(c *route.Call, d *operators.DeadLetter, channel string) DeadView {
-	v := DeadView{At: d.At, Outcome: d.Outcome, Reason: d.Reason, Contact: shownContact(c, &d.Contact, channel)}
+func shownDeadLetter(c *route.Call, d *operators.DeadLetter, channel string) api.DeadView {
+	v := api.DeadView{At: d.At, Outcome: string(d.Outcome), Reason: d.Reason, Contact: shownContact(c, &d.Contact, channel)}
 	if !c.PII() {
 		v.Reason = auth.MaskText(v.Reason)
 	}

@@ -8,9 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir"
+	"weir/api"
 	"weir/operators"
 	"weir/web"
-	"weir/web/api"
+	webapi "weir/web/api"
 	"weir/web/webtest"
 )
 
@@ -39,16 +40,16 @@ func TestFigures_OfAChannelShowBreakerAndReconciler(t *testing.T) {
 		figures operators.Figures
 		breaker api.BreakerView
 		collect *api.CollectView
-		due     *time.Time
+		due     time.Time
 	}{
-		"idle":    {operators.Figures{}, api.BreakerView{State: "closed"}, nil, nil},
-		"open":    {operators.Figures{Breaker: operators.BreakerOpen, BreakerUntil: later}, api.BreakerView{State: "open", Until: &later}, nil, nil},
-		"probing": {operators.Figures{Breaker: operators.BreakerProbing, BreakerUntil: webtest.Start()}, api.BreakerView{State: "half_open"}, nil, nil},
+		"idle":    {operators.Figures{}, api.BreakerView{State: "closed"}, nil, time.Time{}},
+		"open":    {operators.Figures{Breaker: operators.BreakerOpen, BreakerUntil: later}, api.BreakerView{State: "open", Until: later}, nil, time.Time{}},
+		"probing": {operators.Figures{Breaker: operators.BreakerProbing, BreakerUntil: webtest.Start()}, api.BreakerView{State: "half_open"}, nil, time.Time{}},
 		"busy": {
 			operators.Figures{Reconciliation: operators.Reconciliation{At: webtest.Start(), Checked: 7, Resolved: 3}, NextDue: later},
-			api.BreakerView{State: "closed"}, &api.CollectView{At: webtest.Start(), Checked: 7, Settled: 3}, &later,
+			api.BreakerView{State: "closed"}, &api.CollectView{At: webtest.Start(), Checked: 7, Settled: 3}, later,
 		},
-		"due": {operators.Figures{NextDue: webtest.Start()}, api.BreakerView{State: "closed"}, nil, nil},
+		"due": {operators.Figures{NextDue: webtest.Start()}, api.BreakerView{State: "closed"}, nil, time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -56,8 +57,8 @@ func TestFigures_OfAChannelShowBreakerAndReconciler(t *testing.T) {
 			r := webtest.New(t, func(o *web.Options) { o.Broker = figured{o.Broker, x.figures} })
 			r.Channel("a", "texts")
 			r.Channel("b", "texts")
-			one := webtest.Into[api.ChannelView](t, r.Do("GET", "/v1/channels/a", ""), 200)
-			list := webtest.Into[api.ChannelList](t, r.Do("GET", "/v1/channels", ""), 200)
+			one := webtest.Into[webapi.ChannelView](t, r.Do("GET", "/v1/channels/a", ""), 200)
+			list := webtest.Into[webapi.ChannelList](t, r.Do("GET", "/v1/channels", ""), 200)
 			for _, v := range append(list.Channels, one) {
 				if v.SentPerMinute != 0.33 || !cmp.Equal(v.Breaker, x.breaker) || !cmp.Equal(v.LastCollection, x.collect) || !cmp.Equal(v.NextDueAt, x.due) {
 					t.Errorf("%+v", v)

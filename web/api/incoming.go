@@ -5,9 +5,9 @@ import (
 	"math"
 	"net/http"
 	"strconv"
-	"time"
 
 	"weir"
+	"weir/api"
 	"weir/web/auth"
 	"weir/web/httpjson"
 	"weir/web/route"
@@ -34,26 +34,9 @@ func (r *incomingRoutes) table() []*route.Route {
 			route.LimitParameter(100, 1000),
 		},
 		Handle:  r.lookup.onChannel(r.list),
-		Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[IncomingList]()}},
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[api.IncomingList]()}},
 		Codes:   []weir.Code{weir.CodeNotFound},
 	}}
-}
-
-// IncomingList is one page of incoming messages.
-type IncomingList struct {
-	Incoming   []IncomingView `json:"incoming"`
-	NextCursor string         `json:"next_cursor,omitempty" doc:"pass it as after; absent when there are no newer messages"`
-}
-
-// IncomingView is one incoming message of a channel.
-type IncomingView struct {
-	ID         string            `json:"id" doc:"an increasing integer, as a string because it exceeds the numbers of some clients; pass the last one as after to continue"`
-	From       string            `json:"from"`
-	To         string            `json:"to,omitempty"`
-	Body       string            `json:"body"`
-	GUID       string            `json:"guid,omitempty" doc:"the provider's id of the message"`
-	ReceivedAt time.Time         `json:"received_at"`
-	Fields     map[string]string `json:"fields,omitempty" doc:"other fields that the provider sent"`
 }
 
 func (r *incomingRoutes) list(c *route.Call, ch weir.Channel) (route.Reply, error) {
@@ -62,23 +45,23 @@ func (r *incomingRoutes) list(c *route.Call, ch weir.Channel) (route.Reply, erro
 	if err != nil {
 		return route.Reply{}, err
 	}
-	list, next := pageOf(rows, most, func(m *weir.Incoming) IncomingView {
+	list, next := pageOf(rows, most, func(m *weir.Incoming) api.IncomingView {
 		v := incomingView(m)
 		if !c.PII() {
 			maskIncoming(&v)
 		}
 		return v
-	}, func(v *IncomingView) string { return v.ID })
-	return route.Reply{Status: http.StatusOK, Body: IncomingList{list, next}}, nil
+	}, func(v *api.IncomingView) string { return v.ID })
+	return route.Reply{Status: http.StatusOK, Body: api.IncomingList{Incoming: list, NextCursor: next}}, nil
 }
 
-func incomingView(m *weir.Incoming) IncomingView {
-	return IncomingView{ID: strconv.FormatInt(m.ID, 10), From: m.From, To: m.To, Body: m.Body, GUID: m.GUID, ReceivedAt: m.ReceivedAt.UTC(), Fields: m.Fields}
+func incomingView(m *weir.Incoming) api.IncomingView {
+	return api.IncomingView{ID: strconv.FormatInt(m.ID, 10), From: m.From, To: m.To, Body: m.Body, GUID: m.GUID, ReceivedAt: m.ReceivedAt.UTC(), Fields: m.Fields}
 }
 
 // maskIncoming masks a message and all other fields that the provider sent with
 // it.
-func maskIncoming(v *IncomingView) {
+func maskIncoming(v *api.IncomingView) {
 	from := v.From
 	v.From, v.Body, v.GUID = auth.MaskNumber(from), auth.MaskText(v.Body), auth.MaskOwn(v.GUID, from)
 	if v.To != "" {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/operators"
 	"weir/web/httpjson"
 	"weir/web/route"
@@ -19,88 +20,6 @@ const (
 	usualHours  = 28 * 24 * time.Hour
 	maxChannels = 500
 )
-
-// MinutesView shows the activity of one channel, step by step.
-type MinutesView struct {
-	Channel string       `json:"channel"`
-	Step    string       `json:"step" enum:"1m,5m,15m,1h"`
-	Since   time.Time    `json:"since" doc:"the beginning of the first step"`
-	Until   time.Time    `json:"until" doc:"the end of the last step, which may be in the future"`
-	Minutes []MinuteView `json:"minutes" nullable:"false" doc:"every step of that time, oldest first; the last one is incomplete if until is in the future"`
-}
-
-// MinuteView is one step of a channel.
-type MinuteView struct {
-	At            time.Time     `json:"at" doc:"its beginning"`
-	Accepted      int64         `json:"accepted" doc:"contacts"`
-	Sent          int64         `json:"sent" doc:"dispatches accepted by the provider"`
-	SendFailed    int64         `json:"send_failed" doc:"dispatches that it refused, or whose result was lost"`
-	Finished      FinishedView  `json:"finished" doc:"contacts that ended, by outcome; absent: none"`
-	Callbacks     CallbacksView `json:"callbacks" doc:"reports of the provider, by what they did; absent: none"`
-	CollectorRuns int64         `json:"collector_runs" doc:"runs of the reconciler"`
-	Reconciled    int64         `json:"reconciled" doc:"contacts that were reconciled by querying the provider"`
-	InFlight      *int64        `json:"in_flight,omitempty" doc:"slots, at the end; this and the next three are absent when not known, and stand as they were where nothing changed"`
-	InFlightMost  *int64        `json:"in_flight_most,omitempty" doc:"most slots at one moment"`
-	Queued        *int64        `json:"queued,omitempty" doc:"contacts that waited at the end, as far as the broker knew"`
-	Capacity      *int64        `json:"capacity,omitempty" doc:"at the end"`
-}
-
-// FinishedView counts contacts that are done, by outcome.
-type FinishedView struct {
-	Completed  int64 `json:"completed,omitempty"`
-	Busy       int64 `json:"busy,omitempty"`
-	NoAnswer   int64 `json:"no_answer,omitempty"`
-	Failed     int64 `json:"failed,omitempty"`
-	Expired    int64 `json:"expired,omitempty"`
-	Canceled   int64 `json:"canceled,omitempty"`
-	Lost       int64 `json:"lost,omitempty"`
-	DeadLetter int64 `json:"dead_letter,omitempty"`
-}
-
-// CallbacksView counts reports of a provider, by verdict.
-type CallbacksView struct {
-	Applied   int64 `json:"applied,omitempty"`
-	Duplicate int64 `json:"duplicate,omitempty"`
-	Late      int64 `json:"late,omitempty"`
-	Unknown   int64 `json:"unknown,omitempty" doc:"reports on unknown attempts"`
-}
-
-// AllMinutesView shows the activity of many channels, for small charts.
-type AllMinutesView struct {
-	Step       string           `json:"step" enum:"15m,1h"`
-	Since      time.Time        `json:"since" doc:"the beginning of the first step"`
-	Until      time.Time        `json:"until" doc:"the end of the last step, which may be in the future"`
-	Channels   []ChannelMinutes `json:"channels" nullable:"false" doc:"by name; those on which nothing happened in that time are left out"`
-	NextCursor string           `json:"next_cursor,omitempty" doc:"absent on the last page"`
-}
-
-// ChannelMinutes holds the steps of one channel, one number per step.
-type ChannelMinutes struct {
-	Channel      string  `json:"channel"`
-	Accepted     []int64 `json:"accepted" nullable:"false"`
-	Sent         []int64 `json:"sent" nullable:"false"`
-	SendFailed   []int64 `json:"send_failed" nullable:"false"`
-	Finished     []int64 `json:"finished" nullable:"false" doc:"contacts that ended, however"`
-	Completed    []int64 `json:"completed" nullable:"false" doc:"contacts that ended well"`
-	InFlightMost []int64 `json:"in_flight_most" nullable:"false" doc:"most slots at one moment; 0 also where that is not known"`
-	Queued       []int64 `json:"queued" nullable:"false" doc:"contacts that waited at the end; 0 also where that is not known"`
-}
-
-// HoursView shows how busy a channel was, hour by hour.
-type HoursView struct {
-	Channel string     `json:"channel"`
-	Since   time.Time  `json:"since" doc:"the beginning of the first hour"`
-	Until   time.Time  `json:"until" doc:"the end of the last hour"`
-	Hours   []HourView `json:"hours" nullable:"false" doc:"oldest first; hours without activity are left out"`
-}
-
-// HourView is one hour of a channel.
-type HourView struct {
-	At          time.Time `json:"at" doc:"its beginning"`
-	Sent        int64     `json:"sent" doc:"dispatches accepted by the provider"`
-	Capacity    int64     `json:"capacity" doc:"the most of the hour"`
-	Utilization float64   `json:"utilization" doc:"share of the capacity that was in use, from 0 to 1, measured at the end of each minute"`
-}
 
 // minuteCounter counts what was not stored yet.
 type minuteCounter interface {
@@ -131,7 +50,7 @@ func (r *minuteRoutes) table() []*route.Route {
 			Method: "GET", Path: "/v1/channels/{channel}/minutes", ID: "get-minutes", Tag: "channels",
 			Summary: "Get the activity of a channel, minute by minute", Description: help,
 			Query: span("1m", "5m", "15m", "1h"), Handle: r.ofChannel,
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "every step of the time", Body: route.TypeOf[MinutesView]()}},
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "every step of the time", Body: route.TypeOf[api.MinutesView]()}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
 		{
@@ -142,7 +61,7 @@ func (r *minuteRoutes) table() []*route.Route {
 				{Name: "until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339); absent: now"},
 			},
 			Handle:  r.hoursOfChannel,
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "the hours with activity", Body: route.TypeOf[HoursView]()}},
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "the hours with activity", Body: route.TypeOf[api.HoursView]()}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
 		{
@@ -150,7 +69,7 @@ func (r *minuteRoutes) table() []*route.Route {
 			Summary:     "Get the activity of all channels, for small charts",
 			Description: help + " At most 24 hours in one request. The limit counts channels by name, including channels without activity, which are left out.",
 			Query:       append(span("15m", "1h"), route.Paging(200, maxChannels)...), Handle: r.ofAll,
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page of channels", Body: route.TypeOf[AllMinutesView]()}},
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page of channels", Body: route.TypeOf[api.AllMinutesView]()}},
 		},
 	}
 }
@@ -241,7 +160,7 @@ func (r *minuteRoutes) ofChannel(c *route.Call) (route.Reply, error) {
 			list = append(list, current[i])
 		}
 	}
-	return route.Reply{Status: http.StatusOK, Body: MinutesView{
+	return route.Reply{Status: http.StatusOK, Body: api.MinutesView{
 		Channel: ch.Name, Step: p.word, Since: p.since, Until: p.until, Minutes: minuteViews(p, list, before),
 	}}, nil
 }
@@ -276,23 +195,23 @@ func (r *minuteRoutes) hoursOfChannel(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	v := HoursView{Channel: ch.Name, Since: since, Until: until.UTC(), Hours: []HourView{}}
+	v := api.HoursView{Channel: ch.Name, Since: since, Until: until.UTC(), Hours: []api.HourView{}}
 	for _, h := range list {
-		v.Hours = append(v.Hours, HourView{h.At, h.Sent, h.Capacity, math.Round(h.Utilization()*1000) / 1000})
+		v.Hours = append(v.Hours, api.HourView{At: h.At, Sent: h.Sent, Capacity: h.Capacity, Utilization: math.Round(h.Utilization()*1000) / 1000})
 	}
 	return route.Reply{Status: http.StatusOK, Body: v}, nil
 }
 
 // minuteViews sums minutes into steps. A gauge keeps its last value where
 // nothing changed.
-func minuteViews(p span, list []operators.Minute, last *operators.Minute) []MinuteView {
+func minuteViews(p span, list []operators.Minute, last *operators.Minute) []api.MinuteView {
 	all := make([]operators.Minute, p.until.Sub(p.since)/p.step)
 	for i := range list {
 		if at := list[i].At; !at.Before(p.since) && at.Before(p.until) {
 			all[at.Sub(p.since)/p.step].Add(&list[i])
 		}
 	}
-	views := make([]MinuteView, len(all))
+	views := make([]api.MinuteView, len(all))
 	for i := range all {
 		m := &all[i]
 		if last != nil && last.Gauged {
@@ -307,15 +226,15 @@ func minuteViews(p span, list []operators.Minute, last *operators.Minute) []Minu
 	return views
 }
 
-func minuteView(at time.Time, m *operators.Minute) MinuteView {
+func minuteView(at time.Time, m *operators.Minute) api.MinuteView {
 	n := &m.Counts
-	v := MinuteView{
+	v := api.MinuteView{
 		At: at, Accepted: n[operators.CountAccepted], Sent: n[operators.CountSent], SendFailed: n[operators.CountSendFailed],
-		Finished: FinishedView{
+		Finished: api.FinishedView{
 			Completed: n[operators.CountCompleted], Busy: n[operators.CountBusy], NoAnswer: n[operators.CountNoAnswer], Failed: n[operators.CountFailed],
 			Expired: n[operators.CountExpired], Canceled: n[operators.CountCanceled], Lost: n[operators.CountLost], DeadLetter: n[operators.CountDeadLetter],
 		},
-		Callbacks: CallbacksView{
+		Callbacks: api.CallbacksView{
 			Applied: n[operators.CountApplied], Duplicate: n[operators.CountDuplicate], Late: n[operators.CountLate],
 			Unknown: n[operators.CountUnknownAttempt],
 		},
@@ -352,7 +271,7 @@ func (r *minuteRoutes) ofAll(c *route.Call) (route.Reply, error) {
 	for _, m := range append(list, current...) {
 		byChannel[m.Channel] = append(byChannel[m.Channel], m)
 	}
-	v := AllMinutesView{Step: p.word, Since: p.since, Until: p.until, Channels: []ChannelMinutes{}, NextCursor: next}
+	v := api.AllMinutesView{Step: p.word, Since: p.since, Until: p.until, Channels: []api.ChannelMinutes{}, NextCursor: next}
 	for i := range rows {
 		if some := byChannel[rows[i].ID]; len(some) > 0 {
 			v.Channels = append(v.Channels, channelMinutesOf(rows[i].Name, p, some))
@@ -361,10 +280,12 @@ func (r *minuteRoutes) ofAll(c *route.Call) (route.Reply, error) {
 	return route.Reply{Status: http.StatusOK, Body: v}, nil
 }
 
-func channelMinutesOf(name string, p span, list []operators.Minute) ChannelMinutes {
+func channelMinutesOf(name string, p span, list []operators.Minute) api.ChannelMinutes {
 	n := int(p.until.Sub(p.since) / p.step)
 	row := func() []int64 { return make([]int64, n) }
-	v := ChannelMinutes{name, row(), row(), row(), row(), row(), row(), row()}
+	v := api.ChannelMinutes{
+		Channel: name, Accepted: row(), Sent: row(), SendFailed: row(), Finished: row(), Completed: row(), InFlightMost: row(), Queued: row(),
+	}
 	for i := range list {
 		m := &list[i]
 		if m.At.Before(p.since) || !m.At.Before(p.until) {

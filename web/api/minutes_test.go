@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"weir/api"
 	"weir/operators"
 	"weir/persistence/storetest"
 	"weir/web"
-	"weir/web/api"
 	"weir/web/webtest"
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/operators"
+	"weir/api"
 	"weir/web/httpjson"
 	"weir/web/route"
 )
@@ -19,26 +19,10 @@ const readyTime = 2 * time.Second
 // MetricsPath is the one route outside the JSON API that requires a scope.
 const MetricsPath = "/metrics"
 
-// Readiness is the body of /readyz.
-type Readiness struct {
-	Ready    bool     `json:"ready"`
-	Owner    bool     `json:"owner" doc:"this process owns the database; others pass requests on to it"`
-	Reasons  []string `json:"reasons,omitempty" doc:"what is wrong"`
-	Router   string   `json:"router,omitempty" enum:"serving,replaying,stopping" doc:"phase of the job router: serving: it serves requests; replaying: it loads its state"`
-	Database string   `json:"database,omitempty" doc:"HOST:PORT of the database server in use; absent: the database is a file"`
-	// HeldSince does not affect readiness: requests are served.
-	HeldSince *time.Time `json:"held_since,omitempty" doc:"when it was started with --paused: nothing is sent until weir resume"`
-}
-
-// Liveness is the body of /livez.
-type Liveness struct {
-	Status string `json:"status" enum:"alive" doc:"always alive"`
-}
-
 // Livez reports that the process responds. It checks no dependency: a store
 // that is down is no reason to kill the process.
 func Livez(w http.ResponseWriter, _ *http.Request) {
-	httpjson.WriteJSON(w, http.StatusOK, Liveness{Status: "alive"})
+	httpjson.WriteJSON(w, http.StatusOK, api.Liveness{Status: "alive"})
 }
 
 // readiness is the store as a probe asks it.
@@ -67,7 +51,7 @@ func (p *Probe) Readyz(w http.ResponseWriter, r *http.Request) {
 	WriteReadiness(w, p.readiness(r.Context()))
 }
 
-func (p *Probe) readiness(ctx context.Context) (out Readiness) {
+func (p *Probe) readiness(ctx context.Context) (out api.Readiness) {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
 	out.Owner = true
@@ -88,7 +72,7 @@ func (p *Probe) readiness(ctx context.Context) (out Readiness) {
 }
 
 // WriteReadiness answers a readiness probe.
-func WriteReadiness(w http.ResponseWriter, out Readiness) {
+func WriteReadiness(w http.ResponseWriter, out api.Readiness) {
 	out.Ready = out.Reasons == nil
 	status := http.StatusOK
 	if !out.Ready {
@@ -104,12 +88,6 @@ func storeError(err error) string {
 		return httpjson.PublicMessage(e)
 	}
 	return "it does not respond"
-}
-
-// HoldView reports whether Weir is held.
-type HoldView struct {
-	Held  bool       `json:"held" doc:"nothing is sent until DELETE /v1/hold"`
-	Since *time.Time `json:"since,omitempty" doc:"when that began"`
 }
 
 // Hold keeps Weir from dispatching anything until it is released.
@@ -130,8 +108,8 @@ func heldSince(hold Hold) time.Time {
 // operationRoutes serves what concerns the whole of Weir: the hold, its processes
 // and the sender of a request.
 type operationRoutes struct {
-	hold      Hold                 // nil: there is no hold
-	processes func() []ProcessView // nil: they are not known
+	hold      Hold                     // nil: there is no hold
+	processes func() []api.ProcessView // nil: they are not known
 }
 
 func (r *operationRoutes) table() []*route.Route {
@@ -143,21 +121,21 @@ func (r *operationRoutes) holdRoutes() []*route.Route {
 		{
 			Method: "GET", Path: "/v1/hold", ID: "get-hold", Tag: "channels",
 			Summary: "Get whether dispatching is on hold (serve --paused)", Handle: r.getHold,
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "whether Weir sends", Body: route.TypeOf[HoldView]()}},
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "whether Weir sends", Body: route.TypeOf[api.HoldView]()}},
 		},
 		{
 			Method: "DELETE", Path: "/v1/hold", ID: "release-hold", Tag: "channels",
 			Summary:     "Resume dispatching after serve --paused",
 			Description: "Channels, surveys, event deliveries and function calls resume. Channels that are paused themselves stay paused.",
 			Handle:      r.releaseHold,
-			Answers:     []route.Answer{{Status: http.StatusOK, Description: "Weir sends", Body: route.TypeOf[HoldView]()}},
+			Answers:     []route.Answer{{Status: http.StatusOK, Description: "Weir sends", Body: route.TypeOf[api.HoldView]()}},
 		},
 	}
 }
 
 func (r *operationRoutes) getHold(*route.Call) (route.Reply, error) {
 	since := heldSince(r.hold)
-	return route.Reply{Status: http.StatusOK, Body: HoldView{Held: !since.IsZero(), Since: httpjson.Instant(since)}}, nil
+	return route.Reply{Status: http.StatusOK, Body: api.HoldView{Held: !since.IsZero(), Since: httpjson.Instant(since)}}, nil
 }
 
 func (r *operationRoutes) releaseHold(c *route.Call) (route.Reply, error) {
@@ -169,76 +147,39 @@ func (r *operationRoutes) releaseHold(c *route.Call) (route.Reply, error) {
 	return r.getHold(c)
 }
 
-// ProcessesView lists the processes of the database.
-type ProcessesView struct {
-	Processes []ProcessView `json:"processes" nullable:"false" doc:"the owner of the database, then the standbys that said hello to it in the last 3 s, the oldest first; on SQLite the one process"`
-}
-
-// ProcessView shows one process, as the owner of the database sees it.
-type ProcessView struct {
-	Start           int64             `json:"start" doc:"number of its start, which grows with each process of the database"`
-	Address         string            `json:"address,omitempty" doc:"at which the other processes reach it; absent on SQLite"`
-	Version         string            `json:"version" doc:"of the program"`
-	Schema          int64             `json:"schema" doc:"the newest step of the schema that it knows"`
-	Owner           bool              `json:"owner" doc:"it owns the database; the others pass requests on to it"`
-	OwnerSince      *time.Time        `json:"owner_since,omitempty" doc:"since when; absent for a standby"`
-	HelloAge        *float64          `json:"hello_age_seconds,omitempty" doc:"seconds since it said hello to the owner, which it does every second; absent for the owner"`
-	Successor       bool              `json:"successor" doc:"it takes the database when the owner releases it"`
-	CannotReach     []UnreachableView `json:"cannot_reach,omitempty" doc:"the processes that it cannot reach; absent: none. The owner tries each standby once a minute"`
-	Differing       []string          `json:"differing_settings,omitempty" doc:"variables, and others, that differ from the owner's and have to be the same; absent: none"`
-	MayTakeOver     bool              `json:"may_take_over" doc:"it may become the owner; false for the owner"`
-	TakeOverTrouble string            `json:"take_over_trouble,omitempty" doc:"why it may not take over, or does so last; absent: there is no reason"`
-}
-
-// UnreachableView is a process that another one cannot reach.
-type UnreachableView struct {
-	Start   int64  `json:"start" doc:"number of its start"`
-	Address string `json:"address" doc:"at which it was tried"`
-	Reason  string `json:"reason" doc:"the error"`
-}
-
 func (r *operationRoutes) processRoutes() []*route.Route {
 	return []*route.Route{{
 		Method: "GET", Path: "/v1/processes", ID: "list-processes", Tag: "access",
 		Summary:     "List the processes of the database: its owner and the standbys",
 		Description: "Every process answers the same: a standby passes the request on to the owner. A process that does not reach the owner is not in the list.",
 		Handle:      r.listProcesses,
-		Answers:     []route.Answer{{Status: http.StatusOK, Description: "the processes, the owner first", Body: route.TypeOf[ProcessesView]()}},
+		Answers:     []route.Answer{{Status: http.StatusOK, Description: "the processes, the owner first", Body: route.TypeOf[api.ProcessesView]()}},
 	}}
 }
 
 func (r *operationRoutes) listProcesses(*route.Call) (route.Reply, error) {
-	list := []ProcessView{}
+	list := []api.ProcessView{}
 	if r.processes != nil {
 		list = append(list, r.processes()...)
 	}
-	return route.Reply{Status: http.StatusOK, Body: ProcessesView{list}}, nil
-}
-
-// WhoView describes the sender of a request.
-type WhoView struct {
-	Token  string            `json:"token,omitempty" doc:"id of the token; absent: none was needed"`
-	Name   string            `json:"name,omitempty" doc:"name of the token; absent for tokens of WEIR_API_TOKENS"`
-	Scopes []operators.Scope `json:"scopes" doc:"what the token allows; one such as contacts:read@north- only for channels and surveys whose names begin with north-"`
-	Held   bool              `json:"held,omitempty" doc:"Weir was started with --paused and sends nothing until DELETE /v1/hold"`
-	Open   bool              `json:"open" doc:"no token exists: any program on this machine may do everything"`
+	return route.Reply{Status: http.StatusOK, Body: api.ProcessesView{Processes: list}}, nil
 }
 
 func (r *operationRoutes) whoRoutes() []*route.Route {
 	return []*route.Route{{
 		Method: "GET", Path: "/v1/whoami", ID: "whoami", Tag: "access",
 		Summary: "Identify the token of the request and its scopes", Handle: r.whoami,
-		Answers: []route.Answer{{Status: http.StatusOK, Description: "the token that the request carries", Body: route.TypeOf[WhoView]()}},
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "the token that the request carries", Body: route.TypeOf[api.WhoView]()}},
 	}}
 }
 
 func (r *operationRoutes) whoami(c *route.Call) (route.Reply, error) {
-	v := WhoView{Token: c.Principal.ID(), Held: !heldSince(r.hold).IsZero()}
+	v := api.WhoView{Token: c.Principal.ID(), Held: !heldSince(r.hold).IsZero()}
 	if name, ok := c.Principal.Name(); ok {
 		v.Name = name
 	} else {
 		v.Open = true
 	}
-	v.Scopes = c.Principal.Scopes()
+	v.Scopes = httpjson.As[string](c.Principal.Scopes())
 	return route.Reply{Status: http.StatusOK, Body: v}, nil
 }

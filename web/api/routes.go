@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/channels"
 	"weir/events"
 	"weir/internal/tracing"
@@ -57,7 +58,7 @@ type Options struct {
 	// Hold keeps Weir from dispatching anything; nil: there is no hold.
 	Hold Hold
 	// Processes lists the processes of the database, the owner first; nil: they are not known.
-	Processes func() []ProcessView
+	Processes func() []api.ProcessView
 	// Tracing exports traces; nil: traces are off.
 	Tracing *tracing.Tracer
 	// Webhooks stores the webhooks of clients, and TestWebhook sends the test event to

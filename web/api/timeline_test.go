@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir"
+	"weir/api"
 	"weir/web"
-	"weir/web/api"
 	"weir/web/auth"
 	"weir/web/webtest"
 )

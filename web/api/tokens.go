@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/operators"
 	"weir/web/httpjson"
 	"weir/web/route"
@@ -21,33 +22,8 @@ type TokenKeeper interface {
 	RevokeToken(ctx context.Context, id string) error
 }
 
-// TokenBody is a token, as in a request that creates it.
-type TokenBody struct {
-	Name    string     `json:"name" minLength:"1" maxLength:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f\\x{2028}-\\x{202E}\\x{2066}-\\x{2069}]*$" patternDescription:"one line without control characters" doc:"for people, such as the client that uses it"`
-	Scopes  []string   `json:"scopes" minItems:"1" maxItems:"50" nullable:"false" doc:"scopes of the token, all of which the request's token must have. contacts:read, contacts:write, channels:admin and surveys:admin may be limited to channels and surveys whose names begin with a text, as in contacts:read@north-" example:"[\"surveys:admin@north-\", \"contacts:read@north-\"]"`
-	Expires *time.Time `json:"expires_at,omitempty" doc:"an instant (RFC 3339) in the future; absent: it does not expire"`
-}
-
-// TokenView is a token.
-type TokenView struct {
-	ID      string     `json:"id" doc:"names it, in logs too, and proves nothing"`
-	Name    string     `json:"name"`
-	State   string     `json:"state" enum:"live,expired,revoked"`
-	Scopes  []string   `json:"scopes" nullable:"false"`
-	Created time.Time  `json:"created_at"`
-	Expires *time.Time `json:"expires_at,omitempty" doc:"absent: it does not expire"`
-	Used    *time.Time `json:"used_at,omitempty" doc:"latest use, to about a minute; absent: none"`
-	Token   string     `json:"token,omitempty" doc:"the text that proves it; only in the response that creates it"`
-}
-
-// TokenList is a page of tokens.
-type TokenList struct {
-	Tokens     []TokenView `json:"tokens" nullable:"false"`
-	NextCursor string      `json:"next_cursor,omitempty" doc:"absent on the last page"`
-}
-
-func tokenView(t *operators.Token, now time.Time) TokenView {
-	v := TokenView{ID: t.ID, Name: t.Name, State: "live", Created: t.Created.UTC(), Expires: httpjson.Instant(t.Expires), Used: httpjson.Instant(t.Used)}
+func tokenView(t *operators.Token, now time.Time) api.TokenView {
+	v := api.TokenView{ID: t.ID, Name: t.Name, State: "live", Created: t.Created.UTC(), Expires: httpjson.Instant(t.Expires), Used: httpjson.Instant(t.Used)}
 	switch {
 	case !t.Revoked.IsZero():
 		v.State = "revoked"
@@ -72,16 +48,16 @@ func (r *tokenRoutes) table() []*route.Route {
 			Method: "GET", Path: "/v1/tokens", ID: "list-tokens", Tag: "access",
 			Summary: "List tokens, newest first", Description: "Revoked and expired tokens are in it; those of WEIR_API_TOKENS are not.",
 			Query: route.Paging(100, 1000), Handle: r.list,
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[TokenList]()}},
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[api.TokenList]()}},
 		},
 		{
 			Method: "POST", Path: "/v1/tokens", ID: "create-token", Tag: "access",
 			Summary: "Create a token",
 			Description: "The response has the text that proves it; no other request returns it. A token has only scopes that the token, or the person, of the request has. " +
 				"It stays when that one ends.",
-			Body: route.TypeOf[TokenBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.create,
+			Body: route.TypeOf[api.TokenBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.create,
 			Query:   []httpjson.Parameter{route.DryRun()},
-			Answers: []route.Answer{{Status: http.StatusCreated, Description: "created", Body: route.TypeOf[TokenView]()}, route.RightAnswer()},
+			Answers: []route.Answer{{Status: http.StatusCreated, Description: "created", Body: route.TypeOf[api.TokenView]()}, route.RightAnswer()},
 			Codes:   []weir.Code{weir.CodeConflict},
 		},
 		{
@@ -108,9 +84,9 @@ func (r *tokenRoutes) list(c *route.Call) (route.Reply, error) {
 		all = all[at+1:]
 	}
 	most := c.Query.Int("limit")
-	list, next := pageOf(all[:min(len(all), most+1)], most, func(t *operators.Token) TokenView { return tokenView(t, r.now()) },
-		func(v *TokenView) string { return httpjson.NameCursor("tokens", v.ID) })
-	return route.Reply{Status: http.StatusOK, Body: TokenList{list, next}}, nil
+	list, next := pageOf(all[:min(len(all), most+1)], most, func(t *operators.Token) api.TokenView { return tokenView(t, r.now()) },
+		func(v *api.TokenView) string { return httpjson.NameCursor("tokens", v.ID) })
+	return route.Reply{Status: http.StatusOK, Body: api.TokenList{Tokens: list, NextCursor: next}}, nil
 }
 
 func (r *tokenRoutes) create(c *route.Call) (route.Reply, error) {
@@ -143,7 +119,7 @@ func (r *tokenRoutes) create(c *route.Call) (route.Reply, error) {
 	v := tokenView(&t, r.now())
 	v.Token = text
 	changes := []operators.FieldChange{{Field: "id", After: t.ID}, {Field: "name", After: t.Name}, {Field: "scopes", After: strings.Join(v.Scopes, ", ")}}
-	if v.Expires != nil {
+	if !v.Expires.IsZero() {
 		changes = append(changes, operators.FieldChange{Field: "expires_at", After: v.Expires.Format(time.RFC3339)})
 	}
 	return route.Reply{Status: http.StatusCreated, Body: v, Changes: changes}, nil

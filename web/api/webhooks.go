@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"weir"
+	"weir/api"
 	"weir/events"
 	"weir/internal/validation"
 	"weir/internal/webhooksign"
@@ -22,90 +23,8 @@ import (
 	"weir/web/route"
 )
 
-// WebhookBody is a webhook, as in a request that creates it.
-type WebhookBody struct {
-	URL         string   `json:"url" minLength:"1" maxLength:"2000" doc:"https at a public address; WEIR_OUTBOUND_ALLOW has the exceptions. Never in logs and the audit log, because it may hold a secret"`
-	Types       []string `json:"types" minItems:"1" maxItems:"50" nullable:"false" doc:"types of events; one that ends with .* stands for all types that begin so, such as weir.contact.*"`
-	Channel     string   `json:"channel,omitempty" maxLength:"63" doc:"only events that name this channel"`
-	Survey      string   `json:"survey,omitempty" maxLength:"63" doc:"only events that name this survey"`
-	Description string   `json:"description,omitempty" maxLength:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f\\x{2028}-\\x{202E}\\x{2066}-\\x{2069}]*$" patternDescription:"one line without control characters" doc:"for people"`
-	Enabled     *bool    `json:"enabled,omitempty" doc:"absent: true. While it is false, events wait in the log, as long as that keeps them"`
-	PII         bool     `json:"pii,omitempty" doc:"send full phone numbers; the token must have pii:read. Otherwise all but the last two digits are masked"`
-}
-
-// WebhookPatch changes fields of a webhook.
-type WebhookPatch struct {
-	URL         string   `json:"url,omitempty" minLength:"1" maxLength:"2000" doc:"as in the body of create-webhook"`
-	Types       []string `json:"types,omitempty" minItems:"1" maxItems:"50" nullable:"false" doc:"all of them: the list is replaced"`
-	Channel     *string  `json:"channel,omitempty" maxLength:"63" doc:"only events that name this channel; empty: of all"`
-	Survey      *string  `json:"survey,omitempty" maxLength:"63" doc:"only events that name this survey; empty: of all"`
-	Description *string  `json:"description,omitempty" maxLength:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f\\x{2028}-\\x{202E}\\x{2066}-\\x{2069}]*$" patternDescription:"one line without control characters" doc:"for people"`
-	Enabled     *bool    `json:"enabled,omitempty" doc:"true also enables a webhook that Weir has disabled: it goes on where it stopped"`
-	PII         *bool    `json:"pii,omitempty" doc:"send full phone numbers; true needs pii:read in this and every later change"`
-}
-
-// WebhookView is a webhook.
-type WebhookView struct {
-	ID             string     `json:"id"`
-	URL            string     `json:"url" doc:"where events are sent"`
-	Types          []string   `json:"types" nullable:"false" doc:"types of events, and patterns of types"`
-	Channel        string     `json:"channel,omitempty" doc:"only events that name this channel; absent: of all"`
-	Survey         string     `json:"survey,omitempty" doc:"only events that name this survey; absent: of all"`
-	Description    string     `json:"description,omitempty" doc:"for people"`
-	State          string     `json:"state" enum:"enabled,failing,paused,disabled" doc:"failing: enabled, and the latest deliveries failed; paused: a client set enabled to false; disabled: Weir did"`
-	Enabled        bool       `json:"enabled" doc:"events are sent"`
-	PII            bool       `json:"pii" doc:"phone numbers are not masked"`
-	DisabledReason string     `json:"disabled_reason,omitempty" enum:"gone,failing" doc:"why Weir disabled it: gone: the receiver answered 410; failing: it failed for five days"`
-	FailingSince   *time.Time `json:"failing_since,omitempty" doc:"since when it fails; absent: it does not"`
-	OldSecretUntil *time.Time `json:"old_secret_until,omitempty" doc:"until then requests are also signed with secrets from before a rotation"`
-	CreatedAt      time.Time  `json:"created_at"`
-	UpdatedAt      time.Time  `json:"updated_at"`
-	Secret         string     `json:"secret,omitempty" doc:"signs the requests; only in the responses that create and rotate it"`
-}
-
-// WebhookList is a page of webhooks.
-type WebhookList struct {
-	Webhooks   []WebhookView `json:"webhooks" nullable:"false"`
-	NextCursor string        `json:"next_cursor,omitempty" doc:"absent on the last page"`
-}
-
-// RotateBody says how a secret is rotated.
-type RotateBody struct {
-	OverlapHours *int `json:"overlap_hours,omitempty" minimum:"0" maximum:"168" doc:"for how long the old secret signs too; absent: 24"`
-}
-
-// ReplayBody selects events to deliver again: one of the fields.
-type ReplayBody struct {
-	Event       string     `json:"event,omitempty" minLength:"1" maxLength:"20" doc:"id of an event in the log"`
-	FailedSince *time.Time `json:"failed_since,omitempty" doc:"all events whose delivery was given up at that instant or later; events that wait for a retry are tried at once"`
-}
-
-// ReplayView is the result of a replay.
-type ReplayView struct {
-	Replayed int  `json:"replayed" doc:"how many events will be delivered again, unless the filters have changed"`
-	More     bool `json:"more" doc:"there are others; repeat the request"`
-}
-
-// DeliveryView is a try to deliver an event to a webhook.
-type DeliveryView struct {
-	ID         string    `json:"id,omitempty" doc:"grows with time; absent for a test"`
-	At         time.Time `json:"at" doc:"when it began"`
-	Event      string    `json:"event,omitempty" doc:"id of the event in the log; absent: the test event"`
-	Type       string    `json:"type" doc:"type of the event"`
-	Result     string    `json:"result" enum:"delivered,failed,abandoned" doc:"failed: it will be retried; abandoned: it will not, unless it is replayed"`
-	Status     int       `json:"status,omitempty" doc:"HTTP status of the answer; absent: there was none"`
-	DurationMS float64   `json:"duration_ms" doc:"milliseconds until the answer"`
-	Error      string    `json:"error,omitempty" enum:"status,timeout,unreachable,unresolved,refused,invalid,canceled,internal" doc:"class of the failure: status: an answer other than 2xx; refused: Weir may not call that address"`
-}
-
-// DeliveryList is a page of tries, newest first.
-type DeliveryList struct {
-	Deliveries []DeliveryView `json:"deliveries" nullable:"false"`
-	NextCursor string         `json:"next_cursor,omitempty" doc:"absent on the last page"`
-}
-
-func webhookView(w *events.Webhook, now time.Time) WebhookView {
-	v := WebhookView{
+func webhookView(w *events.Webhook, now time.Time) api.WebhookView {
+	v := api.WebhookView{
 		ID: w.ID, URL: w.URL, Types: w.Types, Channel: w.Channel, Survey: w.Survey, Description: w.Description, Enabled: w.Enabled, PII: w.PII,
 		State: "enabled", FailingSince: httpjson.Instant(w.FailingSince), CreatedAt: w.Created, UpdatedAt: w.Updated, DisabledReason: w.Disabled,
 	}
@@ -123,8 +42,8 @@ func webhookView(w *events.Webhook, now time.Time) WebhookView {
 	return v
 }
 
-func deliveryView(t *events.Try) DeliveryView {
-	v := DeliveryView{
+func deliveryView(t *events.Try) api.DeliveryView {
+	v := api.DeliveryView{
 		At: t.At, Type: t.Type, Status: t.Status, DurationMS: float64(t.Duration.Microseconds()) / 1000, Error: t.Error, Result: "delivered",
 	}
 	if t.ID != 0 {
@@ -184,19 +103,19 @@ type webhookRoutes struct {
 }
 
 func (r *webhookRoutes) table() []*route.Route {
-	view := route.TypeOf[WebhookView]()
+	view := route.TypeOf[api.WebhookView]()
 	return append([]*route.Route{
 		{
 			Method: "GET", Path: "/v1/webhooks", ID: "list-webhooks", Tag: "webhooks",
 			Summary: "List webhooks by id", Query: route.Paging(100, 1000), Handle: r.list,
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[WebhookList]()}},
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[api.WebhookList]()}},
 		},
 		{
 			Method: "POST", Path: "/v1/webhooks", ID: "create-webhook", Tag: "webhooks",
 			Summary: "Create a webhook",
 			Description: "It gets the events that are committed from then on, as POST requests with the headers and the signature of Standard Webhooks 1.0.0. " +
 				"The response has the secret with which they are signed; no other request returns it. The types of events are " + strings.Join(events.Types(), ", ") + ".",
-			Body: route.TypeOf[WebhookBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.create, Tagged: true,
+			Body: route.TypeOf[api.WebhookBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.create, Tagged: true,
 			Answers: []route.Answer{{Status: http.StatusCreated, Description: "created", Body: view}},
 			Codes:   []weir.Code{weir.CodeConflict},
 		},
@@ -210,7 +129,7 @@ func (r *webhookRoutes) table() []*route.Route {
 			Method: "PATCH", Path: webhookPath, ID: "patch-webhook", Tag: "webhooks",
 			Summary:     "Change fields of a webhook",
 			Description: "Absent fields stay as they are. Events that wait for a retry are tried at once. With If-Match the change is made to that version only.",
-			Body:        route.TypeOf[WebhookPatch](), BodyTypes: []string{httpjson.JSONType, httpjson.MergePatchType}, BodyLimit: httpjson.MaxBody, Handle: r.patch, Tagged: true,
+			Body:        route.TypeOf[api.WebhookPatch](), BodyTypes: []string{httpjson.JSONType, httpjson.MergePatchType}, BodyLimit: httpjson.MaxBody, Handle: r.patch, Tagged: true,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "changed", Body: view}},
 			Codes:   []weir.Code{weir.CodeNotFound, weir.CodePrecondition, weir.CodeConflict},
 		},
@@ -233,9 +152,9 @@ func (r *webhookRoutes) list(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	list, next := pageOf(rows, most, func(w *events.Webhook) WebhookView { return webhookView(w, r.now()) },
-		func(v *WebhookView) string { return httpjson.NameCursor("webhooks", v.ID) })
-	return route.Reply{Status: http.StatusOK, Body: WebhookList{list, next}}, nil
+	list, next := pageOf(rows, most, func(w *events.Webhook) api.WebhookView { return webhookView(w, r.now()) },
+		func(v *api.WebhookView) string { return httpjson.NameCursor("webhooks", v.ID) })
+	return route.Reply{Status: http.StatusOK, Body: api.WebhookList{Webhooks: list, NextCursor: next}}, nil
 }
 
 func (r *webhookRoutes) get(c *route.Call) (route.Reply, error) {
@@ -293,7 +212,7 @@ type webhookChecker struct {
 
 // read merges a body into a webhook, and checks the result.
 func (k *webhookChecker) read(c *route.Call, w *events.Webhook) error {
-	var b WebhookPatch
+	var b api.WebhookPatch
 	if raw, err := json.Marshal(c.Body); err != nil || json.Unmarshal(raw, &b) != nil {
 		return c.Invalid() // reported by the schema
 	}
@@ -446,8 +365,8 @@ func (r *webhookRoutes) actions() []*route.Route {
 			Method: "POST", Path: webhookPath + "/rotate", ID: "rotate-webhook", Tag: "webhooks",
 			Summary:     "Rotate the secret of a webhook",
 			Description: "The response has the new secret. For the overlap each request is also signed with the former secret, so that receivers may have either. Secrets before that one sign as long as promised, at most " + strconv.Itoa(events.MaxOldSecrets) + " in all; an overlap of 0 ends all of them. For a webhook with pii the token must have pii:read.",
-			Body:        route.TypeOf[RotateBody](), BodyTypes: json, BodyLimit: httpjson.MaxBody, Handle: r.rotate, Tagged: true,
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "rotated", Body: route.TypeOf[WebhookView]()}},
+			Body:        route.TypeOf[api.RotateBody](), BodyTypes: json, BodyLimit: httpjson.MaxBody, Handle: r.rotate, Tagged: true,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "rotated", Body: route.TypeOf[api.WebhookView]()}},
 			Codes:   []weir.Code{weir.CodeNotFound, weir.CodePrecondition, weir.CodeConflict},
 		},
 		{
@@ -455,7 +374,7 @@ func (r *webhookRoutes) actions() []*route.Route {
 			Summary:     "Send a test event to a webhook",
 			Description: "An event of type weir.webhook.test is sent at once, and once, also to a webhook that is not enabled. The response reports how that went.",
 			Handle:      r.test,
-			Answers:     []route.Answer{{Status: http.StatusOK, Description: "it was tried; the result says how it went", Body: route.TypeOf[DeliveryView]()}},
+			Answers:     []route.Answer{{Status: http.StatusOK, Description: "it was tried; the result says how it went", Body: route.TypeOf[api.DeliveryView]()}},
 			Codes:       []weir.Code{weir.CodeNotFound},
 		},
 		{
@@ -463,7 +382,7 @@ func (r *webhookRoutes) actions() []*route.Route {
 			Summary:     "List the latest tries to deliver events to a webhook, newest first",
 			Description: "The latest " + strconv.Itoa(events.KeptTries) + " tries are kept, for as long as events are. After a crash those of the last second may be missing.",
 			Query:       route.Paging(50, events.KeptTries), Handle: r.deliveries,
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[DeliveryList]()}},
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[api.DeliveryList]()}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
 		{
@@ -471,8 +390,8 @@ func (r *webhookRoutes) actions() []*route.Route {
 			Summary: "Deliver events to a webhook again",
 			Description: "One event, or all whose delivery was given up at an instant or later, at most " + strconv.Itoa(events.MaxReplay) + " at once. They have the webhook-id that they had, " +
 				"and come before later events of the same subject that were not delivered yet. An event that is older than a day is tried once. One that the filters of the webhook no longer let through is not sent. For a webhook with pii the token must have pii:read.",
-			Body: route.TypeOf[ReplayBody](), BodyTypes: json, BodyLimit: httpjson.MaxBody, Handle: r.replay,
-			Answers: []route.Answer{{Status: http.StatusAccepted, Description: "they will be delivered", Body: route.TypeOf[ReplayView]()}},
+			Body: route.TypeOf[api.ReplayBody](), BodyTypes: json, BodyLimit: httpjson.MaxBody, Handle: r.replay,
+			Answers: []route.Answer{{Status: http.StatusAccepted, Description: "they will be delivered", Body: route.TypeOf[api.ReplayView]()}},
 			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
 		},
 	}
@@ -512,8 +431,8 @@ func (r *webhookRoutes) deliveries(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	deliveries, next := pageOf(list, most, deliveryView, func(v *DeliveryView) string { return v.ID })
-	return route.Reply{Status: http.StatusOK, Body: DeliveryList{deliveries, next}}, nil
+	deliveries, next := pageOf(list, most, deliveryView, func(v *api.DeliveryView) string { return v.ID })
+	return route.Reply{Status: http.StatusOK, Body: api.DeliveryList{Deliveries: deliveries, NextCursor: next}}, nil
 }
 
 func (r *webhookRoutes) replay(c *route.Call) (route.Reply, error) {
@@ -536,7 +455,7 @@ func (r *webhookRoutes) replay(c *route.Call) (route.Reply, error) {
 		return r.replayEvent(c, &w, event)
 	}
 	n, more, err := r.store.ReplayFailed(c, w.ID, instantOf(c.Body["failed_since"]))
-	return route.Reply{Status: http.StatusAccepted, Body: ReplayView{n, more}}, err
+	return route.Reply{Status: http.StatusAccepted, Body: api.ReplayView{Replayed: n, More: more}}, err
 }
 
 func (r *webhookRoutes) replayEvent(c *route.Call, w *events.Webhook, text string) (route.Reply, error) {
@@ -562,5 +481,5 @@ func (r *webhookRoutes) replayEvent(c *route.Call, w *events.Webhook, text strin
 	if err := r.store.ReplayEvent(c, w.ID, list[0], r.now()); err != nil {
 		return route.Reply{}, err
 	}
-	return route.Reply{Status: http.StatusAccepted, Body: ReplayView{Replayed: 1}}, nil
+	return route.Reply{Status: http.StatusAccepted, Body: api.ReplayView{Replayed: 1}}, nil
 }

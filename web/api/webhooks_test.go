@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/events"
 	"weir/operators"
 	"weir/persistence"
 	"weir/persistence/storetest"
 	"weir/web"
-	"weir/web/api"
 	"weir/web/auth"
 	"weir/web/webtest"
 )
@@ -74,11 +74,11 @@ func TestWebhooks_AreCreatedChangedAndDeleted(t *testing.T) {
 		t.Errorf("changed: %+v", p)
 	}
 	first := webtest.Into[api.WebhookView](t, r.Do("POST", path+"/rotate", `{"overlap_hours":2}`), 200)
-	if first.Secret == v.Secret || first.OldSecretUntil == nil || !first.OldSecretUntil.Equal(webtest.Start().Add(2*time.Hour)) {
+	if first.Secret == v.Secret || first.OldSecretUntil.IsZero() || !first.OldSecretUntil.Equal(webtest.Start().Add(2*time.Hour)) {
 		t.Errorf("rotated: %+v", first)
 	}
 	second := webtest.Into[api.WebhookView](t, r.Do("POST", path+"/rotate", `{"overlap_hours":1}`), 200)
-	if second.OldSecretUntil == nil || !second.OldSecretUntil.Equal(webtest.Start().Add(2*time.Hour)) {
+	if second.OldSecretUntil.IsZero() || !second.OldSecretUntil.Equal(webtest.Start().Add(2*time.Hour)) {
 		t.Errorf("rotated within the overlap: %+v", second)
 	}
 	stored, _ = store.Webhook(t.Context(), v.ID)
@@ -93,7 +93,7 @@ func TestWebhooks_AreCreatedChangedAndDeleted(t *testing.T) {
 	if g := r.Do("POST", path+"/rotate", `{}`); g.Status != 409 || !strings.Contains(g.Body, "overlap of 0 hours ends them") {
 		t.Errorf("a fifth rotation: %d %s", g.Status, g.Body)
 	}
-	if now := webtest.Into[api.WebhookView](t, r.Do("POST", path+"/rotate", `{"overlap_hours":0}`), 200); now.OldSecretUntil != nil {
+	if now := webtest.Into[api.WebhookView](t, r.Do("POST", path+"/rotate", `{"overlap_hours":0}`), 200); !now.OldSecretUntil.IsZero() {
 		t.Errorf("rotated at once: %+v", now)
 	}
 	if stored, _ = store.Webhook(t.Context(), v.ID); len(stored.Secrets(webtest.Start())) != 1 {

@@ -15,12 +15,13 @@ import (
 	"strings"
 
 	"weir"
+	"weir/api"
 	"weir/internal/plainjson"
 	"weir/operators"
-	"weir/web/api"
 	"weir/web/auth"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
+	"weir/web/httpjson"
 )
 
 // problem is an error response of the API.
@@ -320,6 +321,6 @@ func titleOf(status int) locale.Message {
 func (c *caller) readIdentity() error {
 	c.Who = api.WhoView{}
 	err := c.get("/v1/whoami", nil, &c.Who)
-	c.held = operators.RightsOf(c.Who.Scopes)
+	c.held = operators.RightsOf(httpjson.As[operators.Scope](c.Who.Scopes))
 	return err
 }

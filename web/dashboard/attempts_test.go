@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"weir/web/api"
+	"weir/api"
 	"weir/web/dashboard/locale"
 )
 
@@ -13,14 +13,14 @@ import (
 func TestAttemptCourses_AreDrawnOverTheLifeOfTheContact(t *testing.T) {
 	t.Parallel()
 	queued := time.Date(2026, 3, 5, 9, 0, 0, 0, time.UTC)
-	after := func(d time.Duration) *time.Time { at := queued.Add(d); return &at }
+	after := queued.Add
 	c := &api.ContactView{QueuedAt: queued, FinishedAt: after(100 * time.Second), Attempts: []api.AttemptView{
 		{Number: 1, ClaimedAt: after(10 * time.Second), SentAt: after(20 * time.Second), LastHeardAt: after(25 * time.Second), FinishedAt: after(30 * time.Second)},
 		{Number: 2, ClaimedAt: after(90 * time.Second)}, // nothing was heard of it
 		{Number: 3},
 	}}
 	l := locale.New().Choose("en", "")
-	rows := attemptCourses(l, c, *after(time.Hour))
+	rows := attemptCourses(l, c, after(time.Hour))
 	if r := rows[0]; r.Sent != "+10 s" || r.Heard != "+15 s" || r.Finished != "+20 s" {
 		t.Errorf("%s, %s, %s", r.Sent, r.Heard, r.Finished)
 	}
@@ -38,8 +38,8 @@ func TestAttemptCourses_AreDrawnOverTheLifeOfTheContact(t *testing.T) {
 		t.Errorf("%+v", rows[1:])
 	}
 	// One that is under way lasts until now, and is never too narrow to be seen.
-	c.FinishedAt, c.Attempts = nil, []api.AttemptView{{Number: 1, ClaimedAt: after(time.Hour - time.Millisecond)}}
-	if r := attemptCourses(l, c, *after(time.Hour))[0]; !strings.Contains(string(r.Bar), `<rect class="c5" x="992" y="0" width="8"`) {
+	c.FinishedAt, c.Attempts = time.Time{}, []api.AttemptView{{Number: 1, ClaimedAt: after(time.Hour - time.Millisecond)}}
+	if r := attemptCourses(l, c, after(time.Hour))[0]; !strings.Contains(string(r.Bar), `<rect class="c5" x="992" y="0" width="8"`) {
 		t.Errorf("%s", r.Bar)
 	}
 }

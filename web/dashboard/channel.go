@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/operators"
-	"weir/web/api"
+	webapi "weir/web/api"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 )
@@ -31,7 +32,7 @@ type channelData struct {
 	NoContacts   bool // the token may not read contacts
 }
 
-func readChannel(c *caller, name string) (ch api.ChannelView, err error) {
+func readChannel(c *caller, name string) (ch webapi.ChannelView, err error) {
 	err = c.get(apiPath("v1", "channels", name), nil, &ch)
 	return ch, err
 }
@@ -66,12 +67,12 @@ func loadChannel(v *visit) (*content, error) {
 
 // channelWhy explains why a channel dispatches nothing. It is idle from when both
 // something waited and nothing was dispatched.
-func channelWhy(l *locale.Locale, ch *api.ChannelView, now time.Time) *whyView {
+func channelWhy(l *locale.Locale, ch *webapi.ChannelView, now time.Time) *whyView {
 	var idle time.Time
-	if ch.IdleSince != nil && ch.OldestQueuedAt != nil {
-		idle = *ch.IdleSince
+	if !ch.IdleSince.IsZero() && !ch.OldestQueuedAt.IsZero() {
+		idle = ch.IdleSince
 		if ch.OldestQueuedAt.After(idle) {
-			idle = *ch.OldestQueuedAt
+			idle = ch.OldestQueuedAt
 		}
 	}
 	return whyOf(l, &ch.WhyView, ch.Channel, idle, now)
@@ -97,7 +98,7 @@ func (d *channelData) readLists(v *visit) error {
 
 // askChannel returns the question about an action on a channel. more, if not nil, adds
 // to it. The channel may change until the question is answered; only the API decides then.
-func askChannel(about asking, more func(*locale.Locale, *question, *api.ChannelView)) func(*visit) (*question, error) {
+func askChannel(about asking, more func(*locale.Locale, *question, *webapi.ChannelView)) func(*visit) (*question, error) {
 	return func(v *visit) (*question, error) {
 		ch, err := readChannel(v.caller, v.r.PathValue("name"))
 		if err != nil {
@@ -128,7 +129,7 @@ func pauseChannel(paused bool) func(*visit) (*done, error) {
 	}
 }
 
-func addCapacity(l *locale.Locale, q *question, ch *api.ChannelView) {
+func addCapacity(l *locale.Locale, q *question, ch *webapi.ChannelView) {
 	q.Fields = []field{{
 		Name: "capacity", Label: l.T("Capacity"), Type: "number", Value: strconv.Itoa(ch.Capacity), Required: true,
 		Min: strconv.Itoa(weir.MinCapacity), Max: strconv.Itoa(weir.MaxCapacity),
@@ -146,7 +147,7 @@ func setCapacity(v *visit) (*done, error) {
 	return &done{text: v.T("The capacity of channel %[1]s is %[2]s.", name, v.Number(n)), to: channelLink(name)}, err
 }
 
-func addOpenContacts(l *locale.Locale, q *question, ch *api.ChannelView) {
+func addOpenContacts(l *locale.Locale, q *question, ch *webapi.ChannelView) {
 	if open := ch.Queued + int64(ch.Sending+ch.Active+ch.Unknown); open > 0 {
 		q.Text += " " + l.T("The channel has open contacts: queued ones end as canceled, and the provider is asked to cancel the others.")
 		q.Fields = []field{{Name: "cancel", Label: l.T("Cancel %d open contacts", open), Type: "checkbox"}}

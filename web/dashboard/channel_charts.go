@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"weir/web/api"
+	"weir/api"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 )

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"weir/web/api"
+	"weir/api"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 )

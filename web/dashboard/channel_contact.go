@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"weir"
+	"weir/api"
 	"weir/operators"
-	"weir/web/api"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
 )

@@ -10,8 +10,9 @@ import (
 	"strings"
 
 	"weir"
+	"weir/api"
 	"weir/operators"
-	"weir/web/api"
+	webapi "weir/web/api"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
 )
@@ -231,7 +232,7 @@ func settingLabel(key string) string {
 }
 
 // show fills in a channel, and remembers that.
-func (f *channelForm) show(ch *api.ChannelView, tag string) error {
+func (f *channelForm) show(ch *webapi.ChannelView, tag string) error {
 	f.Name, f.Tag, f.paused = ch.Channel, tag, ch.Paused
 	if err := f.Show(ch); err != nil {
 		return err
@@ -368,8 +369,8 @@ func (f *channelForm) ask(v *visit, body map[string]any) (*content, error) {
 }
 
 // readChannelForm reads a channel, with the form of its type.
-func readChannelForm(v *visit) (*channelForm, *api.ChannelView, string, error) {
-	var ch api.ChannelView
+func readChannelForm(v *visit) (*channelForm, *webapi.ChannelView, string, error) {
+	var ch webapi.ChannelView
 	tag, err := v.exchange(http.MethodGet, apiPath("v1", "channels", v.r.PathValue("name")), "", nil, &ch)
 	if err != nil {
 		return nil, nil, "", err
@@ -412,7 +413,7 @@ func changeChannel(v *visit) (*content, error) {
 		body["channel"] = f.Name
 		return f.ask(v, body)
 	}
-	_, err = v.exchange(http.MethodPatch, apiPath("v1", "channels", f.Name), cmp.Or(f.Tag, `"0"`), body, &api.ChannelView{})
+	_, err = v.exchange(http.MethodPatch, apiPath("v1", "channels", f.Name), cmp.Or(f.Tag, `"0"`), body, &webapi.ChannelView{})
 	if status, _ := statusOf(err); err != nil && status == http.StatusPreconditionFailed {
 		return f.merge(v, ch, was, now, tag)
 	}
@@ -426,7 +427,7 @@ func changeChannel(v *visit) (*content, error) {
 
 // merge shows the form after somebody else has changed the channel: with their values where
 // nothing was typed, and a list of what they changed.
-func (f *channelForm) merge(v *visit, ch *api.ChannelView, was, now form.Texts, tag string) (*content, error) {
+func (f *channelForm) merge(v *visit, ch *webapi.ChannelView, was, now form.Texts, tag string) (*content, error) {
 	theirs := newChannelForm(v, f.Kind, false)
 	if err := theirs.show(ch, tag); err != nil {
 		return nil, err

@@ -12,10 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"weir/api"
 	"weir/channels"
 	"weir/channels/all"
 	"weir/router/routertest"
-	"weir/web/api"
+	webapi "weir/web/api"
 )
 
 // gateway is a provider of type nuntium with one password.
@@ -62,9 +63,9 @@ func with(form url.Values, fields ...string) url.Values {
 	return form
 }
 
-func (r *rig) channelView(name string) api.ChannelView {
+func (r *rig) channelView(name string) webapi.ChannelView {
 	r.t.Helper()
-	var ch api.ChannelView
+	var ch webapi.ChannelView
 	r.api("GET", "/v1/channels/"+name, "", &ch)
 	return ch
 }

@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"time"
 
-	"weir/web/api"
+	"weir/api"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 )

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"weir"
-	"weir/web/api"
+	"weir/api"
+	webapi "weir/web/api"
 	"weir/web/dashboard/locale"
 )
 
@@ -82,7 +83,7 @@ func (b bulkFilter) MatchesUnfinished() bool {
 
 // HasDead reports whether a contact of the page may be a dead letter.
 func (l *contactList) HasDead() bool {
-	return slices.ContainsFunc(l.List, func(c api.ContactView) bool { return slices.Contains(weir.DeadOutcomes(), c.Outcome) })
+	return slices.ContainsFunc(l.List, func(c api.ContactView) bool { return slices.Contains(weir.DeadOutcomes(), weir.Outcome(c.Outcome)) })
 }
 
 // HasOpen reports whether a contact of the page is not done.
@@ -282,7 +283,7 @@ func exportAudit(v *visit, w http.ResponseWriter) error {
 // that does not exist is reported on a page.
 func (v *visit) export(w http.ResponseWriter, path string, query url.Values) error {
 	if name := query.Get("channel"); name != "" {
-		if err := v.get(apiPath("v1", "channels", name), nil, &api.ChannelView{}); err != nil {
+		if err := v.get(apiPath("v1", "channels", name), nil, &webapi.ChannelView{}); err != nil {
 			return err
 		}
 	}

@@ -11,9 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"weir/api"
 	"weir/operators"
 	"weir/people"
-	"weir/web/api"
+	webapi "weir/web/api"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 )
@@ -87,7 +88,7 @@ func channelNames(c *caller, chosen string, oneOf ...operators.Scope) ([]string,
 	if !c.May(readers()...) {
 		return nil, nil
 	}
-	var list api.ChannelList
+	var list webapi.ChannelList
 	err := c.get("/v1/channels", url.Values{"limit": {strconv.Itoa(maxChannelNames)}}, &list)
 	names := make([]string, 0, len(list.Channels))
 	for i := range list.Channels {

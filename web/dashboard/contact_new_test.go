@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/web/api"
+	"weir/api"
 )
 
 // contactsOf lists the contacts of a channel except the one that the rig made.
@@ -68,7 +68,7 @@ func TestContactNew_OneIsSent(t *testing.T) {
 	}
 	c := r.contactsOf("texts")[0]
 	if c.To != numberCanary || len(c.Messages) != 2 || c.Messages[0] != "one\ntwo" || c.Priority != "high" || c.TimeZone != "Africa/Nairobi" || c.Labels["clinic"] != "north" || c.Labels["ward"] != "7" ||
-		c.NotBefore == nil || c.NotAfter == nil || c.Survey != "flu" {
+		c.NotBefore.IsZero() || c.NotAfter.IsZero() || c.Survey != "flu" {
 		t.Errorf("sent %+v", c)
 	}
 	if strings.Contains(r.logs.String(), strings.TrimPrefix(numberCanary, "+")) {

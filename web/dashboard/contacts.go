@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/people"
-	"weir/web/api"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 )
@@ -186,31 +186,31 @@ const courseStep = 10 * time.Second
 // attemptCourses draws the attempts over the life of a contact, until now if it is not done.
 func attemptCourses(l *locale.Locale, c *api.ContactView, now time.Time) []attemptCourse {
 	end := now.Truncate(courseStep)
-	if c.FinishedAt != nil {
-		end = *c.FinishedAt
+	if !c.FinishedAt.IsZero() {
+		end = c.FinishedAt
 	}
 	place := func(at time.Time) float64 { return float64(at.Sub(c.QueuedAt).Microseconds()) }
 	rows := make([]attemptCourse, len(c.Attempts))
 	for i, a := range c.Attempts {
 		row := attemptCourse{AttemptView: a}
-		if a.ClaimedAt == nil {
+		if a.ClaimedAt.IsZero() {
 			rows[i] = row
 			continue
 		}
-		after := func(at *time.Time) string {
-			if at == nil {
+		after := func(at time.Time) string {
+			if at.IsZero() {
 				return ""
 			}
-			return "+" + l.Elapsed(max(0, at.Sub(*a.ClaimedAt)))
+			return "+" + l.Elapsed(max(0, at.Sub(a.ClaimedAt)))
 		}
 		row.Sent, row.Heard, row.Finished = after(a.SentAt), after(a.LastHeardAt), after(a.FinishedAt)
-		until := *cmp.Or(a.FinishedAt, &end)
-		sent := *cmp.Or(a.SentAt, &until)
-		parts := []display.Span{{Class: "c5", From: place(*a.ClaimedAt), To: place(sent)}}
-		if a.SentAt != nil {
+		until := cmp.Or(a.FinishedAt, end)
+		sent := cmp.Or(a.SentAt, until)
+		parts := []display.Span{{Class: "c5", From: place(a.ClaimedAt), To: place(sent)}}
+		if !a.SentAt.IsZero() {
 			parts = append(parts, display.Span{Class: "c1", From: place(sent), To: place(until)})
 		}
-		title := l.T("Attempt %[1]v: begins %[2]s after the contact was accepted, lasts %[3]s", a.Number, l.Elapsed(max(0, a.ClaimedAt.Sub(c.QueuedAt))), l.Elapsed(max(0, until.Sub(*a.ClaimedAt))))
+		title := l.T("Attempt %[1]v: begins %[2]s after the contact was accepted, lasts %[3]s", a.Number, l.Elapsed(max(0, a.ClaimedAt.Sub(c.QueuedAt))), l.Elapsed(max(0, until.Sub(a.ClaimedAt))))
 		row.Bar = display.Spans(title, place(end), parts)
 		rows[i] = row
 	}
@@ -222,7 +222,7 @@ func (d *contactData) RuleTitle() locale.Message {
 	switch {
 	case d.Open:
 		return "Waits for rule"
-	case d.Outcome == weir.Suppressed:
+	case d.Outcome == string(weir.Suppressed):
 		return "Suppressed by rule"
 	default: // it expired or was canceled meanwhile
 		return "Waited for rule"
@@ -234,7 +234,7 @@ func (d *contactData) RuleText(l *locale.Locale) string {
 	if d.Rule == "" {
 		return ""
 	}
-	return ruleText(l, d.Rule)
+	return ruleText(l, people.Rule(d.Rule))
 }
 
 // Receipts returns the attempts that have a receipt.

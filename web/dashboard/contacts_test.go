@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"weir/api"
 	"weir/internal/polling"
-	"weir/web/api"
 )
 
 // keysOf returns the keys of the contacts that a page lists, in the order of the

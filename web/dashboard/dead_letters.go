@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"time"
 
-	"weir/web/api"
+	"weir/api"
 	"weir/web/dashboard/locale"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/web/api"
+	"weir/api"
 )
 
 // addDeadLetters creates a paused channel with n contacts that the provider rejected, and

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/web/api"
+	"weir/api"
 	"weir/web/dashboard/locale"
 )
 

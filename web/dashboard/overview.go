@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/web/api"
+	webapi "weir/web/api"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 )
@@ -35,13 +35,13 @@ type totals struct {
 	Channels, NeedAttention              int
 	InFlight, Capacity, Sending, Unknown int
 	Queued                               int64
-	Oldest                               *time.Time
+	Oldest                               time.Time
 	Bar                                  display.Bar
 }
 
 // channelCard is a channel on the overview.
 type channelCard struct {
-	api.ChannelView
+	webapi.ChannelView
 	Bar    display.Bar
 	Spark  *spark // nil: the last hours are unknown
 	Rank   int    // 0: broken; less than rankOK: needs attention
@@ -116,9 +116,9 @@ func (o *overview) fitWall() {
 }
 
 // readChannels lists the channels by name.
-func readChannels(c *caller) (list []api.ChannelView, more bool, err error) {
+func readChannels(c *caller) (list []webapi.ChannelView, more bool, err error) {
 	for cursor := ""; ; {
-		var page api.ChannelList
+		var page webapi.ChannelList
 		query := url.Values{"limit": {"500"}}
 		if cursor != "" {
 			query.Set("cursor", cursor)
@@ -146,12 +146,12 @@ const (
 	rankOK
 )
 
-func channelCardOf(l *locale.Locale, ch api.ChannelView, now time.Time) channelCard {
+func channelCardOf(l *locale.Locale, ch webapi.ChannelView, now time.Time) channelCard {
 	c := channelCard{ChannelView: ch, Bar: capacityBar(l, ch), Rank: rankOK}
 	waits := locale.Since(now, ch.OldestQueuedAt)
 	switch {
 	// The first cause that applies is shown: they are in the order of their ranks.
-	case ch.State == weir.Erring || ch.State == weir.Down || ch.State == weir.Faulted:
+	case slices.Contains([]weir.Health{weir.Erring, weir.Down, weir.Faulted}, weir.Health(ch.State)):
 		c.Rank, c.Advice = rankBroken, ch.StateReason
 	case ch.Breaker.State == breakerOpen:
 		c.Rank, c.Advice = rankBroken, l.T("circuit breaker open: dispatch is suspended")
@@ -197,7 +197,7 @@ func (c channelCard) Class() string {
 
 // capacityBar shows what holds slots. A contact may hold several, so each state's
 // share of the slots is estimated from its share of the contacts in flight.
-func capacityBar(l *locale.Locale, ch api.ChannelView) display.Bar {
+func capacityBar(l *locale.Locale, ch webapi.ChannelView) display.Bar {
 	contacts := ch.Sending + ch.Active + ch.Unknown
 	share := func(n int) float64 {
 		if contacts == 0 {
@@ -221,7 +221,7 @@ func (s *totals) add(c *channelCard) {
 	s.Sending += c.Sending
 	s.Unknown += c.Unknown
 	s.Queued += c.Queued
-	if at := c.OldestQueuedAt; at != nil && (s.Oldest == nil || at.Before(*s.Oldest)) {
+	if at := c.OldestQueuedAt; !at.IsZero() && (s.Oldest.IsZero() || at.Before(s.Oldest)) {
 		s.Oldest = at
 	}
 }

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"weir/api"
 	"weir/config"
-	"weir/web/api"
+	webapi "weir/web/api"
 	"weir/web/dashboard"
 )
 
@@ -183,7 +184,7 @@ func TestPage_ActionsNeedTheirScope(t *testing.T) {
 	}
 	r.login("router").get("/").want(200).has("cannot read channels")
 	r.login("router").get("/channels/a").want(403)
-	var ch api.ChannelView
+	var ch webapi.ChannelView
 	r.api("GET", "/v1/channels/a", "", &ch)
 	if !ch.Paused || ch.Capacity != 7 {
 		t.Errorf("the channel changed: %+v", ch)
@@ -195,8 +196,12 @@ func TestPage_ActionsChangeAChannel(t *testing.T) {
 	r := newRig(t, "channels:admin")
 	r.channel("a")
 	b := r.login("channels:admin")
-	var ch api.ChannelView
-	now := func() api.ChannelView { ch = api.ChannelView{}; r.api("GET", "/v1/channels/a", "", &ch); return ch }
+	var ch webapi.ChannelView
+	now := func() webapi.ChannelView {
+		ch = webapi.ChannelView{}
+		r.api("GET", "/v1/channels/a", "", &ch)
+		return ch
+	}
 
 	b.get("/channels/a/capacity").want(200).has(`value="7"`, "0 of 7 slots", "1 contact")
 	b.post("/channels/a/capacity", url.Values{"capacity": {"12"}}).want(303)

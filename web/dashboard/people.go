@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"weir/api"
 	"weir/operators"
 	"weir/people"
 	"weir/web/auth"
@@ -55,16 +56,16 @@ type personView struct {
 	Partly   bool       // it is refused for some purposes, or over some channels
 	ByPerson bool       // the person refused, so that no operator can take it back
 	Number   string     // for a search of contacts; empty: the address is not a phone number
-	Verdicts []peopleapi.VerdictView
+	Verdicts []api.VerdictView
 	Talk     []*talkView // what went to the person and came from one, newest first
 	Clipped  bool        // there are older consents, which Talk does not have
 	Waiting  int         // contacts of Talk that can be canceled before they are dispatched
 	Older    *olderForm  // nil: Talk has everything
 
-	Respondents     []peopleapi.PersonRespondentView
+	Respondents     []api.PersonRespondentView
 	MoreRespondents bool
-	UnsearchedSince *time.Time // until UnsearchedUntil: contacts that were not looked at
-	UnsearchedUntil *time.Time
+	UnsearchedSince time.Time // until UnsearchedUntil: contacts that were not looked at
+	UnsearchedUntil time.Time
 
 	To     string // in forms
 	states []people.State
@@ -223,7 +224,7 @@ func findPerson(c *caller, q personQuery) (*personView, error) {
 
 // counting returns the state of each purpose that counts. An address has several of one
 // purpose after the key of addresses was replaced.
-func counting(states []peopleapi.StateView) []people.State {
+func counting(states []api.StateView) []people.State {
 	byPurpose := map[string][]people.State{}
 	var purposes []string
 	for _, s := range states {
@@ -383,7 +384,7 @@ func (f *consentForm) place(p *problem) {
 }
 
 // recorded returns the page after a consent was recorded, with the state of its address.
-func recorded(v *visit, f *consentForm, states []peopleapi.StateView) *content {
+func recorded(v *visit, f *consentForm, states []api.StateView) *content {
 	found := readBack(v, f.To)
 	c, d := peopleContent(v, f.To, found)
 	if found == nil {
@@ -407,7 +408,7 @@ func (f *consentForm) unseen(l *locale.Locale) *flash {
 
 // outcome describes what a recorded consent changed: see [people.Next]. found is nil if the
 // token may not search: then what counts for all purposes is not known.
-func (f *consentForm) outcome(l *locale.Locale, now peopleapi.StateView, found *personView) *flash {
+func (f *consentForm) outcome(l *locale.Locale, now api.StateView, found *personView) *flash {
 	who, refused, ofOne := auth.MaskNumber(f.To), now.Status == string(people.Refused), f.Purpose != people.AllPurposes
 	at, _ := readMoment("at", f.At) // it was checked
 	overruled := f.Status == now.Status && found != nil && found.refuses(f.Purpose) != refused

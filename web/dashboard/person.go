@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/operators"
 	"weir/people"
-	"weir/web/api"
 	"weir/web/dashboard/locale"
 	peopleapi "weir/web/people"
 )
@@ -46,7 +46,7 @@ func readPersonQuery(form url.Values) personQuery {
 func (q *personQuery) id() string { return q.Contact + q.Respondent }
 
 // find asks the API for the person, and one page of contacts and messages.
-func (q *personQuery) find(c *caller, limit int) (found peopleapi.PersonView, err error) {
+func (q *personQuery) find(c *caller, limit int) (found api.PersonView, err error) {
 	body := map[string]any{"limit": limit}
 	for name, value := range map[string]string{"to": q.To, "contact": q.Contact, "respondent": q.Respondent, "cursor": q.Cursor} {
 		if value != "" {
@@ -57,14 +57,14 @@ func (q *personQuery) find(c *caller, limit int) (found peopleapi.PersonView, er
 }
 
 // all reads every page; one of very many keeps the cursor of the rest.
-func (q personQuery) all(c *caller) (peopleapi.PersonView, error) {
+func (q personQuery) all(c *caller) (api.PersonView, error) {
 	whole, err := q.find(c, personBatch)
 	for range maxBatches {
 		if err != nil || whole.NextCursor == "" {
 			break
 		}
 		q.Cursor = whole.NextCursor
-		var next peopleapi.PersonView
+		var next api.PersonView
 		next, err = q.find(c, personBatch)
 		whole.Contacts, whole.Messages = append(whole.Contacts, next.Contacts...), append(whole.Messages, next.Messages...)
 		whole.NextCursor = next.NextCursor
@@ -101,7 +101,7 @@ func (t *talkView) RuleText(l *locale.Locale) string {
 	if t.Contact.Rule == "" {
 		return ""
 	}
-	return ruleText(l, t.Contact.Rule)
+	return ruleText(l, people.Rule(t.Contact.Rule))
 }
 
 // Result returns the state or outcome of a contact.
@@ -117,7 +117,7 @@ type olderForm struct{ To, Cursor, Above string }
 
 // talk puts contacts, messages and consents of a page into one list, newest first. A consent
 // belongs to the page that has what was sent and received at its time.
-func (p *personView) talk(l *locale.Locale, found peopleapi.PersonView, q personQuery) {
+func (p *personView) talk(l *locale.Locale, found api.PersonView, q personQuery) {
 	oldest := q.Above
 	for i := range found.Contacts {
 		c := &found.Contacts[i]
@@ -238,7 +238,7 @@ func cancelWaiting(v *visit, to string) (*flash, error) {
 }
 
 // removableOf lists the respondents of the surveys that the token may change.
-func removableOf(c *caller, list []peopleapi.PersonRespondentView) (may []peopleapi.PersonRespondentView) {
+func removableOf(c *caller, list []api.PersonRespondentView) (may []api.PersonRespondentView) {
 	for _, r := range list {
 		if c.MaySurvey(r.Survey, operators.ScopeSurveysAdmin) {
 			may = append(may, r)
@@ -299,7 +299,7 @@ func askErase(v *visit, p *personView) (*confirmForm, error) {
 func erasePerson(v *visit) (*content, error) {
 	var receipt *erasureView
 	c, err := confirmed(askErase, func(v *visit, to string) (*flash, error) {
-		var out peopleapi.ErasureView
+		var out api.ErasureView
 		if err := v.call(http.MethodPost, "/v1/people:erase", map[string]any{"to": to}, &out); err != nil {
 			return nil, err
 		}
@@ -315,7 +315,7 @@ func erasePerson(v *visit) (*content, error) {
 	return c, err
 }
 
-func erasureOf(l *locale.Locale, out *peopleapi.ErasureView) *erasureView {
+func erasureOf(l *locale.Locale, out *api.ErasureView) *erasureView {
 	e := &erasureView{Complete: out.Complete, Went: []fact{
 		{l.T("Contacts"), l.Number(out.Contacts)}, {l.T("Messages"), l.Number(out.Messages)}, {l.T("Surveys"), l.Number(out.Respondents)}, {l.T("Refusals and consents"), l.Number(out.Consents)},
 	}}
@@ -326,8 +326,8 @@ func erasureOf(l *locale.Locale, out *peopleapi.ErasureView) *erasureView {
 }
 
 // remainderText describes what an erasure leaves, and why.
-func remainderText(l *locale.Locale, rest peopleapi.RemainderView) string {
-	switch rest.What {
+func remainderText(l *locale.Locale, rest api.RemainderView) string {
+	switch peopleapi.Remainder(rest.What) {
 	case peopleapi.RemainsState:
 		return l.T("Whether the person may be contacted, by a keyed hash of the address: so a list cannot bring the person back, and the address cannot be read from it without the key.")
 	case peopleapi.RemainsContacts:

@@ -8,8 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/web/api"
-	peopleapi "weir/web/people"
+	"weir/api"
 )
 
 const personScopes = "people:admin pii:read contacts:read contacts:write"
@@ -39,7 +38,7 @@ func talks(r *rig) (contact, respondent string) {
 	if r.handler.ServeHTTP(w, req); w.Code != 200 {
 		r.t.Fatalf("the message: %d %s", w.Code, w.Body)
 	}
-	var found peopleapi.PersonView
+	var found api.PersonView
 	r.api("POST", "/v1/people:find", `{"to":"`+numberCanary+`"}`, &found)
 	if len(found.Contacts) != 2 || len(found.Respondents) != 1 || len(found.Messages) != 1 {
 		r.t.Fatalf("the API finds %d contacts, %d messages, %d respondents", len(found.Contacts), len(found.Messages), len(found.Respondents))
@@ -115,7 +114,7 @@ func TestPerson_IsCanceledExportedAndErased(t *testing.T) {
 	b := r.login(personScopes)
 	to := url.Values{"to": {numberCanary}}
 	file := b.post("/people/export", to).want(200)
-	var whole peopleapi.PersonView
+	var whole api.PersonView
 	if err := json.Unmarshal([]byte(file.body), &whole); err != nil || len(whole.Contacts) != 2 || len(whole.Messages) != 1 || len(whole.Consents) != 1 || len(whole.Respondents) != 1 || whole.NextCursor != "" {
 		t.Errorf("the export: %v %+v", err, whole)
 	}

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"weir/web/api"
+	"weir/api"
 	"weir/web/dashboard/locale"
 )
 

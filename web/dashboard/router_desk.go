@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/operators"
 	"weir/router"
 	"weir/router/label"
 	"weir/router/resource"
-	"weir/web/api"
+	webapi "weir/web/api"
 	"weir/web/dashboard/locale"
 )
 
@@ -300,7 +301,7 @@ const codeCallback = "callback"
 // a job, so that an error leaves it empty.
 func channelCodes(c *caller, contact string) (codes []string) {
 	var of api.ContactView
-	var ch api.ChannelView
+	var ch webapi.ChannelView
 	if contact == "" || !c.May(operators.ScopeContactsRead) || c.get(apiPath("v1", "contacts", contact), nil, &of) != nil ||
 		c.get(apiPath("v1", "channels", of.Channel), nil, &ch) != nil {
 		return nil

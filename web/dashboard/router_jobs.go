@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"slices"
 
-	"weir/operators"
+	"weir/api"
 	"weir/router"
 	"weir/router/resource"
 	"weir/web/dashboard/display"
@@ -54,8 +54,8 @@ type jobData struct {
 
 // waiting explains why a job waits.
 type waiting struct {
-	WhyClauses []operators.Clause // none: it does not wait
-	Estimated  int                `json:"estimatedWaitTimeMinutes"` // 0: not known
+	WhyClauses []api.Clause // none: it does not wait
+	Estimated  int          `json:"estimatedWaitTimeMinutes"` // 0: not known
 }
 
 func readJob(c *caller, id string) (j routerJob, err error) {

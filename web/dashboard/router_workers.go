@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"weir/api"
 	"weir/router"
-	"weir/web/api"
 	"weir/web/dashboard/locale"
 )
 

@@ -7,13 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"weir/api"
 	"weir/operators"
 	"weir/people"
 	"weir/surveys"
-	"weir/web/api"
 	"weir/web/auth"
 	"weir/web/dashboard/locale"
-	peopleapi "weir/web/people"
 	surveyapi "weir/web/surveys"
 )
 
@@ -29,7 +28,7 @@ const (
 type hits struct {
 	Text              string // as it was typed; it may be a number, and must not get into a URL
 	Contacts          []api.ContactView
-	Respondents       []peopleapi.PersonRespondentView
+	Respondents       []api.PersonRespondentView
 	Channels, Surveys []nameHit
 	Number            string // if the text is a phone number, and the token may search for it
 	More              bool   // there is more of the number

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strconv"
 
-	peopleapi "weir/web/people"
-
+	"weir/api"
+	"weir/people"
 	"weir/web/dashboard/locale"
 )
 
@@ -26,7 +26,7 @@ func readSkipped(v *visit, filter, name string) ([]skippedRow, error) {
 		return nil, nil
 	}
 	return v.d.skippedCache.get(filter+"\n"+name+"\n"+v.rights(), func() ([]skippedRow, error) {
-		var all peopleapi.SkippedList
+		var all api.SkippedList
 		err := v.get("/v1/skipped", url.Values{filter: {name}, "days": {strconv.Itoa(sumDays)}}, &all)
 		if status, _ := statusOf(err); err != nil && (status == http.StatusForbidden || status == http.StatusNotFound) {
 			return nil, nil
@@ -36,9 +36,9 @@ func readSkipped(v *visit, filter, name string) ([]skippedRow, error) {
 }
 
 // skippedRows adds up by rule, the most frequent first. Rules that have the same words are one row.
-func skippedRows(l *locale.Locale, list []peopleapi.SkippedView) (rows []skippedRow) {
+func skippedRows(l *locale.Locale, list []api.SkippedView) (rows []skippedRow) {
 	for _, x := range list {
-		text := ruleText(l, x.Rule)
+		text := ruleText(l, people.Rule(x.Rule))
 		i := slices.IndexFunc(rows, func(r skippedRow) bool { return r.Rule == text })
 		if i < 0 {
 			i, rows = len(rows), append(rows, skippedRow{Rule: text})

@@ -14,15 +14,17 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/operators"
-	"weir/web/api"
+	webapi "weir/web/api"
 	"weir/web/dashboard"
+	"weir/web/httpjson"
 	"weir/web/surveys"
 )
 
 // script is an API with scripted responses that counts requests.
 type script struct {
-	channels atomic.Pointer[api.ChannelList]
+	channels atomic.Pointer[webapi.ChannelList]
 	status   atomic.Int64 // of whoami; 0: 200
 	asked    atomic.Int64 // requests for channels
 	take     func()       // called on requests for channels; nil: nothing
@@ -38,7 +40,7 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(int(status))
 			return
 		}
-		answer(api.WhoView{Open: true, Scopes: operators.Scopes()})
+		answer(api.WhoView{Open: true, Scopes: httpjson.As[string](operators.Scopes())})
 	case "/v1/channels":
 		s.asked.Add(1)
 		if s.take != nil {
@@ -53,7 +55,7 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *script) set(queued int64) {
-	s.channels.Store(&api.ChannelList{Channels: []api.ChannelView{{Channel: "a", Capacity: 5, Queued: queued, State: weir.Up, Breaker: api.BreakerView{State: "closed"}}}})
+	s.channels.Store(&webapi.ChannelList{Channels: []webapi.ChannelView{{Channel: "a", Capacity: 5, Queued: queued, State: string(weir.Up), Breaker: api.BreakerView{State: "closed"}}}})
 }
 
 // listener is a browser that reads everything.

@@ -144,7 +144,7 @@ func readPlanned(c *caller, now time.Time) (list []surveyapi.SurveySummary, more
 			return nil, false, err
 		}
 		for i := range page.Surveys {
-			if s := &page.Surveys[i]; s.EndedAt == nil || s.EndedAt.After(first) {
+			if s := &page.Surveys[i]; s.EndedAt.IsZero() || s.EndedAt.After(first) {
 				list = append(list, *s)
 			}
 		}
@@ -209,12 +209,12 @@ func channelsOf(c *surveyapi.CourseView) (list []string) {
 // bar lays a survey on a channel out over the days; nil: it is on none of them.
 func (p *surveyPlan) bar(s *plannedSurvey, channel string, now time.Time) *planBar {
 	begin, end, last := now, time.Time{}, time.Time{} // end cuts windows; none opens after last
-	if s.LaunchedAt != nil {
-		begin = *s.LaunchedAt
+	if !s.LaunchedAt.IsZero() {
+		begin = s.LaunchedAt
 	}
 	switch {
-	case s.EndedAt != nil:
-		end = *s.EndedAt
+	case !s.EndedAt.IsZero():
+		end = s.EndedAt
 	case s.Course.Rest != nil:
 		last = s.Course.Rest.EndsAt
 	default:

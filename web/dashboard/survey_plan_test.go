@@ -25,8 +25,7 @@ func planned(t *testing.T, name string, state surveys.State, slotMinutes float64
 	t.Helper()
 	p := plannedSurvey{SurveySummary: surveyapi.SurveySummary{Survey: name, State: state}}
 	if state != surveys.Draft {
-		at := instantOf(t, "2026-03-02T12:00:00Z")
-		p.LaunchedAt = &at
+		p.LaunchedAt = instantOf(t, "2026-03-02T12:00:00Z")
 	}
 	for i, date := range []string{"2026-03-02", "2026-03-03", "2026-03-04", "2026-03-05"} {
 		d := surveyapi.CourseDayView{Date: date, Windows: []surveyapi.SpanView{{OpensAt: instantOf(t, date+"T09:00:00Z"), ClosesAt: instantOf(t, date+"T17:00:00Z")}}}
@@ -87,8 +86,7 @@ func TestCalendar_ASurveyEndsWhenItIsOver(t *testing.T) {
 	now := instantOf(t, "2026-03-03T12:00:00Z")
 	done, stopping, unknown := planned(t, "done", surveys.Done, 0), planned(t, "stopping", surveys.Stopping, 0), planned(t, "unknown", surveys.Draft, 0)
 	stopping.Course.Rest = nil
-	ended := instantOf(t, "2026-03-02T15:00:00Z")
-	done.EndedAt, unknown.Course.Rest = &ended, nil
+	done.EndedAt, unknown.Course.Rest = instantOf(t, "2026-03-02T15:00:00Z"), nil
 	var plan surveyPlan
 	plan.arrange(english(), []plannedSurvey{done, stopping, unknown}, nil, now)
 	got := map[string][]string{}

@@ -9,8 +9,8 @@ import (
 	"unicode"
 
 	"weir"
+	"weir/api"
 	"weir/operators"
-	"weir/web/api"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
 )
@@ -68,10 +68,10 @@ func tokensPage(v *visit, d *tokensData) (*content, error) {
 	}
 	var choices []form.Choice
 	for _, scope := range v.Who.Scopes {
-		choices = append(choices, form.Choice{Value: string(scope)})
+		choices = append(choices, form.Choice{Value: scope})
 	}
 	scopes := d.Input("scopes")
-	scopes.Chosen = slices.DeleteFunc(slices.Clone(scopes.Chosen), func(s string) bool { return !slices.Contains(v.Who.Scopes, operators.Scope(s)) })
+	scopes.Chosen = slices.DeleteFunc(slices.Clone(scopes.Chosen), func(s string) bool { return !slices.Contains(v.Who.Scopes, s) })
 	scopes.Choose(choices, true)
 	d.Input("limit").Advice = []any{operators.JoinScopes(operators.LimitableScopes())}
 	return &content{title: v.T("Tokens"), crumbs: []crumb{{Text: v.T("Tokens")}}, data: d}, nil

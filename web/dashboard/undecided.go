@@ -5,16 +5,16 @@ import (
 	"net/url"
 	"slices"
 
+	"weir/api"
 	"weir/operators"
 	"weir/people"
-	peopleapi "weir/web/people"
 )
 
 const undecidedPath = peoplePath + "/undecided"
 
 // undecidedData is the data of the page of messages that may be opt-outs.
 type undecidedData struct {
-	Messages []peopleapi.UndecidedView
+	Messages []api.UndecidedView
 	Waiting  int
 	Clipped  bool // more wait than are counted
 	Unread   bool // the token may not read what was said
@@ -32,7 +32,7 @@ func countUndecided(c *caller) (int, error) {
 	if !c.May(operators.ScopePeopleAdmin) {
 		return 0, nil
 	}
-	var page peopleapi.UndecidedList
+	var page api.UndecidedList
 	err := c.get("/v1/consents:undecided", url.Values{"limit": {"1"}}, &page)
 	if status, _ := statusOf(err); err != nil && status == http.StatusNotFound {
 		return 0, nil // the API has no routes of people
@@ -41,7 +41,7 @@ func countUndecided(c *caller) (int, error) {
 }
 
 func loadUndecided(v *visit) (*content, error) {
-	var page peopleapi.UndecidedList
+	var page api.UndecidedList
 	if err := v.get("/v1/consents:undecided", v.listQuery(undecidedPage), &page); err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func loadUndecided(v *visit) (*content, error) {
 // decideUndecided decides about one message, and returns to the list.
 func decideUndecided(v *visit) (*content, error) {
 	id, decision := v.r.PostForm.Get("id"), v.r.PostForm.Get("decision")
-	var out peopleapi.DecisionView
+	var out api.DecisionView
 	err := v.call(http.MethodPost, "/v1/consents:decide", map[string]any{"id": id, "decision": decision}, &out)
 	status, p := statusOf(err)
 	if err != nil && !slices.Contains([]int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}, status) {

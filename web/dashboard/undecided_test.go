@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	peopleapi "weir/web/people"
+	"weir/api"
 )
 
 // receives has a person send a message to a channel, as its provider does.
@@ -78,7 +78,7 @@ func TestUndecided_IsShownAsFarAsTheTokenMay(t *testing.T) {
 	reader.get("/people").want(200).hasNot("May be an opt-out")
 	reader.get("/").want(200).hasNot("may be an opt-out")
 	reader.post(undecided, url.Values{"id": {"1"}, "decision": {"refused"}}).want(403)
-	var list peopleapi.UndecidedList
+	var list api.UndecidedList
 	if r.api("GET", "/v1/consents:undecided", "", &list); list.Waiting != 1 {
 		t.Errorf("%d wait", list.Waiting)
 	}

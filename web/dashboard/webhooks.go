@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"weir/web/api"
+	"weir/api"
 	"weir/web/dashboard/locale"
 )
 
@@ -32,7 +32,7 @@ func (w webhookCard) Advice(l *locale.Locale) string {
 		return l.T("Weir disabled it: the receiver answered 410 Gone.")
 	case w.DisabledReason == "failing":
 		return l.T("Weir disabled it: it failed for five days. Resume it when the receiver works; abandoned events can be replayed.")
-	case w.FailingSince != nil:
+	case !w.FailingSince.IsZero():
 		return l.T("The latest deliveries failed. Weir retries each event for a day.")
 	}
 	return ""

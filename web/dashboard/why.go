@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/api"
 	"weir/operators"
 	"weir/people"
 	"weir/web/dashboard/display"
@@ -20,18 +21,18 @@ type whyView struct {
 
 // whyOf returns nil if nothing waits. idle is since when nothing has moved; zero: that
 // is not known. of is the channel whose page it is, which is not named again.
-func whyOf(l *locale.Locale, why *operators.WhyView, of string, idle, now time.Time) *whyView {
+func whyOf(l *locale.Locale, why *api.WhyView, of string, idle, now time.Time) *whyView {
 	if why.Why == "" {
 		return nil
 	}
-	head, alarm := why.WhyCode.Headline(idle, now)
+	head, alarm := operators.WhyCode(why.WhyCode).Headline(idle, now)
 	return &whyView{locale.Message(head), alarm, clausesHTML(l, why.WhyClauses, of)}
 }
 
 // clausesHTML shows clauses in a language, with their instants in the reader's zone. A channel of which this is the page
 // is not named at the beginning.
-func clausesHTML(l *locale.Locale, clauses []operators.Clause, of string) template.HTML {
-	text := operators.JoinClauses(clauses, func(c *operators.Clause) string {
+func clausesHTML(l *locale.Locale, clauses []api.Clause, of string) template.HTML {
+	text := operators.JoinClauses(clauses, func(c *api.Clause) string {
 		text := l.Text(locale.Message(c.Sentence))
 		if before, after, ok := strings.Cut(text, "{channel}: "); ok && c.Fields["channel"] == of && !strings.Contains(before, "{") {
 			text = after
@@ -42,7 +43,7 @@ func clausesHTML(l *locale.Locale, clauses []operators.Clause, of string) templa
 }
 
 // clauseField shows a field of a clause: one of a closed list in words, an instant in the reader's zone.
-func clauseField(l *locale.Locale, c *operators.Clause, name string) template.HTML {
+func clauseField(l *locale.Locale, c *api.Clause, name string) template.HTML {
 	value := c.Fields[name]
 	if at, ok := c.Instant(name); ok {
 		return locale.Instant(at)

@@ -10,9 +10,10 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/operators"
 	"weir/surveys"
-	"weir/web/api"
+	webapi "weir/web/api"
 	"weir/web/dashboard"
 	surveyapi "weir/web/surveys"
 )
@@ -87,8 +88,8 @@ func TestChannelPage_PacingIsNoAlarm(t *testing.T) {
 			now := time.Now() // of this subtest, which may have waited for its turn
 			idle, oldest := now.Add(-x.idle), now.Add(-x.oldest)
 			d, err := dashboard.New(dashboard.Options{Logger: slog.New(slog.DiscardHandler), Ending: func() bool { return false }, API: answers{
-				"/v1/whoami":     api.WhoView{Token: "t", Scopes: []operators.Scope{operators.ScopeChannelsAdmin}},
-				"/v1/channels/a": api.ChannelView{Channel: "a", Capacity: 24, State: weir.Up, WhyView: x.why.View(), IdleSince: &idle, OldestQueuedAt: &oldest},
+				"/v1/whoami":     api.WhoView{Token: "t", Scopes: []string{string(operators.ScopeChannelsAdmin)}},
+				"/v1/channels/a": webapi.ChannelView{Channel: "a", Capacity: 24, State: string(weir.Up), WhyView: x.why.View(), IdleSince: idle, OldestQueuedAt: oldest},
 			}})
 			if err != nil {
 				t.Fatal(err)
@@ -128,8 +129,8 @@ func TestWhy_IsInTheLanguageOfThePage(t *testing.T) {
 		"en": {`: quiet hours of the person`, `the first attempt by ivr`, `(Fri 04:04 Africa/Lagos); &lt;busy&gt;`},
 	} {
 		d, err := dashboard.New(dashboard.Options{Logger: slog.New(slog.DiscardHandler), Ending: func() bool { return false }, API: answers{
-			"/v1/whoami":     api.WhoView{Token: "t", Scopes: []operators.Scope{operators.ScopeChannelsAdmin}},
-			"/v1/channels/a": api.ChannelView{Channel: "a", Capacity: 24, State: weir.Up, WhyView: person.And(step.Clauses...).View()},
+			"/v1/whoami":     api.WhoView{Token: "t", Scopes: []string{string(operators.ScopeChannelsAdmin)}},
+			"/v1/channels/a": webapi.ChannelView{Channel: "a", Capacity: 24, State: string(weir.Up), WhyView: person.And(step.Clauses...).View()},
 		}})
 		if err != nil {
 			t.Fatal(err)

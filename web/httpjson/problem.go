@@ -167,13 +167,24 @@ func WriteJSON(w http.ResponseWriter, status int, body any) {
 	_, _ = w.Write(append(raw, '\n')) // a disconnected client is not an error
 }
 
-// Instant returns an instant for a response; nil for zero.
-func Instant(t time.Time) *time.Time {
-	if t.IsZero() {
+// As returns the words of a list as words of another type, such as the texts of a body.
+func As[To, From ~string](list []From) []To {
+	if list == nil {
 		return nil
 	}
-	t = weir.InstantOf(t.UnixMicro())
-	return &t
+	words := make([]To, len(list))
+	for i, v := range list {
+		words[i] = To(v)
+	}
+	return words
+}
+
+// Instant returns an instant for a response: in UTC, to the microsecond.
+func Instant(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return weir.InstantOf(t.UnixMicro())
 }
 
 const (

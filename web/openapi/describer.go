@@ -11,7 +11,7 @@ import (
 
 	"weir"
 	"weir/internal/plainjson"
-	"weir/web/api"
+	webapi "weir/web/api"
 	"weir/web/httpjson"
 	"weir/web/route"
 )
@@ -41,7 +41,7 @@ func (d *describer) operation(rt *route.Route) *huma.Operation {
 	if rt.Repeatable {
 		op.Extensions = map[string]any{"x-repeatable": true}
 	}
-	if rt.Download == api.StreamType {
+	if rt.Download == webapi.StreamType {
 		op.Parameters = append(op.Parameters, lastEventID())
 	}
 	if rt.Tagged && rt.Method != http.MethodGet && rt.Method != http.MethodPost || rt.ID == "rotate-webhook" {

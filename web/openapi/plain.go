@@ -8,8 +8,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"weir"
+	"weir/api"
 	"weir/operators"
-	"weir/web/api"
+	webapi "weir/web/api"
 	"weir/web/httpjson"
 	"weir/web/route"
 )
@@ -33,7 +34,7 @@ func (d *describer) plainOperations() []*huma.Operation {
 	ready := d.readiness(plainOperation("/readyz", "ready", "Readiness probe", "503 while the process shuts down or its store does not respond; at a process that passes requests on to the owner of the database, while it has not reached the owner for 10 s."))
 	owner := d.readiness(plainOperation("/readyz/owner", "ready-owner", "Readiness probe of the owner",
 		"As /readyz, at the process that owns the database; 503 at the others, which serve requests by passing them on. A load balancer that prefers the owner saves that hop."))
-	metrics := plainOperation(api.MetricsPath, "metrics", "Metrics for Prometheus", "In the text format, or in another that the request accepts. Requires a token if the API does.")
+	metrics := plainOperation(webapi.MetricsPath, "metrics", "Metrics for Prometheus", "In the text format, or in another that the request accepts. Requires a token if the API does.")
 	metrics.Responses["200"] = d.good(route.Answer{Status: http.StatusOK, Description: "the metrics"}, textType)
 	d.problems(metrics, nil, false, []weir.Code{weir.CodeUnauthorised, weir.CodeForbidden, weir.CodeLimited, weir.CodeUnavailable, weir.CodeInternal})
 	list := []*huma.Operation{live, ready, owner}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/internal/plainjson"
 	"weir/internal/validation"
 	"weir/people"
@@ -280,7 +281,7 @@ func (f *consentFile) answer(w http.ResponseWriter, err error) error {
 	f.deadline.ExtendWrite()
 	if err == nil {
 		f.deadline.ClearRead()
-		return imports.Answer(w, f.call.Request, f.deadline, f.refused, StateList{States: []StateView{}, InFlight: f.inFlight, File: &f.told}, f.told.ConsentFigures)
+		return imports.Answer(w, f.call.Request, f.deadline, f.refused, StateList{States: []api.StateView{}, InFlight: f.inFlight, File: &f.told}, f.told.ConsentFigures)
 	}
 	_ = json.NewEncoder(w).Encode(ConsentProblem{httpjson.WriteProblemHead(w, err), &f.told}) // a disconnected client is not an error
 	return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir"
+	"weir/api"
 	consent "weir/people"
 	"weir/surveys/respondents"
 	"weir/web"
@@ -63,7 +64,7 @@ func TestConsentFile_IsRecordedInItsOrder(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	for to, refused := range map[string]bool{"+15550100001": false, "+15550100007": true} {
-		if found := webtest.Into[peopleapi.PersonConsents](t, r.Do("POST", "/v1/consents:search", `{"to":"`+to+`"}`), 200); found.Refused != refused || len(found.Consents) != 2 {
+		if found := webtest.Into[api.PersonConsents](t, r.Do("POST", "/v1/consents:search", `{"to":"`+to+`"}`), 200); found.Refused != refused || len(found.Consents) != 2 {
 			t.Errorf("%s: %+v", to, found)
 		}
 	}

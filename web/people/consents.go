@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/api"
 	"weir/internal/validation"
 	"weir/operators"
 	"weir/people"
@@ -18,75 +19,13 @@ import (
 	"weir/web/route"
 )
 
-// ConsentBody is a consent, as in a request that records it.
-type ConsentBody struct {
-	Key     string     `json:"key,omitempty" minLength:"1" maxLength:"200" doc:"makes the request safe to repeat: a consent of the same address whose key is known is not recorded again"`
-	To      string     `json:"to" minLength:"1" maxLength:"255" doc:"phone number with its country code, or another address"`
-	Purpose string     `json:"purpose,omitempty" maxLength:"63" default:"all" doc:"for which purpose it counts; all: for every" example:"all"`
-	Status  string     `json:"status" enum:"refused,given" doc:"refused: the person does not want to be contacted; given: the person wants to be, or takes a refusal back"`
-	Source  string     `json:"source,omitempty" enum:"api,import" default:"api" doc:"where it comes from"`
-	At      *time.Time `json:"at,omitempty" doc:"when it was said; absent: now. One that is older than what is known is recorded and changes nothing"`
-	Words   string     `json:"words,omitempty" maxLength:"500" doc:"what was said, as a proof"`
-}
-
-// ConsentsBody is 1 to 1000 consents.
-type ConsentsBody struct {
-	Consents []ConsentBody `json:"consents" minItems:"1" maxItems:"1000" nullable:"false" doc:"1 to 1000 consents"`
-}
-
-// StateView is what counts of an address.
-type StateView struct {
-	Purpose string    `json:"purpose" doc:"all: of every purpose" example:"all"`
-	Status  string    `json:"status" enum:"refused,given" doc:"whether the person may be contacted"`
-	Source  string    `json:"source" enum:"word,provider,application,operator,api,import" doc:"word: a message of the person; provider: an opt-out that a provider reports; application: reported by a program that holds conversations; operator: read by an operator in a message of the person"`
-	At      time.Time `json:"at" doc:"when it was said"`
-	Version string    `json:"version" doc:"id of the consent that made it"`
-}
-
 // StateList lists states, in the order of the request.
 type StateList struct {
-	States []StateView `json:"states" nullable:"false" doc:"a state for each consent; empty without pii:read, because it would say of any number whether it is known"`
+	States []api.StateView `json:"states" nullable:"false" doc:"a state for each consent; empty without pii:read, because it would say of any number whether it is known"`
 	// Unlike what waits, they may reach the person.
 	InFlight int `json:"in_flight,omitempty" doc:"contacts to people who refused that are in flight already: the providers are asked to cancel them, and some may reach the person all the same; absent: none, or without pii:read"`
 	// File is what became of a file; then States has nothing.
 	File *ConsentFile `json:"file,omitempty" doc:"of a file: what became of its lines; then states is empty"`
-}
-
-// ConsentSearchBody names an address.
-type ConsentSearchBody struct {
-	To    string `json:"to" minLength:"1" maxLength:"255" doc:"phone number with its country code, or another address"`
-	Limit int    `json:"limit,omitempty" minimum:"1" maximum:"1000" default:"100" doc:"most consents of the history"`
-}
-
-// ListedConsent is a consent in a list of everybody's.
-type ListedConsent struct {
-	To string `json:"to,omitempty" doc:"phone number, or another address; absent: it was erased"`
-	ConsentView
-}
-
-// ConsentList is a page of consents.
-type ConsentList struct {
-	Consents   []ListedConsent `json:"consents" nullable:"false" doc:"in the order in which they were recorded"`
-	NextCursor string          `json:"next_cursor,omitempty" doc:"absent on the last page"`
-}
-
-// ConsentView is an entry of the history of an address.
-type ConsentView struct {
-	ID      string    `json:"id" doc:"grows with time"`
-	Key     string    `json:"key,omitempty" doc:"idempotency key for this address; absent: none"`
-	Purpose string    `json:"purpose" doc:"all: of every purpose" example:"all"`
-	Status  string    `json:"status" enum:"refused,given" doc:"what was said"`
-	Source  string    `json:"source" enum:"word,provider,application,operator,api,import" doc:"where it comes from"`
-	At      time.Time `json:"at" doc:"when it was said"`
-	Words   string    `json:"words,omitempty" doc:"what was said"`
-	By      string    `json:"by,omitempty" doc:"who recorded it: the id of a token, or the name of a channel"`
-}
-
-// PersonConsents is what is known of an address.
-type PersonConsents struct {
-	Refused  bool          `json:"refused" doc:"contacts to the address end as suppressed"`
-	States   []StateView   `json:"states" nullable:"false" doc:"what counts, for each purpose"`
-	Consents []ConsentView `json:"consents" nullable:"false" doc:"the history, newest first"`
 }
 
 // consentRoutes serves what people said.
@@ -107,7 +46,7 @@ func (r *consentRoutes) table() []*route.Route {
 			"A file that breaks off leaves the rows up to last_line of the answer, and may leave some behind it. It can be sent again: a row of CSV gets a key of its content and the run, and so is not recorded twice; lines of NDJSON need keys for that. " +
 			"They are durable before the response, and a contact whose claim begins after it is not dispatched to an address that has refused: it ends as suppressed, also if it waited already. What is in flight is called off where the provider can. " +
 			"A refusal that a person sent as a message, or that a provider reports, can be taken back only by the person. The state is kept by a keyed hash of the address.",
-		Body: route.TypeOf[ConsentsBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBatchBody, Handle: r.record, Uploads: []string{route.CSVType, route.NDJSONType, imports.FormType},
+		Body: route.TypeOf[api.ConsentsBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBatchBody, Handle: r.record, Uploads: []string{route.CSVType, route.NDJSONType, imports.FormType},
 		Query: []httpjson.Parameter{
 			{Name: "dry_run", Kind: "boolean", Description: "record nothing: check the consents, and show of a file what the columns are and what the first rows say"},
 			{Name: "columns", Kind: "string", Longest: 16 << 10, Description: "of a file in CSV: what columns are, as COLUMN=FIELD, separated by commas; quoted as in CSV if it has one. COLUMN is the name in the file, #3 for the third column, or empty: no column is the field; FIELD is to, status, at, words or purpose, or empty: the column is left out. The other columns are what their names say, or left out. No column is status by its name; a name that suggests it is refused. Without it every row is a refusal"},
@@ -126,14 +65,14 @@ func (r *consentRoutes) table() []*route.Route {
 			Method: "GET", Path: "/v1/consents", ID: "list-consents", Tag: "people", Summary: "List the consents of everybody",
 			Description: "In the order in which they were recorded, as for an export. Without pii:read addresses are masked, and what was said is left out. An erased one has no address.",
 			Query:       route.Paging(1000, 1000), Handle: r.everything,
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[ConsentList]()}},
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[api.ConsentList]()}},
 		},
 		{
 			Method: "POST", Path: "/v1/consents:search", ID: "search-consents", Tag: "people", Summary: "Find what a person has said",
 			Description: "The address is in the body so that no address, log or history keeps it. The search is in the audit log, with the address masked.",
-			Body:        route.TypeOf[ConsentSearchBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.search, Repeatable: true,
+			Body:        route.TypeOf[api.ConsentSearchBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.search, Repeatable: true,
 			Also:    []operators.Scope{operators.ScopePIIRead}, // otherwise it could be found out by trial who has refused
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "what counts, and the history", Body: route.TypeOf[PersonConsents]()}},
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "what counts, and the history", Body: route.TypeOf[api.PersonConsents]()}},
 		},
 	}
 }
@@ -160,7 +99,7 @@ func (r *consentRoutes) record(c *route.Call) (route.Reply, error) {
 		return route.Reply{}, err
 	}
 	if c.DryRun() {
-		return route.Reply{Status: http.StatusOK, Body: StateList{States: []StateView{}}}, nil
+		return route.Reply{Status: http.StatusOK, Body: StateList{States: []api.StateView{}}}, nil
 	}
 	states, err := r.consents.RecordConsents(c, list)
 	if err != nil {
@@ -173,7 +112,7 @@ func (r *consentRoutes) record(c *route.Call) (route.Reply, error) {
 	}
 	out := StateList{States: stateViews(states), InFlight: r.callOff(c, list, states)}
 	if !c.PII() { // whoever may record what people said does not learn by it what is known of them
-		out = StateList{States: []StateView{}}
+		out = StateList{States: []api.StateView{}}
 	}
 	return route.Reply{Status: http.StatusOK, Body: out, Changes: changes}, nil
 }
@@ -241,8 +180,8 @@ func (r *consentRoutes) search(c *route.Call) (route.Reply, error) {
 	return route.Reply{Status: http.StatusOK, Body: personConsents(c, reached(c, states), list), Changes: []operators.FieldChange{{Field: "to", After: auth.MaskNumber(to)}}}, nil
 }
 
-func personConsents(c *route.Call, states []people.State, list []people.Consent) PersonConsents {
-	out := PersonConsents{States: stateViews(states), Consents: make([]ConsentView, 0, len(list))}
+func personConsents(c *route.Call, states []people.State, list []people.Consent) api.PersonConsents {
+	out := api.PersonConsents{States: stateViews(states), Consents: make([]api.ConsentView, 0, len(list))}
 	out.Refused, _ = people.Decide(states, people.AllPurposes)
 	for i := range list {
 		if !reachesPurpose(c, list[i].Purpose) {
@@ -269,8 +208,8 @@ func reached(c *route.Call, states []people.State) []people.State {
 	return slices.DeleteFunc(slices.Clone(states), func(s people.State) bool { return !reachesPurpose(c, s.Purpose) })
 }
 
-func consentView(x *people.Consent) ConsentView {
-	return ConsentView{
+func consentView(x *people.Consent) api.ConsentView {
+	return api.ConsentView{
 		ID: strconv.FormatInt(x.ID, 10), Key: strings.TrimPrefix(x.Key, clientKey), Purpose: x.Purpose, Status: string(x.Status), Source: string(x.Source),
 		At: x.At, Words: x.Words, By: x.By,
 	}
@@ -287,9 +226,9 @@ func (r *consentRoutes) everything(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	out := ConsentList{Consents: make([]ListedConsent, len(list))}
+	out := api.ConsentList{Consents: make([]api.ListedConsent, len(list))}
 	for i := range list {
-		one := ListedConsent{plainAddress(list[i].Address), consentView(&list[i])}
+		one := api.ListedConsent{To: plainAddress(list[i].Address), ConsentView: consentView(&list[i])}
 		if !c.PII() {
 			one.To, one.Words, one.Key = auth.MaskNumber(one.To), "", ""
 		}
@@ -301,10 +240,10 @@ func (r *consentRoutes) everything(c *route.Call) (route.Reply, error) {
 	return route.Reply{Status: http.StatusOK, Body: out}, nil
 }
 
-func stateViews(states []people.State) []StateView {
-	out := make([]StateView, len(states))
+func stateViews(states []people.State) []api.StateView {
+	out := make([]api.StateView, len(states))
 	for i, s := range states {
-		out[i] = StateView{Purpose: s.Purpose, Status: string(s.Status), Source: string(s.Source), At: s.At, Version: strconv.FormatInt(s.Version, 10)}
+		out[i] = api.StateView{Purpose: s.Purpose, Status: string(s.Status), Source: string(s.Source), At: s.At, Version: strconv.FormatInt(s.Version, 10)}
 	}
 	return out
 }

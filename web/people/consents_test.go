@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir"
+	"weir/api"
 	consent "weir/people"
 	"weir/web"
 	peopleapi "weir/web/people"
@@ -25,15 +26,15 @@ func TestConsents_AreRecordedAndFound(t *testing.T) {
 	if len(got.States) != 2 || got.States[0].Status != "refused" || got.States[0].Purpose != "all" || !got.States[0].At.Equal(at) || got.States[1].Status != "given" {
 		t.Errorf("%+v", got)
 	}
-	found := webtest.Into[peopleapi.PersonConsents](t, r.Do("POST", "/v1/consents:search", `{"to":"15550100234"}`), 200)
-	want := peopleapi.PersonConsents{
+	found := webtest.Into[api.PersonConsents](t, r.Do("POST", "/v1/consents:search", `{"to":"15550100234"}`), 200)
+	want := api.PersonConsents{
 		Refused: true, States: got.States[:1],
-		Consents: []peopleapi.ConsentView{{ID: found.Consents[0].ID, Key: "k", Purpose: "all", Status: "refused", Source: "import", At: at, Words: "no more", By: "configured-2"}},
+		Consents: []api.ConsentView{{ID: found.Consents[0].ID, Key: "k", Purpose: "all", Status: "refused", Source: "import", At: at, Words: "no more", By: "configured-2"}},
 	}
 	if d := cmp.Diff(want, found); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if found := webtest.Into[peopleapi.PersonConsents](t, r.Do("POST", "/v1/consents:search", `{"to":"+15550109999"}`), 200); found.Refused || len(found.States)+len(found.Consents) > 0 {
+	if found := webtest.Into[api.PersonConsents](t, r.Do("POST", "/v1/consents:search", `{"to":"+15550109999"}`), 200); found.Refused || len(found.States)+len(found.Consents) > 0 {
 		t.Errorf("of somebody unknown: %+v", found)
 	}
 	if strings.Contains(r.Logs.String(), "0100234") {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"weir"
+	"weir/api"
 	"weir/operators"
 	"weir/people"
 	"weir/surveys"
@@ -24,28 +25,6 @@ type SurveyBroker interface {
 // RespondentRemover removes respondents whose contacts have ended.
 type RespondentRemover interface {
 	RemoveRespondent(ctx context.Context, survey int64, id surveys.RespondentID) error
-}
-
-// EraseBody names an address.
-type EraseBody struct {
-	To string `json:"to" minLength:"1" maxLength:"255" doc:"phone number with its country code, or another address" example:"+525512345678"`
-}
-
-// ErasureView is the receipt of an erasure.
-type ErasureView struct {
-	Complete    bool            `json:"complete" doc:"whether everything is erased that this request erases; false: repeat it when what is open has ended"`
-	Consents    int             `json:"consents" doc:"refusals and consents from which the address, the words and the key were removed"`
-	Respondents int             `json:"respondents" doc:"surveys from which the person was removed"`
-	Contacts    int             `json:"contacts" doc:"contacts to the person that were deleted, with their texts and attempts"`
-	Messages    int             `json:"messages" doc:"messages from the person that were deleted"`
-	Remains     []RemainderView `json:"remains" nullable:"false" doc:"what is kept, and why"`
-}
-
-// RemainderView is something that an erasure leaves.
-type RemainderView struct {
-	What  Remainder `json:"what" enum:"state,contacts,respondents,events,audit,backups" doc:"what is kept; there may be more in later versions"`
-	Count int       `json:"count,omitempty" doc:"how many; absent: not counted"`
-	Why   string    `json:"why" doc:"in one sentence" example:"whether the person may be contacted, by a keyed hash of the address: so a list cannot bring the person back"`
 }
 
 // Remainder is something that an erasure leaves.
@@ -83,9 +62,9 @@ func (r *personRoutes) eraseRoute() *route.Route {
 		Method: "POST", Path: "/v1/people:erase", ID: "erase-person", Tag: "people", Summary: "Erase a person",
 		Description: "Whatever waits for the person is canceled. The address, and what was said, is removed from the history of consents; the person from surveys; contacts and messages are deleted. " +
 			"The answer is a receipt of what went and what remains. Whether the person may be contacted stays as it is. Repeating the request is safe, and continues where an error or the end of the process has interrupted it.",
-		Body: route.TypeOf[EraseBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.erase, Repeatable: true,
+		Body: route.TypeOf[api.EraseBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.erase, Repeatable: true,
 		Also:    []operators.Scope{operators.ScopeContactsWrite, operators.ScopeSurveysAdmin, operators.ScopePIIRead}, // the receipt says whether a number is known
-		Answers: []route.Answer{{Status: http.StatusOK, Description: "the receipt", Body: route.TypeOf[ErasureView]()}},
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "the receipt", Body: route.TypeOf[api.ErasureView]()}},
 	}
 }
 
@@ -118,7 +97,7 @@ func (r *personRoutes) erase(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	out := ErasureView{Complete: open+gone.Open == 0 && !gone.More, Consents: consents, Respondents: removed, Contacts: gone.Contacts, Messages: gone.Messages}
+	out := api.ErasureView{Complete: open+gone.Open == 0 && !gone.More, Consents: consents, Respondents: removed, Contacts: gone.Contacts, Messages: gone.Messages}
 	for _, rest := range []struct {
 		what  Remainder
 		n     int
@@ -128,7 +107,7 @@ func (r *personRoutes) erase(c *route.Call) (route.Reply, error) {
 		{RemainsEvents, 0, true}, {RemainsAudit, 0, true}, {RemainsBackups, 0, true},
 	} {
 		if rest.stays {
-			out.Remains = append(out.Remains, RemainderView{rest.what, rest.n, rest.what.why()})
+			out.Remains = append(out.Remains, api.RemainderView{What: string(rest.what), Count: rest.n, Why: rest.what.why()})
 		}
 	}
 	return route.Reply{Status: http.StatusOK, Body: out, Changes: []operators.FieldChange{

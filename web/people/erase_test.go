@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/surveys"
 	"weir/web"
 	peopleapi "weir/web/people"
@@ -73,14 +74,14 @@ func TestErase_IsResumedWhateverInterruptedIt(t *testing.T) {
 			f.part, f.err = name, weir.Errorf(weir.CodeUnavailable, "the database does not answer")
 			first := r.Do("POST", "/v1/people:erase", body)
 			f.part = ""
-			var sum peopleapi.ErasureView
+			var sum api.ErasureView
 			if name == "none" {
-				sum = webtest.Into[peopleapi.ErasureView](t, first, 200)
+				sum = webtest.Into[api.ErasureView](t, first, 200)
 			} else if first.Status != 503 {
 				t.Fatalf("with a fault: %d %s", first.Status, first.Body)
 			}
-			last := webtest.Into[peopleapi.ErasureView](t, r.Do("POST", "/v1/people:erase", body), 200)
-			if !last.Complete || sum.Contacts+last.Contacts > 3 || len(last.Remains) != 4 || last.Remains[0].What != peopleapi.RemainsState {
+			last := webtest.Into[api.ErasureView](t, r.Do("POST", "/v1/people:erase", body), 200)
+			if !last.Complete || sum.Contacts+last.Contacts > 3 || len(last.Remains) != 4 || last.Remains[0].What != string(peopleapi.RemainsState) {
 				t.Errorf("first %+v, then %+v", sum, last)
 			}
 			if name == "none" && (sum.Consents != 1 || sum.Respondents != 1 || sum.Contacts != 3 || sum.Messages != 2 || last.Consents+last.Respondents+last.Contacts+last.Messages != 0) {
@@ -95,7 +96,7 @@ func TestErase_IsResumedWhateverInterruptedIt(t *testing.T) {
 			if g := r.Do("GET", "/v1/contacts", ""); !strings.Contains(g.Body, "+15550001") {
 				t.Errorf("somebody else is erased: %s", g.Body)
 			}
-			if p := webtest.Into[peopleapi.PersonView](t, r.Do("POST", "/v1/people:find", body), 200); !p.Refused || len(p.Contacts)+len(p.Messages)+len(p.Respondents) != 0 {
+			if p := webtest.Into[api.PersonView](t, r.Do("POST", "/v1/people:find", body), 200); !p.Refused || len(p.Contacts)+len(p.Messages)+len(p.Respondents) != 0 {
 				t.Errorf("found %+v", p)
 			}
 		})
@@ -110,8 +111,8 @@ func TestErase_SaysWhatHasToEndFirst(t *testing.T) {
 	contact := r.Move(p.Contacts[2], weir.Progress{State: weir.Active, Attempt: 1})
 	respondent := r.Change(p.Respondent, func(x *surveys.Respondent) { x.Progress.Contact = surveys.Dispatched })
 	const body = `{"to":"` + webtest.PhoneCanary + `"}`
-	v := webtest.Into[peopleapi.ErasureView](t, r.Do("POST", "/v1/people:erase", body), 200)
-	if v.Complete || v.Contacts != 2 || v.Respondents != 0 || v.Remains[0].What != peopleapi.RemainsContacts || v.Remains[0].Count != 1 || v.Remains[1].What != peopleapi.RemainsRespondents {
+	v := webtest.Into[api.ErasureView](t, r.Do("POST", "/v1/people:erase", body), 200)
+	if v.Complete || v.Contacts != 2 || v.Respondents != 0 || v.Remains[0].What != string(peopleapi.RemainsContacts) || v.Remains[0].Count != 1 || v.Remains[1].What != string(peopleapi.RemainsRespondents) {
 		t.Errorf("in flight: %+v", v)
 	}
 	contact, _, err := r.Store.Contact(t.Context(), contact.Ref)
@@ -123,7 +124,7 @@ func TestErase_SaysWhatHasToEndFirst(t *testing.T) {
 	}
 	r.Move(contact, weir.Progress{State: weir.Done, Attempt: 1, Outcome: weir.Completed, FinishedAt: webtest.Start()})
 	r.Change(respondent, func(x *surveys.Respondent) { x.Progress.Contact = surveys.Idle })
-	if v = webtest.Into[peopleapi.ErasureView](t, r.Do("POST", "/v1/people:erase", body), 200); !v.Complete || v.Contacts != 1 || v.Respondents != 1 {
+	if v = webtest.Into[api.ErasureView](t, r.Do("POST", "/v1/people:erase", body), 200); !v.Complete || v.Contacts != 1 || v.Respondents != 1 {
 		t.Errorf("afterwards: %+v", v)
 	}
 	for to, want := range map[string]int{"0722000101": 422, "5.25512E+11": 422, " ": 422} {
@@ -141,7 +142,7 @@ func TestPerson_ShowsWhyARespondentEnded(t *testing.T) {
 	r.Change(is, func(x *surveys.Respondent) {
 		x.Status, x.Disposition, x.Finished = surveys.Failed, surveys.Unreached, now
 	}, surveys.LogEntry{At: now, Event: "skipped", Reason: why}, surveys.LogEntry{At: now, Event: "finished"})
-	if p := webtest.Into[peopleapi.PersonView](t, r.Do("POST", "/v1/people:find", `{"respondent":"`+is.ID.String()+`"}`), 200); p.Respondents[0].Reason != why {
+	if p := webtest.Into[api.PersonView](t, r.Do("POST", "/v1/people:find", `{"respondent":"`+is.ID.String()+`"}`), 200); p.Respondents[0].Reason != why {
 		t.Errorf("the reason is %q", p.Respondents[0].Reason)
 	}
 }

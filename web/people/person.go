@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/operators"
 	"weir/people"
 	"weir/surveys"
-	"weir/web/api"
+	webapi "weir/web/api"
 	"weir/web/auth"
 	"weir/web/httpjson"
 	"weir/web/route"
@@ -35,56 +36,12 @@ const (
 	reasonSpan = time.Minute // around the end of a respondent
 )
 
-// FindBody names a person.
-type FindBody struct {
-	To         string `json:"to,omitempty" minLength:"1" maxLength:"255" doc:"phone number with its country code, or another address; or contact, or respondent" example:"+525512345678"`
-	Contact    string `json:"contact,omitempty" minLength:"1" maxLength:"50" doc:"id of a contact to the person" example:"1-4503599627370496"`
-	Respondent string `json:"respondent,omitempty" minLength:"1" maxLength:"50" doc:"id of the person as the respondent of a survey" example:"r2s"`
-	Limit      int    `json:"limit,omitempty" minimum:"1" maximum:"1000" default:"100" doc:"most contacts and messages together, and most consents of the history"`
-	Cursor     string `json:"cursor,omitempty" maxLength:"20" doc:"next_cursor of the page before: for older contacts and messages; everything else is the same on each page"`
-}
-
-// PersonView is everything that is known of an address.
-type PersonView struct {
-	To              string                 `json:"to" doc:"the address, as the request or the contact has it" example:"+525512345678"`
-	Verdicts        []VerdictView          `json:"verdicts" nullable:"false" doc:"whether the person may be contacted now, for each purpose"`
-	MoreConsents    bool                   `json:"more_consents,omitempty" doc:"the history of consents has older ones"`
-	Respondents     []PersonRespondentView `json:"respondents" nullable:"false" doc:"the person as a respondent of surveys, newest first"`
-	MoreRespondents bool                   `json:"more_respondents,omitempty" doc:"the person is a respondent of more surveys"`
-	PersonConsents
-	api.Conversation
-}
-
-// VerdictView is what the rules of a purpose say about a person now.
-type VerdictView struct {
-	Purpose string      `json:"purpose" doc:"the purpose" example:"research"`
-	Allowed bool        `json:"allowed" doc:"whether the person may be contacted now. Rules about a text, limits of channels and what is in flight are looked at for each contact"`
-	Rule    people.Rule `json:"rule,omitempty" enum:"consent,no_consent,cap,quiet_hours,holidays" doc:"the rule by which the person may not be"`
-	Text    string      `json:"text" doc:"in one sentence" example:"For research the person is not contacted before 2026-03-05 08:00:00 UTC: contacted 2 in 7d already"`
-	Until   *time.Time  `json:"until,omitempty" doc:"allowed: when the hours end in which the person may be contacted; otherwise: until when a contact waits. Absent: there is no such instant"`
-	NotOver []string    `json:"not_over,omitempty" nullable:"false" doc:"names of channels over which the person has refused"`
-}
-
-// PersonRespondentView is a person as the respondent of a survey.
-type PersonRespondentView struct {
-	Survey      string              `json:"survey" doc:"name of the survey"`
-	ID          string              `json:"id" doc:"id of the respondent" example:"r2s"`
-	Status      surveys.Status      `json:"status" enum:"pending,active,completed,failed,rejected,canceled" doc:"as of a respondent"`
-	Disposition surveys.Disposition `json:"disposition" enum:"registered,queued,contacted,started,interim partial,completed,partial,breakoff,unresponsive,ineligible,rejected,refused,failed" doc:"as of a respondent"`
-	Attempts    int                 `json:"attempts" doc:"attempts to reach the person, over all modes"`
-	Answers     int                 `json:"answers" doc:"messages of the person"`
-	Reason      string              `json:"reason,omitempty" doc:"why its status became final, as the log of the survey has it, such as a value that was missing at the launch; absent: the status and the disposition are all there is, or it is not final" example:"no value for a field of the text: {{name}}"`
-	Contact     string              `json:"contact,omitempty" doc:"id of the latest contact"`
-	AddedAt     time.Time           `json:"added_at" doc:"when it was added"`
-	FinishedAt  *time.Time          `json:"finished_at,omitempty" doc:"when its status became final"`
-}
-
 // personRoutes serves everything about a person.
 type personRoutes struct {
 	consents    people.Consents
 	history     people.History
 	purposes    people.Purposes
-	finder      *api.Finder
+	finder      *webapi.Finder
 	respondents RespondentFinder // nil: there are none
 	broker      SurveyBroker
 	remover     RespondentRemover
@@ -97,9 +54,9 @@ func (r *personRoutes) table() []*route.Route {
 		Method: "POST", Path: "/v1/people:find", ID: "find-person", Tag: "people", Summary: "Find everything about a person",
 		Description: "What a person has said about being contacted, whether the rules allow a contact now, the contacts to the person and the messages from the person over all channels, and the surveys. " +
 			"The person is named by an address, by a contact or by a respondent, in the body, so that no address, log or history keeps it. The search is in the audit log, with the address masked.",
-		Body: route.TypeOf[FindBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.find, Repeatable: true,
+		Body: route.TypeOf[api.FindBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.find, Repeatable: true,
 		Also:    []operators.Scope{operators.ScopePIIRead},
-		Answers: []route.Answer{{Status: http.StatusOK, Description: "the person, and one page of contacts and messages", Body: route.TypeOf[PersonView]()}},
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "the person, and one page of contacts and messages", Body: route.TypeOf[api.PersonView]()}},
 		Codes:   []weir.Code{weir.CodeNotFound},
 	}, r.eraseRoute()}
 }
@@ -123,7 +80,7 @@ func (r *personRoutes) find(c *route.Call) (route.Reply, error) {
 	if n, ok := c.Body["limit"].(float64); ok {
 		limit = int(n)
 	}
-	out := PersonView{To: to}
+	out := api.PersonView{To: to}
 	canonical := people.Canonical(to)
 	states, list, err := r.consents.Consents(c, canonical, limit+1)
 	if err != nil {
@@ -195,7 +152,7 @@ func (r *personRoutes) addressed(c *route.Call) (string, error) {
 }
 
 // verdicts returns what the rules of each purpose say about a person now.
-func (r *personRoutes) verdicts(c *route.Call, canonical string, states []people.State) ([]VerdictView, error) {
+func (r *personRoutes) verdicts(c *route.Call, canonical string, states []people.State) ([]api.VerdictView, error) {
 	now := r.now()
 	before, err := r.history.Contacted(c, canonical, now)
 	if err != nil {
@@ -209,21 +166,21 @@ func (r *personRoutes) verdicts(c *route.Call, canonical string, states []people
 		}
 	}
 	slices.Sort(names[1:])
-	out := make([]VerdictView, len(names))
+	out := make([]api.VerdictView, len(names))
 	for i, name := range names {
 		p := known[name]
 		if p == nil {
 			p = people.NoRules()
 		}
 		o := people.Look(&people.Claim{Name: name, Purpose: p, States: states, Before: before, Zones: r.zones.Of("", canonical, p.Zone())}, now)
-		out[i] = VerdictView{Purpose: name, Allowed: o.Allowed, Rule: o.Rule, Text: o.Text, Until: httpjson.Instant(o.Until), NotOver: o.NotOver}
+		out[i] = api.VerdictView{Purpose: name, Allowed: o.Allowed, Rule: string(o.Rule), Text: o.Text, Until: httpjson.Instant(o.Until), NotOver: o.NotOver}
 	}
 	return out, nil
 }
 
 // surveys returns the person as a respondent of surveys.
-func (r *personRoutes) surveys(c *route.Call, canonical string) (views []PersonRespondentView, more bool, err error) {
-	views = []PersonRespondentView{}
+func (r *personRoutes) surveys(c *route.Call, canonical string) (views []api.PersonRespondentView, more bool, err error) {
+	views = []api.PersonRespondentView{}
 	if r.respondents == nil {
 		return views, false, nil
 	}
@@ -251,8 +208,8 @@ func (r *personRoutes) surveys(c *route.Call, canonical string) (views []PersonR
 		if !c.Reaches(operators.Survey(s.Name)) {
 			continue
 		}
-		v := PersonRespondentView{
-			Survey: s.Name, ID: is.ID.String(), Status: is.Status, Disposition: is.Disposition, Attempts: is.Attempts.Total(),
+		v := api.PersonRespondentView{
+			Survey: s.Name, ID: is.ID.String(), Status: string(is.Status), Disposition: string(is.Disposition), Attempts: is.Attempts.Total(),
 			Answers: is.Totals.Received, AddedAt: is.Added.UTC(), FinishedAt: httpjson.Instant(is.Finished),
 		}
 		if is.Contact != (weir.Ref{}) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	consent "weir/people"
 	"weir/web"
 	peopleapi "weir/web/people"
@@ -30,7 +31,7 @@ func TestPerson_EverythingIsFoundByNumberContactAndRespondent(t *testing.T) {
 	r.Clock.Instant = began.Add(time.Minute)
 	webtest.Into[peopleapi.StateList](t, r.Do("POST", "/v1/consents", `{"consents":[{"to":"`+webtest.PhoneCanary+`","status":"given","words":"yes"}]}`), 200)
 	for _, body := range []string{`{"to":"+1 (555) 999-8877"}`, `{"contact":"` + somebody.Contacts[1].Ref.String() + `"}`, `{"respondent":"` + somebody.Respondent.ID.String() + `"}`} {
-		p := webtest.Into[peopleapi.PersonView](t, r.Do("POST", "/v1/people:find", body), 200)
+		p := webtest.Into[api.PersonView](t, r.Do("POST", "/v1/people:find", body), 200)
 		var contacts, messages []string
 		for _, c := range p.Contacts {
 			contacts = append(contacts, c.ID+" "+c.Channel+" "+c.State)
@@ -52,7 +53,7 @@ func TestPerson_EverythingIsFoundByNumberContactAndRespondent(t *testing.T) {
 		if len(p.Respondents) != 1 || p.Respondents[0].ID != somebody.Respondent.ID.String() || p.Respondents[0].Survey != "s" || p.Respondents[0].Answers != 2 || p.Respondents[0].Contact != somebody.Contacts[0].Ref.String() {
 			t.Errorf("%s: respondents %+v", body, p.Respondents)
 		}
-		if len(p.Verdicts) != 2 || !p.Verdicts[0].Allowed || p.Verdicts[1].Allowed || p.Verdicts[1].Rule != consent.RuleCap || p.Verdicts[1].Until.Sub(began.Add(7*24*time.Hour)).Abs() > time.Minute {
+		if len(p.Verdicts) != 2 || !p.Verdicts[0].Allowed || p.Verdicts[1].Allowed || p.Verdicts[1].Rule != string(consent.RuleCap) || p.Verdicts[1].Until.Sub(began.Add(7*24*time.Hour)).Abs() > time.Minute {
 			t.Errorf("%s: verdicts %+v", body, p.Verdicts)
 		}
 		if len(p.Consents) != 1 || p.Consents[0].Words != "yes" || p.Refused || p.NextCursor != "" || p.MoreConsents || p.MoreRespondents {
@@ -71,7 +72,7 @@ func TestPerson_IsReadInPages(t *testing.T) {
 	}
 	var got []string
 	for next, pages := "", 0; pages == 0 || next != ""; pages++ {
-		p := webtest.Into[peopleapi.PersonView](t, r.Do("POST", "/v1/people:find", `{"to":"`+webtest.PhoneCanary+`","limit":2`+next+`}`), 200)
+		p := webtest.Into[api.PersonView](t, r.Do("POST", "/v1/people:find", `{"to":"`+webtest.PhoneCanary+`","limit":2`+next+`}`), 200)
 		if next = ""; p.NextCursor != "" {
 			next = `,"cursor":"` + p.NextCursor + `"`
 		}

@@ -11,7 +11,7 @@ import (
 	"weir"
 	"weir/people"
 	"weir/surveys"
-	"weir/web/api"
+	webapi "weir/web/api"
 	"weir/web/route"
 )
 
@@ -25,7 +25,7 @@ type Options struct {
 	Downloads *route.Downloads
 	MaxImport int64
 	// Finder finds contacts and messages, Respondents respondents; nil: there are none.
-	Finder      *api.Finder
+	Finder      *webapi.Finder
 	Respondents RespondentFinder
 	// SurveyBroker and Remover end and remove respondents; nil: there are none.
 	SurveyBroker SurveyBroker

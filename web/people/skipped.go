@@ -5,25 +5,12 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/operators"
 	"weir/people"
 	"weir/web/httpjson"
 	"weir/web/route"
 )
-
-// SkippedView is how often a rule has kept contacts from being dispatched.
-type SkippedView struct {
-	Channel    string      `json:"channel" doc:"name of the channel" example:"texts"`
-	Survey     string      `json:"survey,omitempty" doc:"name of the survey; absent: of none" example:"health-2026"`
-	Rule       people.Rule `json:"rule" doc:"the rule" example:"consent"`
-	Suppressed int64       `json:"suppressed" doc:"contacts that ended without being dispatched"`
-	Delayed    int64       `json:"delayed" doc:"times that a contact began to wait for the rule"`
-}
-
-// SkippedList lists what rules have kept from being dispatched.
-type SkippedList struct {
-	Skipped []SkippedView `json:"skipped" nullable:"false" doc:"by channel, survey and rule"`
-}
 
 // maxSkipped bounds the list: surveys can be as many as clients name.
 const maxSkipped = 10_000
@@ -44,7 +31,7 @@ func (r *skippedRoutes) table() []*route.Route {
 			{Name: "channel", Kind: "string", Description: "of this channel alone"}, {Name: "survey", Kind: "string", Description: "of this survey alone"},
 		},
 		Handle:  r.list,
-		Answers: []route.Answer{{Status: http.StatusOK, Description: "up to 10,000 sums", Body: route.TypeOf[SkippedList]()}},
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "up to 10,000 sums", Body: route.TypeOf[api.SkippedList]()}},
 		Codes:   []weir.Code{weir.CodeNotFound},
 	}}
 }
@@ -70,14 +57,14 @@ func (r *skippedRoutes) list(c *route.Call) (route.Reply, error) {
 		return route.Reply{}, err
 	}
 	names := channelNames{r.channels, map[weir.ChannelID]string{}}
-	out := SkippedList{Skipped: make([]SkippedView, 0, len(list))}
+	out := api.SkippedList{Skipped: make([]api.SkippedView, 0, len(list))}
 	for _, x := range list {
 		name, err := names.of(c, x.Channel)
 		if err != nil {
 			return route.Reply{}, err
 		}
 		if c.Reaches(operators.Channel(name)) {
-			out.Skipped = append(out.Skipped, SkippedView{name, x.Survey, x.Rule, x.Suppressed, x.Delayed})
+			out.Skipped = append(out.Skipped, api.SkippedView{Channel: name, Survey: x.Survey, Rule: string(x.Rule), Suppressed: x.Suppressed, Delayed: x.Delayed})
 		}
 	}
 	return route.Reply{Status: http.StatusOK, Body: out}, nil

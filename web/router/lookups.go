@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"weir/operators"
+	"weir/api"
 	"weir/router"
 	"weir/router/acd"
 	"weir/router/resource"
@@ -115,7 +115,7 @@ type whyView struct {
 	// WhyInstants are the instants in Why, in the order of the sentence.
 	WhyInstants []time.Time `json:"whyInstants,omitempty"`
 	// WhyClauses are the clauses of Why, for programs that show them in another language.
-	WhyClauses []operators.Clause `json:"whyClauses,omitempty"`
+	WhyClauses []api.Clause `json:"whyClauses,omitempty"`
 
 	// EstimatedWaitTimeMinutes is absent without recent assignments to base it on.
 	EstimatedWaitTimeMinutes int `json:"estimatedWaitTimeMinutes,omitzero"`

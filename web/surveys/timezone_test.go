@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"weir/api"
 	"weir/surveys"
-	"weir/web/api"
 	"weir/web/webtest"
 )
 

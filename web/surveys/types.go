@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/operators"
+	"weir/api"
 	"weir/people"
 	"weir/surveys"
 	"weir/surveys/questions"
@@ -73,14 +73,14 @@ type SurveySummary struct {
 	Version    int64         `json:"version" doc:"counts the changes"`
 	CreatedAt  time.Time     `json:"created_at"`
 	UpdatedAt  time.Time     `json:"updated_at"`
-	LaunchedAt *time.Time    `json:"launched_at,omitempty"`
-	EndedAt    *time.Time    `json:"ended_at,omitempty"`
+	LaunchedAt time.Time     `json:"launched_at,omitzero"`
+	EndedAt    time.Time     `json:"ended_at,omitzero"`
 }
 
 // SurveyView is a survey in a response.
 type SurveyView struct {
 	SurveySummary
-	operators.WhyView
+	api.WhyView
 	Application *ApplicationView  `json:"application,omitempty"`
 	Warnings    []weir.FieldError `json:"warnings,omitempty" doc:"what may be meant otherwise; only in the responses of a launch and of PUT"`
 	surveys.Definition
@@ -171,13 +171,13 @@ type RespondentView struct {
 	OptedOut         bool                `json:"opted_out,omitempty" doc:"asked not to be contacted any more, by a stop word or through the application; a refusal of this interview alone does not set it"`
 	Contact          string              `json:"contact,omitempty" doc:"id of the latest contact"`
 	Serial           int                 `json:"serial,omitempty" doc:"how many contacts there were; the number of the latest"`
-	DueAt            *time.Time          `json:"due_at,omitempty" doc:"when the next step is looked at"`
-	operators.WhyView
-	ReachedAt  *time.Time `json:"reached_at,omitempty" doc:"when the latest contact was accepted by the provider"`
-	AddedAt    time.Time  `json:"added_at"`
-	StartedAt  *time.Time `json:"started_at,omitempty"`
-	FinishedAt *time.Time `json:"finished_at,omitempty"`
-	UpdatedAt  time.Time  `json:"updated_at" doc:"the last change"`
+	DueAt            time.Time           `json:"due_at,omitzero" doc:"when the next step is looked at"`
+	api.WhyView
+	ReachedAt  time.Time `json:"reached_at,omitzero" doc:"when the latest contact was accepted by the provider"`
+	AddedAt    time.Time `json:"added_at"`
+	StartedAt  time.Time `json:"started_at,omitzero"`
+	FinishedAt time.Time `json:"finished_at,omitzero"`
+	UpdatedAt  time.Time `json:"updated_at" doc:"the last change"`
 	// Answers are absent in lists.
 	Answers []AnswerView `json:"answers,omitempty" nullable:"false" doc:"answers to the questions of the survey, in order; not in lists"`
 }
@@ -273,9 +273,9 @@ type StatsView struct {
 	RatePerMinute float64                     `json:"rate_per_minute,omitempty" doc:"respondents who come to their end while the schedule is open; absent: not known"`
 	SuccessRate   float64                     `json:"success_rate" doc:"share of successes, completed and other counted respondents, among those whose result is known, from 0 to 1"`
 	NumbersNeeded *int                        `json:"numbers_needed,omitempty" doc:"an estimate: how many respondents to add so that the target is reached at the present success rate; absent: not known, or no target"`
-	EndsAt        *time.Time                  `json:"ends_at,omitempty" doc:"an estimate, from the pace so far and the attempts that are left if the last respondents do not answer; absent: not known yet"`
+	EndsAt        time.Time                   `json:"ends_at,omitzero" doc:"an estimate, from the pace so far and the attempts that are left if the last respondents do not answer; absent: not known yet"`
 	Open          bool                        `json:"open" doc:"the schedule is open now"`
-	operators.WhyView
+	api.WhyView
 	Brake    *weir.BrakeFigures `json:"brake_count,omitempty" doc:"what the brake counts now; absent without a brake, or if nothing was counted yet"`
 	Budget   *BudgetView        `json:"budget,omitempty" doc:"how much of its budget is used; absent: it has none, or was not launched"`
 	Window   *SpanView          `json:"window,omitempty" doc:"the window that is open or opens next; absent: none"`
@@ -321,5 +321,5 @@ type ChannelUseView struct {
 	Channel string       `json:"channel"`
 	State   weir.Health  `json:"state,omitempty" enum:"up,down,error,paused,faulted" doc:"absent: not known yet"`
 	Reason  string       `json:"state_reason,omitempty"`
-	Since   *time.Time   `json:"since,omitempty"`
+	Since   time.Time    `json:"since,omitzero"`
 }

@@ -23,11 +23,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"weir"
+	"weir/api"
 	"weir/channels"
 	"weir/people"
 	"weir/surveys"
 	"weir/web"
-	"weir/web/api"
+	webapi "weir/web/api"
 	"weir/web/auth"
 	"weir/web/httpjson"
 	surveyapi "weir/web/surveys"
@@ -107,7 +108,7 @@ func NewOn(t testing.TB, url string, change ...func(*web.Options)) *Rig {
 	o := web.Options{
 		Gate:    auth.NewGate(auth.GateOptions{Configured: []string{"another", APICanary}, Now: r.Clock.Now}),
 		Surveys: r.People, SurveyStore: r.Store, Importer: r.Store, Respondents: r.Store, People: r.Store,
-		Options: api.Options{
+		Options: webapi.Options{
 			DefaultCapacity: 100, Directory: channels.NewDirectory(Table(), "http://weir.test", nil), Now: r.Clock.Now,
 			Dead: r.Store, Trail: auth.NewTrail(r.Store),
 		},
@@ -627,7 +628,7 @@ type Person struct {
 // Someone fills a rig with contacts, messages and a respondent of one person, and others of another person.
 func Someone(r *Rig) (p Person) {
 	r.T.Helper()
-	Into[api.ChannelView](r.T, r.Do("PUT", "/v1/channels/a", GoodTexts), 201)
+	Into[webapi.ChannelView](r.T, r.Do("PUT", "/v1/channels/a", GoodTexts), 201)
 	ch, err := r.Store.Channel(r.T.Context(), "a")
 	if err != nil {
 		r.T.Fatal(err)

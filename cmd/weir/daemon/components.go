@@ -10,10 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"weir"
-
 	"github.com/asynkron/protoactor-go/actor"
 
+	"weir"
 	"weir/actors"
 	"weir/actors/contacts"
 	delivery "weir/actors/events"
@@ -31,7 +30,7 @@ import (
 	"weir/persistence"
 	routing "weir/router"
 	"weir/surveys"
-	"weir/web/api"
+	webapi "weir/web/api"
 	"weir/web/auth"
 )
 
@@ -164,7 +163,7 @@ func (p *components) startDelivery(ctx context.Context, o Options, calls, webhoo
 		format := delivery.Format(cmp.Or(s.Format, c.EventFormat))
 		receivers = append(receivers, delivery.Subscriber(delivery.Subscription{URL: s.URL, Format: format, Topic: c.PublicURL}, calls))
 	}
-	p.webhooks = &delivery.Webhooks{Store: p.store, Calls: webhookCalls, Mask: api.MaskedEvent, Disabled: p.webhookDisabled}
+	p.webhooks = &delivery.Webhooks{Store: p.store, Calls: webhookCalls, Mask: webapi.MaskedEvent, Disabled: p.webhookDisabled}
 	p.delivery, err = delivery.Start(ctx, delivery.Options{
 		Store: p.store, Receivers: receivers, Webhooks: p.webhooks, Logger: o.Logger, Metrics: delivery.NewMetrics(o.Registry),
 		PollEvery: pollEventsEvery, Tracing: p.tracing,

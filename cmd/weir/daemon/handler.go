@@ -6,12 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"weir/api"
 	"weir/channels"
 	"weir/channels/all"
 	"weir/operators"
 	routing "weir/router"
 	"weir/web"
-	"weir/web/api"
+	webapi "weir/web/api"
 	"weir/web/auth"
 	"weir/web/dashboard"
 	routerapi "weir/web/router"
@@ -60,7 +61,7 @@ func (p *components) handler(o Options, draining, ending func() bool, processes 
 		return nil, err
 	}
 	return withDashboard(o, web.Options{
-		Options: api.Options{
+		Options: webapi.Options{
 			Directory: p.directory, DefaultCapacity: c.DefaultChannelCapacity, ReplyWithin: c.ReplyWithin.Duration(), Ending: ending,
 			Events: p.store, Interest: p.store, Minutes: p.store, Dead: p.store, Trail: p.trail, Hold: p.hold, Processes: processes, Tracing: p.tracing,
 			Webhooks: p.store, TestWebhook: p.webhooks.Test, MayCall: outboundPolicy(c).Check,

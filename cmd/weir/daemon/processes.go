@@ -8,13 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"weir/api"
 	"weir/channels"
 	"weir/channels/all"
 	"weir/channels/httpgateway"
 	"weir/config"
 	"weir/people"
 	"weir/router"
-	"weir/web/api"
 	"weir/web/httpjson"
 	"weir/web/peers"
 )

@@ -134,7 +134,7 @@ func (t *traffic) add(channel string, c client.ContactBody) {
 	t.sent++
 	c.Key = fmt.Sprintf("live-%d", t.sent)
 	if channel == calls {
-		c.Call = client.CallBody{CallbackURL: t.show.app.url + announcePath}
+		c.Call = &client.CallBody{CallbackURL: t.show.app.url + announcePath}
 	} else {
 		c.Messages = []string{fmt.Sprintf("News no. %d. Answer STOP to get no more.", t.sent)}
 	}

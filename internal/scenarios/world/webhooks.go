@@ -12,7 +12,7 @@ import (
 	"weir/internal/outbound"
 	"weir/persistence"
 	"weir/web"
-	"weir/web/api"
+	webapi "weir/web/api"
 )
 
 // Hooks are the webhooks of a world. nil: there is no delivery.
@@ -28,7 +28,7 @@ func (x *Hooks) start(w *World, o *web.Options) {
 	}
 	w.Helper()
 	x.Now = &Deliverer{Store: w.Store, r: x.Receivers, w: w}
-	h := &delivery.Webhooks{Store: x.Now, Calls: x.Now, Mask: api.MaskedEvent}
+	h := &delivery.Webhooks{Store: x.Now, Calls: x.Now, Mask: webapi.MaskedEvent}
 	var err error
 	x.Now.system, err = delivery.Start(w.Context(), delivery.Options{
 		Store: x.Now, Webhooks: h, Logger: w.Logger(), Metrics: delivery.NewMetrics(w.metrics),

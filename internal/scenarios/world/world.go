@@ -44,7 +44,7 @@ import (
 	"weir/persistence/testmysql"
 	"weir/surveys"
 	"weir/web"
-	"weir/web/api"
+	webapi "weir/web/api"
 	"weir/web/auth"
 )
 
@@ -164,7 +164,7 @@ func (w *World) Begin() {
 	system := w.System
 	w.Cleanup(system.Close)
 	o := web.Options{
-		Options: api.Options{Directory: directory, DefaultCapacity: 100, Dead: w.Store, Trail: auth.NewTrail(w.Store), Events: w.Store, Interest: w.Store, Tracing: w.Traces.running()},
+		Options: webapi.Options{Directory: directory, DefaultCapacity: 100, Dead: w.Store, Trail: auth.NewTrail(w.Store), Events: w.Store, Interest: w.Store, Tracing: w.Traces.running()},
 		Store:   w.Store, Broker: w.System, Logger: w.Logger(), Metrics: web.NewMetrics(w.metrics), Gatherer: w.metrics, Gate: auth.NewGate(auth.GateOptions{}), People: w.Store,
 	}
 	w.Hooks.start(w, &o)

@@ -20,6 +20,7 @@ func Functions(l *locale.Locale) template.FuncMap {
 		"locale":   func() *locale.Locale { return l },
 		"t":        l.T,
 		"markup":   l.HTML,
+		"known":    known,
 		"instant":  locale.Instant,
 		"ago":      l.Ago,
 		"since":    locale.Since,
@@ -38,6 +39,14 @@ func Functions(l *locale.Locale) template.FuncMap {
 
 // maxValueText is the maximum length of a text in a list of facts.
 const maxValueText = 500
+
+// known returns an instant, or nil for the zero one, which a template would take for true.
+func known(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t
+}
 
 // value formats a value that may be a time or a text.
 func value(v any) any {

@@ -93,7 +93,7 @@ func cancelMatching(ctx context.Context, console *app.Console, r *app.Connection
 	}
 	matching := count.Matching
 	if f.Limit > 0 {
-		matching = min(matching, f.Limit)
+		matching = min(matching, int64(f.Limit))
 	}
 	if f.DryRun || matching == 0 {
 		return console.PrintValue(&r.Output, count, "%s; nothing was changed", terminal.Plural(matching, "contact matches", "contacts match"))
@@ -106,7 +106,7 @@ func cancelMatching(ctx context.Context, console *app.Console, r *app.Connection
 	sum := &client.CancelDone{}
 	for body.DryRun = false; sum.Matching < matching; {
 		// Never more than were confirmed: the filter may match further ones by now.
-		body.Limit = min(maxCanceled, matching-sum.Matching)
+		body.Limit = int(min(maxCanceled, matching-sum.Matching))
 		got, err := to.CancelContacts(ctx, body)
 		if err != nil {
 			line.Clear()

@@ -216,9 +216,12 @@ func contactText(clock *app.Clock, x *client.ContactView, colors bool) string {
 }
 
 // callText formats the call of a contact as JSON; empty: it has none.
-func callText(call client.Call) string {
+func callText(call *client.Call) string {
+	if call == nil {
+		return ""
+	}
 	text, err := json.Marshal(call)
-	if err != nil || string(text) == "{}" {
+	if err != nil {
 		return ""
 	}
 	return string(text)

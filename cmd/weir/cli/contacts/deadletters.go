@@ -129,7 +129,7 @@ func deadLetterActionCommand(a *app.App, r *app.Connection, step, short, long, a
 			}
 			matching := count.Matching
 			if f.Limit > 0 {
-				matching = min(matching, f.Limit)
+				matching = min(matching, int64(f.Limit))
 			}
 			if f.DryRun || matching == 0 {
 				return a.Console.PrintValue(&r.Output, count, "%s; nothing was changed", terminal.Plural(matching, "dead letter matches", "dead letters match"))
@@ -159,13 +159,13 @@ func actOnDeadLetters(ctx context.Context, to *client.Client, step string, f cli
 }
 
 // actOnAllDeadLetters processes all matching dead letters, with as many requests as needed.
-func actOnAllDeadLetters(ctx context.Context, console *app.Console, r *app.Connection, to *client.Client, step, done string, f client.DeadBody, matching int) error {
+func actOnAllDeadLetters(ctx context.Context, console *app.Console, r *app.Connection, to *client.Client, step, done string, f client.DeadBody, matching int64) error {
 	line := console.NewStatusLine()
 	defer line.Clear()
 	sum := &client.DeadDone{Matching: matching}
 	for sum.Done < matching {
 		// Never more than were confirmed: the filter may match further ones by now.
-		got, err := actOnDeadLetters(ctx, to, step, f, min(maxDeadLetters, matching-sum.Done), false)
+		got, err := actOnDeadLetters(ctx, to, step, f, int(min(maxDeadLetters, matching-sum.Done)), false)
 		if err != nil {
 			line.Clear()
 			return fmt.Errorf("%w\n%s %s before the error; it is safe to run the same command again", err, terminal.Number(sum.Done), done)

@@ -17,6 +17,7 @@ import (
 // sendFlags holds the flags of contact send.
 type sendFlags struct {
 	defaults            client.ContactBody
+	call                client.CallBody
 	notBefore, notAfter string
 	labels              []string
 	twiml               string
@@ -35,8 +36,8 @@ func (s *sendFlags) contactFlags(c *cobra.Command) {
 	f.StringVar(&s.defaults.To, "to", "", "phone number of the contact")
 	f.StringVar(&s.defaults.Key, "key", "", "idempotency key: a contact with the same key is queued once")
 	f.StringArrayVarP(&s.defaults.Messages, "message", "m", nil, "text of a message, on a text channel; repeatable")
-	f.StringVar(&s.defaults.Call.CallbackURL, "callback-url", "", "on a voice channel: URL from which the provider reads the call script")
-	f.IntVar(&s.defaults.Call.CallFlowID, "call-flow", 0, "on a voice channel: id of a call flow of the provider")
+	f.StringVar(&s.call.CallbackURL, "callback-url", "", "on a voice channel: URL from which the provider reads the call script")
+	f.Int64Var(&s.call.CallFlowID, "call-flow", 0, "on a voice channel: id of a call flow of the provider")
 	f.StringVar(&s.twiml, "twiml", "", "on a voice channel: file with the TwiML document")
 	f.StringVar(&s.defaults.Priority, "priority", "", "priority: normal, high or reply")
 	f.StringVar(&s.notBefore, "not-before", "", "delay until: an instant, or a duration from now such as 2h")
@@ -71,7 +72,10 @@ func readContactFlags(clock *app.Clock, c *cobra.Command, s *sendFlags) error {
 		if err != nil {
 			return err
 		}
-		s.defaults.Call.TwiML = string(text)
+		s.call.TwiML = string(text)
+	}
+	if s.call != (client.CallBody{}) {
+		s.defaults.Call = &s.call
 	}
 	return nil
 }

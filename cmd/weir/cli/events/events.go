@@ -102,7 +102,7 @@ func printStored(ctx context.Context, to *client.Client, p client.ListEventsPara
 		for _, e := range page.Events {
 			after = e.ID
 			// The API has no filter by time: older events are read and left out.
-			if e.Time.Before(since) {
+			if e.At.Before(since) {
 				continue
 			}
 			if err := write(e); err != nil {
@@ -126,6 +126,6 @@ func printEvent(a *app.App, r *app.Connection, e client.EventView) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.Console.Stdout, "%s  %s  %s  %s\n", a.Clock.FormatSecond(e.Time), terminal.Left(terminal.Visible(e.Type), 48), terminal.Visible(e.Subject), terminal.Visible(string(data)))
+	_, err = fmt.Fprintf(a.Console.Stdout, "%s  %s  %s  %s\n", a.Clock.FormatSecond(e.At), terminal.Left(terminal.Visible(e.Type), 48), terminal.Visible(e.Subject), terminal.Visible(string(data)))
 	return err
 }

@@ -43,10 +43,13 @@ settings differ. A process that does not reach the owner is not in the list.`, `
 }
 
 func processRow(clock *app.Clock, p *client.ProcessView) []terminal.Cell {
-	role, hello := "standby", fmt.Sprintf("%.0f s", math.Ceil(p.HelloAgeSeconds))
+	role, hello := "standby", ""
+	if p.HelloAge != nil { // the owner has none
+		hello = fmt.Sprintf("%.0f s", math.Ceil(*p.HelloAge))
+	}
 	switch {
 	case p.Owner:
-		role, hello = "owner", ""
+		role = "owner"
 	case p.Successor:
 		role = "standby, next"
 	}
@@ -62,8 +65,8 @@ func remarks(p *client.ProcessView) string {
 	for _, to := range p.CannotReach {
 		list = append(list, fmt.Sprintf("cannot reach %s: %s", to.Address, to.Reason))
 	}
-	if len(p.DifferingSettings) > 0 {
-		list = append(list, "differs from the owner: "+strings.Join(p.DifferingSettings, ", "))
+	if len(p.Differing) > 0 {
+		list = append(list, "differs from the owner: "+strings.Join(p.Differing, ", "))
 	}
 	return strings.Join(list, "; ")
 }

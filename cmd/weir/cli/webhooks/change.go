@@ -46,7 +46,7 @@ func createCommand(r *app.Connection) *cobra.Command {
 			if f.url == "" || len(f.types) == 0 {
 				return command.UsageError(c, "give --url and --type")
 			}
-			body := client.WebhookBody{URL: f.url, Types: f.types, Channel: f.channel, Survey: f.survey, Description: f.description, Pii: f.pii}
+			body := client.WebhookBody{URL: f.url, Types: f.types, Channel: f.channel, Survey: f.survey, Description: f.description, PII: f.pii}
 			if f.paused {
 				// A pointer to false: a webhook without the field is enabled.
 				body.Enabled = new(bool)
@@ -81,9 +81,9 @@ whole list. Events that wait for a retry are tried at once.`, `  weir webhook se
 				}
 			}
 			if given("pii") {
-				patch.Pii = &f.pii
+				patch.PII = &f.pii
 			}
-			if patch.URL == "" && patch.Types == nil && patch.Channel == nil && patch.Survey == nil && patch.Description == nil && patch.Pii == nil {
+			if patch.URL == "" && patch.Types == nil && patch.Channel == nil && patch.Survey == nil && patch.Description == nil && patch.PII == nil {
 				return command.UsageError(c, "no change given")
 			}
 			return patchWebhook(ctx, r, to, args[0], patch, "changed")
@@ -155,7 +155,7 @@ with 1 if the receiver does not answer with 2xx.`, "  weir webhook test whk3v2x7
 				}
 				return errors.Join(command.Exit(app.Failure, "the test event was not delivered: "+errorText(d)), err)
 			}
-			return r.PrintResult("%s: delivered, status %d after %.0f ms", args[0], d.Status, d.DurationMs)
+			return r.PrintResult("%s: delivered, status %d after %.0f ms", args[0], d.Status, d.DurationMS)
 		})
 }
 

@@ -118,8 +118,8 @@ type sent struct {
 
 // forward sends an event until it is taken, or was tried often enough.
 func (l *listener) forward(ctx context.Context, e *client.EventView) error {
-	id := e.ID + "-" + strconv.FormatInt(e.Time.UnixMicro(), 36)
-	body, err := json.Marshal(webhooksign.Payload{Type: e.Type, Timestamp: e.Time.UTC().Format(time.RFC3339Nano), ID: id, Subject: e.Subject, Source: e.Source, Data: e.Data})
+	id := e.ID + "-" + strconv.FormatInt(e.At.UnixMicro(), 36)
+	body, err := json.Marshal(webhooksign.Payload{Type: e.Type, Timestamp: e.At.UTC().Format(time.RFC3339Nano), ID: id, Subject: e.Subject, Source: e.Source, Data: e.Data})
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func webhookText(clock *app.Clock, h *client.WebhookView, colors bool) string {
 	line("channel", h.Channel)
 	line("survey", h.Survey)
 	line("description", h.Description)
-	if h.Pii {
+	if h.PII {
 		line("numbers", "not masked")
 	}
 	if !h.OldSecretUntil.IsZero() {
@@ -104,7 +104,7 @@ A failed one is retried for a day; an abandoned one is not, unless it is replaye
 				if d.Status > 0 {
 					status = fmt.Sprint(d.Status)
 				}
-				return app.Cells(a.Clock.FormatSecond(d.At), d.Event, d.Type, result, status, fmt.Sprintf("%.0f", d.DurationMs), errorText(&d))
+				return app.Cells(a.Clock.FormatSecond(d.At), d.Event, d.Type, result, status, fmt.Sprintf("%.0f", d.DurationMS), errorText(&d))
 			})
 		})
 	app.LimitFlag(c, &limit, "maximum number of deliveries; 0: all that are kept")
