@@ -61,6 +61,15 @@ func CheckScopesLength(list []Scope) error {
 	return nil
 }
 
+// ScopesOf returns texts as scopes, of which some may be unknown here.
+func ScopesOf(texts []string) []Scope {
+	list := make([]Scope, len(texts))
+	for i, text := range texts {
+		list[i] = Scope(text)
+	}
+	return list
+}
+
 // JoinScopes returns scopes in one text.
 func JoinScopes(list []Scope) string {
 	words := make([]string, len(list))

@@ -24,13 +24,13 @@ func TestWhoami_ShowsTheTokenAndItsScopes(t *testing.T) {
 		t.Error(d)
 	}
 	who = webtest.Into[api.WhoView](t, r.As("GET", "/v1/whoami", "", b.Text["configured"]), 200)
-	if d := cmp.Diff(api.WhoView{Token: "configured-1", Scopes: httpjson.As[string](operators.Scopes())}, who); d != "" {
+	if d := cmp.Diff(api.WhoView{Token: "configured-1", Scopes: httpjson.Texts(operators.Scopes())}, who); d != "" {
 		t.Error(d)
 	}
 
 	open := webtest.New(t, func(o *web.Options) { o.Gate = auth.NewGate(auth.GateOptions{}) })
 	who = webtest.Into[api.WhoView](t, open.As("GET", "/v1/whoami", "", ""), 200)
-	if d := cmp.Diff(api.WhoView{Open: true, Scopes: httpjson.As[string](operators.Scopes())}, who); d != "" {
+	if d := cmp.Diff(api.WhoView{Open: true, Scopes: httpjson.Texts(operators.Scopes())}, who); d != "" {
 		t.Errorf("without any token: %s", d)
 	}
 }

@@ -180,6 +180,6 @@ func (r *operationRoutes) whoami(c *route.Call) (route.Reply, error) {
 	} else {
 		v.Open = true
 	}
-	v.Scopes = httpjson.As[string](c.Principal.Scopes())
+	v.Scopes = httpjson.Texts(c.Principal.Scopes())
 	return route.Reply{Status: http.StatusOK, Body: v}, nil
 }

@@ -21,7 +21,6 @@ import (
 	"weir/web/auth"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
-	"weir/web/httpjson"
 )
 
 // problem is an error response of the API.
@@ -321,6 +320,6 @@ func titleOf(status int) locale.Message {
 func (c *caller) readIdentity() error {
 	c.Who = api.WhoView{}
 	err := c.get("/v1/whoami", nil, &c.Who)
-	c.held = operators.RightsOf(httpjson.As[operators.Scope](c.Who.Scopes))
+	c.held = operators.RightsOf(operators.ScopesOf(c.Who.Scopes))
 	return err
 }

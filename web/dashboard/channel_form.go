@@ -185,7 +185,7 @@ func channelFields(k *channelKind) *form.Declaration {
 func (k *channelKind) settingField(s *api.SettingView) form.Field {
 	kinds := map[string]form.Kind{"boolean": form.Switch, "integer": form.Number, "object": form.JSON, "url": form.URL}
 	f := form.Field{
-		Name: "set-" + s.Key, At: []string{"settings", s.Key}, Kind: cmp.Or(kinds[string(s.Kind)], form.Code), Words: k.label(s.Key), Hints: k.sentence(s.Help),
+		Name: "set-" + s.Key, At: []string{"settings", s.Key}, Kind: cmp.Or(kinds[s.Kind], form.Code), Words: k.label(s.Key), Hints: k.sentence(s.Help),
 		Default: s.Default, Values: s.Values, Needed: s.Required,
 	}
 	switch {

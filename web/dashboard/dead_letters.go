@@ -37,7 +37,7 @@ func deadFilterOf(asked url.Values) (deadFilter, error) {
 
 // group narrows the filter to one group.
 func (w deadFilter) group(g api.DeadGroupView) deadFilter {
-	out := url.Values{"channel": {g.Channel}, "outcome": {string(g.Outcome)}, "reason": {g.Reason}}
+	out := url.Values{"channel": {g.Channel}, "outcome": {g.Outcome}, "reason": {g.Reason}}
 	for _, name := range []string{"from", "until"} {
 		if w.query.Has(name) {
 			out[name] = w.query[name]

@@ -107,7 +107,7 @@ func (t *talkView) RuleText(l *locale.Locale) string {
 // Result returns the state or outcome of a contact.
 func (t *talkView) Result() string {
 	if t.Contact.Outcome != "" {
-		return string(t.Contact.Outcome)
+		return t.Contact.Outcome
 	}
 	return t.Contact.State
 }

@@ -40,7 +40,7 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(int(status))
 			return
 		}
-		answer(api.WhoView{Open: true, Scopes: httpjson.As[string](operators.Scopes())})
+		answer(api.WhoView{Open: true, Scopes: httpjson.Texts(operators.Scopes())})
 	case "/v1/channels":
 		s.asked.Add(1)
 		if s.take != nil {

@@ -167,16 +167,16 @@ func WriteJSON(w http.ResponseWriter, status int, body any) {
 	_, _ = w.Write(append(raw, '\n')) // a disconnected client is not an error
 }
 
-// As returns the words of a list as words of another type, such as the texts of a body.
-func As[To, From ~string](list []From) []To {
+// Texts returns the words of a list for a response.
+func Texts[T ~string](list []T) []string {
 	if list == nil {
 		return nil
 	}
-	words := make([]To, len(list))
+	texts := make([]string, len(list))
 	for i, v := range list {
-		words[i] = To(v)
+		texts[i] = string(v)
 	}
-	return words
+	return texts
 }
 
 // Instant returns an instant for a response: in UTC, to the microsecond.

@@ -670,7 +670,7 @@ func (r *Rig) Life(t *testing.T, id string) []string {
 			t.Errorf("out of order: %+v", v.Events)
 		}
 		line := e.What
-		for _, more := range []string{e.Contact, e.By, e.Action, string(e.Outcome), e.Reason} {
+		for _, more := range []string{e.Contact, e.By, e.Action, e.Outcome, e.Reason} {
 			if more != "" {
 				line += " " + more
 			}

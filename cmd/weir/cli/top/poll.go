@@ -55,7 +55,7 @@ func pollMinutes(ctx context.Context, to *client.Client, s *State) error {
 		for i := range page.Channels {
 			m := &page.Channels[i]
 			if c := at[m.Channel]; c != nil && step >= 0 && step < min(len(m.Accepted), len(m.Finished)) {
-				c.AcceptedPerMinute, c.FinishedPerMinute = int64(m.Accepted[step]), int64(m.Finished[step])
+				c.AcceptedPerMinute, c.FinishedPerMinute = m.Accepted[step], m.Finished[step]
 			}
 		}
 		if p.Cursor = page.NextCursor; p.Cursor == "" {
