@@ -60,7 +60,7 @@ func TestClient_OmitsZeroValuesUnlessTheyMeanZero(t *testing.T) {
 		`PATCH /v1/channels/texts {"paused":false}`,
 		`PATCH /v1/surveys/flu?version=3 {"initial_success_rate":0,"stop_words":[]}`,
 		`PUT /v1/channels/a%20b?force=true {"type":"nuntium"}`,
-		`POST /v1/channels/texts/contacts {"contacts":[{"not_after":"2027-01-02T03:04:05Z","to":"+15550001"}]}`,
+		`POST /v1/channels/texts/contacts {"contacts":[{"to":"+15550001","not_after":"2027-01-02T03:04:05Z"}]}`,
 		"GET /v1/channels/texts/callback",
 		"GET /v1/channels/texts/minutes?since=2027-01-02T02%3A04%3A05Z&step=5m",
 		"POST /v1/surveys/flu:launch",

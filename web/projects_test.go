@@ -19,7 +19,6 @@ import (
 	"weir/api"
 	"weir/channels"
 	"weir/events"
-	"weir/operators"
 	consent "weir/people"
 	"weir/persistence"
 	"weir/web"
@@ -389,7 +388,7 @@ func TestProjects_TokensHaveNoMoreThanTheLimitsOfTheirMaker(t *testing.T) {
 		t.Errorf("%d %s", g.Status, g.Body)
 	}
 	who := webtest.Into[api.WhoView](t, r.As("GET", "/v1/whoami", "", maker), 200)
-	if d := cmp.Diff([]operators.Scope{"contacts:read@north-", "surveys:admin", "tokens:admin"}, who.Scopes); d != "" {
+	if d := cmp.Diff([]string{"contacts:read@north-", "surveys:admin", "tokens:admin"}, who.Scopes); d != "" {
 		t.Error(d)
 	}
 }

@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"weir"
+	surveybroker "weir/actors/surveys"
 	"weir/internal/race"
 	"weir/people"
 	"weir/surveys"
@@ -56,6 +58,7 @@ func TestQuestions_CrashesAskNothingTwice(t *testing.T) {
 	for seed := range runs {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			var l *lab
+			var system atomic.Pointer[surveybroker.System] // which messages of people reach
 			var mu sync.Mutex
 			source := rand.New(rand.NewPCG(seed, 45))
 			draw := func(n int) int {
@@ -86,7 +89,7 @@ func TestQuestions_CrashesAskNothingTwice(t *testing.T) {
 						time.AfterFunc(after, func() {
 							l.channels.receiveMessage(c.Channel, c.To, text)
 							if atOnce {
-								_, _ = l.system.Incoming(l.t.Context(), c.Channel, weir.Incoming{From: c.To, Body: text, GUID: "m"})
+								_, _ = system.Load().Incoming(l.t.Context(), c.Channel, weir.Incoming{From: c.To, Body: text, GUID: "m"})
 							}
 						})
 					}
@@ -115,12 +118,13 @@ func TestQuestions_CrashesAskNothingTwice(t *testing.T) {
 					return nil
 				}
 				l.store.replaceResult = crash // after it
+				system.Store(l.system)
 				l.command("s", surveys.Launch)
 				for range 24 * 4 {
 					l.advance(15 * time.Minute)
 					if draw(3) == 0 {
 						l.system.Close()
-						l.start()
+						system.Store(l.start())
 					}
 				}
 				checkAnswers(t, l, s, persons)

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -31,7 +32,8 @@ type respondentList struct {
 const endedStatus = "ended"
 
 // shownStatus returns the status of a respondent as pages show it.
-func shownStatus(s surveys.Status) string {
+func shownStatus(word any) string {
+	s := surveys.Status(fmt.Sprint(word))
 	if s.Final() && s != surveys.Canceled {
 		return endedStatus
 	}

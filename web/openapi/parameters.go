@@ -72,6 +72,8 @@ func pathParameter(tag, name string) *huma.Param {
 		p.Description, p.Schema.Pattern, p.Example = "name of the channel", namePattern, "texts"
 	case "survey":
 		p.Description, p.Schema.Pattern, p.Example = "name of the survey", namePattern, "flu"
+	case "question":
+		p.Description, p.Example = "name of the question", "age"
 	case "id":
 		switch tag {
 		case "respondents":

@@ -106,9 +106,6 @@ func (s answersRoute) routes() []*route.Route {
 
 func (s answersRoute) texts(c *route.Call, v surveys.Survey) (route.Reply, error) {
 	f := surveys.TextFilter{Survey: v.ID, Question: c.Request.PathValue("question"), Limit: c.Query.Int("limit")}
-	if !slices.ContainsFunc(asked(v), func(q askedQuestion) bool { return q.name == f.Question }) {
-		return route.Reply{}, weir.Errorf(weir.CodeNotFound, "the survey has no such question")
-	}
 	if search := c.Query.Text("search"); search != "" {
 		f.Matches = questions.Finder(search)
 	}
@@ -120,6 +117,9 @@ func (s answersRoute) texts(c *route.Call, v surveys.Survey) (route.Reply, error
 	}
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
+	}
+	if !slices.ContainsFunc(asked(v), func(q askedQuestion) bool { return q.name == f.Question }) {
+		return route.Reply{}, weir.Errorf(weir.CodeNotFound, "the survey has no such question")
 	}
 	found, next, err := s.store.AnswerTexts(c, f)
 	if err != nil {

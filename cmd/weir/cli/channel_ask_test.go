@@ -26,7 +26,7 @@ func TestChannelTest_AsksTheProvider(t *testing.T) {
 	want := []string{
 		`POST /v1/channels:test application/json {"channel":"sms"}`,
 		`POST /v1/channels:test application/json {"channel":"sms","settings":{"channel":"other","from":null}}`,
-		`POST /v1/channels:test application/json {"capacity":9,"settings":{"account":"a","password":"hunter2"},"type":"nuntium"}`,
+		`POST /v1/channels:test application/json {"type":"nuntium","capacity":9,"settings":{"account":"a","password":"hunter2"}}`,
 	}
 	got := f.requests()
 	if len(got) != 5 {

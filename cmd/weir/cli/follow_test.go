@@ -41,8 +41,8 @@ func TestEvents_AreFollowed(t *testing.T) {
 	}})
 	s := &screenful{}
 	code, out, err := ticking(t, s, f.url, nil, 0, "events", "--since", "2h", "--type", "a,b")
-	if want := `{"data":null,"id":"6","source":"surveys","subject":"channel/a\u001b[2J","time":"2026-05-04T11:00:00Z","type":"weir.channel.state"}` + "\n" +
-		`{"data":1,"id":"7","source":"surveys","subject":"s","time":"2026-05-04T12:00:00Z","type":"x"}` + "\n"; out != want {
+	if want := `{"id":"6","type":"weir.channel.state","source":"surveys","subject":"channel/a\u001b[2J","time":"2026-05-04T11:00:00Z","data":null}` + "\n" +
+		`{"id":"7","type":"x","source":"surveys","subject":"s","time":"2026-05-04T12:00:00Z","data":1}` + "\n"; out != want {
 		t.Errorf("it writes\n%s\nwant\n%s", out, want)
 	}
 	if code != app.Rejected || !strings.HasPrefix(err, "warning: no response from Weir") || !strings.Contains(err, "; reconnecting\nweir: Weir answered 403") {
@@ -84,7 +84,7 @@ func TestEvents_OfARunningWeirArePrinted(t *testing.T) {
 	}()
 	<-first
 	cancel()
-	if code := <-done; code != app.OK || !strings.HasPrefix(out.String(), `{"data":`) {
+	if code := <-done; code != app.OK || !strings.HasPrefix(out.String(), `{"id":"1",`) {
 		t.Errorf("%d %s", code, out.String())
 	}
 }
@@ -112,8 +112,8 @@ func TestDeadLetters_AreListedAndRequeued(t *testing.T) {
 	same(t, at(t, f.url, "", "dlq", "requeue", "--channel", "sms", "--outcome", "lost", "--since", "2026-05-01T00:00:00Z", "--yes"), app.OK,
 		"12,340 dead letters queued again, 5 skipped because their window is closed; 5 matching remain\n", "")
 	same(t, at(t, f.url, "", "dlq", "discard", "--all", "--yes"), app.OK, "0 dead letters match; nothing was changed\n", "")
-	want := `POST /v1/dead-letters:requeue application/json {"channel":"sms","limit":10000,"outcome":"lost","since":"2026-05-01T00:00:00Z"}`
-	if got := strings.Join(f.requests(), "\n"); !strings.Contains(got, want) || !strings.Contains(got, `{"channel":"sms","limit":2345,"outcome":"lost","since":"2026-05-01T00:00:00Z"}`) || !strings.Contains(got, "reason=") {
+	want := `POST /v1/dead-letters:requeue application/json {"channel":"sms","outcome":"lost","since":"2026-05-01T00:00:00Z","limit":10000}`
+	if got := strings.Join(f.requests(), "\n"); !strings.Contains(got, want) || !strings.Contains(got, `{"channel":"sms","outcome":"lost","since":"2026-05-01T00:00:00Z","limit":2345}`) || !strings.Contains(got, "reason=") {
 		t.Errorf("asked\n%s", got)
 	}
 }

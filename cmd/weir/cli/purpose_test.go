@@ -116,7 +116,7 @@ func TestContact_SkippedIsCountedByRule(t *testing.T) {
 		t.Fatal("waited in vain")
 	}
 	clitest.Check(t, b.run("contact", "skipped"), app.OK, `(?s)\ntexts +- +only_to +1 +0\ntexts +flu +only_to +1 +0\n`, "")
-	clitest.Check(t, b.run("contact", "skipped", "--channel", "texts", "--survey", "flu", "--days", "1", "-o", "json"), app.OK, `"rule":\s*"only_to",\s*"suppressed":\s*1,\s*"survey":\s*"flu"`, "")
+	clitest.Check(t, b.run("contact", "skipped", "--channel", "texts", "--survey", "flu", "--days", "1", "-o", "json"), app.OK, `"survey":\s*"flu",\s*"rule":\s*"only_to",\s*"suppressed":\s*1`, "")
 	clitest.Check(t, b.run("contact", "skipped", "--survey", "other"), app.OK, "DELAYED\n$", "")
 	clitest.Check(t, b.run("contact", "skipped", "--channel", "none"), app.NotFound, "", "no such channel")
 	clitest.Check(t, b.run("contact", "skipped", "--days", "1001"), app.Rejected, "", "days")

@@ -210,7 +210,9 @@ func contactText(clock *app.Clock, x *client.ContactView, colors bool) string {
 			end = cmp.Or(t.Outcome, "queued again")
 		}
 		line(fmt.Sprintf("attempt %d", t.Number), strings.TrimSuffix(strings.Join([]string{t.ID, clock.FormatSecond(t.ClaimedAt), end, t.Reason}, "  "), "  "))
-		line("receipt", t.Receipt.Text)
+		if t.Receipt != nil {
+			line("receipt", t.Receipt.Text)
+		}
 	}
 	return b.String()
 }

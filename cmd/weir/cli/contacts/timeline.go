@@ -25,7 +25,7 @@ reports of the provider, outcome, and API requests about it.`, "  weir contact t
 func timelineText(clock *app.Clock, x *client.TimelineView, colors bool) string {
 	var b strings.Builder
 	head := x.ID + " on " + x.Channel
-	if x.For.Survey != "" {
+	if x.For != nil {
 		head += ", respondent " + x.For.Respondent + " of survey " + x.For.Survey
 	}
 	fmt.Fprintf(&b, "%s\n", terminal.Visible(head))
