@@ -32,7 +32,7 @@ type wallboard struct {
 	Jobs           map[string]int `json:"jobs"`
 	Workers        map[string]int `json:"workers"`
 	OpenOffers     int            `json:"offersOut"`
-	OldestQueuedAt time.Time     `json:"oldestQueuedAt"`
+	OldestQueuedAt time.Time      `json:"oldestQueuedAt"`
 }
 
 // readWallboard reads the summary; nil: the token may not see it, or the router has no

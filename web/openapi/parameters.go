@@ -73,7 +73,7 @@ func pathParameter(tag, name string) *huma.Param {
 	case "survey":
 		p.Description, p.Schema.Pattern, p.Example = "name of the survey", namePattern, "flu"
 	case "question":
-		p.Description, p.Example = "name of the question", "age"
+		p.Description, p.Schema.MaxLength, p.Example = "name of the question", new(64), "age"
 	case "id":
 		switch tag {
 		case "respondents":

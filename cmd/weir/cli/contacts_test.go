@@ -42,7 +42,7 @@ func TestContactCancel_CancelsWhatTheFlagsSelect(t *testing.T) {
 	clitest.Check(t, b.run("contact", "cancel", "--channel", "sms", "--yes"), app.OK, "^60[0-3] contacts canceled\n$", "^$")
 	clitest.Check(t, b.run("contact", "cancel", "--channel", "sms", "--yes"), app.OK, "^0 contacts match; nothing was changed\n$", "^$")
 	clitest.Check(t, b.run("contact", "cancel", "--all", "--dry-run"), app.OK, "^1,205 contacts match", "^$")
-	polling.Until(20*time.Second, 50*time.Millisecond, func() bool { return strings.Contains(b.run("audit").Out, "cancel-contacts") }) // it is written in the background
+	polling.Until(20*time.Second, 50*time.Millisecond, func() bool { return strings.Contains(b.run("audit").Out, "canceled: - → 60") }) // it is written in the background
 	clitest.Check(t, b.run("audit"), app.OK, "cancel-contacts.*canceled: - → 60", "")
 }
 
