@@ -156,7 +156,7 @@ type OutboxEntry struct {
 	Messages int           // of ContactAccepted and ContactEnded: how many the provider has accepted
 	Rule     people.Rule   // of ContactEnded: by which it was suppressed
 	Turn     int           // of ContactAccepted and ContactEnded: the turn that the contact says; 0: none
-	Claimed  time.Time     // with a turn: when the contact was claimed
+	Claimed  time.Time     // with a turn: when the contact was first claimed, if the report is about that attempt
 }
 
 // Accepted reports whether an entry proves that the provider accepted its contact.

@@ -168,16 +168,29 @@ func (a *access) readClaim(ctx context.Context, r *surveys.Respondent) error {
 	if r.Talk.Turn == 0 || r.Talk.Asked != 0 || r.Said == (weir.Ref{}) {
 		return nil
 	}
-	c, err := a.readContact(ctx, r.Said)
+	c, ended, err := call2(ctx, func(ctx context.Context) (weir.Contact, []weir.Attempt, error) { return a.Store.Contact(ctx, r.Said) })
+	first := firstClaim(&c, ended)
 	switch {
 	case weir.CodeOf(err) == weir.CodeNotFound: // long done, and deleted
 		r.Talk = r.Talk.Claimed(r.Talk.Turn, time.UnixMicro(1))
 	case err != nil:
 		return fmt.Errorf("read the contact of a question: %w", err)
-	case surveys.TurnOf(&c) == r.Talk.Turn && !c.ClaimedAt.IsZero():
-		r.Talk = r.Talk.Claimed(r.Talk.Turn, c.ClaimedAt)
+	case surveys.TurnOf(&c) == r.Talk.Turn && !first.IsZero():
+		r.Talk = r.Talk.Claimed(r.Talk.Turn, first)
 	}
 	return nil
+}
+
+// firstClaim returns when a contact was first claimed: from then on the person may have seen it, also if a
+// process was killed before it learned that the provider took it, and the contact waits again.
+func firstClaim(c *weir.Contact, ended []weir.Attempt) time.Time {
+	first := c.ClaimedAt
+	for i := range ended {
+		if at := ended[i].ClaimedAt; !at.IsZero() && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	return first
 }
 
 // zoneOf returns the time zone of a respondent: that of the person, or that of the survey.

@@ -54,7 +54,7 @@ func (s *Outbox) Changed(t *commit.Tx, transitions iter.Seq[*weir.Transition]) e
 				h.at = t.Now
 			}
 			outcome, reason, details := "", "", outboxDetails{Turn: surveys.TurnOf(c)}
-			if details.Turn != 0 {
+			if details.Turn != 0 && c.Attempt <= 1 { // of others the first claim is read when it matters
 				details.Claimed = columns.Micros(c.ClaimedAt)
 			}
 			if h.kind != surveys.CallAnswered {
