@@ -65,7 +65,7 @@ func (m *fakeStore) Contact(ctx context.Context, ref weir.Ref) (weir.Contact, []
 	}
 	defer done()
 	if c := m.contacts[ref]; c != nil {
-		return *c, nil, nil
+		return *c, m.ended[ref], nil
 	}
 	return weir.Contact{}, nil, notFound("contact")
 }

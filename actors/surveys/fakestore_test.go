@@ -27,6 +27,7 @@ type fakeStore struct {
 	channels      map[weir.ChannelID]*weir.Channel
 	states        map[weir.ChannelID]surveys.ChannelState
 	contacts      map[weir.Ref]*weir.Contact
+	ended         map[weir.Ref][]weir.Attempt // of contacts
 	waiting       map[weir.ChannelID][]*weir.Contact
 	keys          map[weir.ChannelID]map[string]weir.Ref
 	answers       map[surveys.RespondentID]map[string]questions.Answer

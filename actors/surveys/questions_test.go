@@ -203,6 +203,30 @@ func TestQuestions_AnswerMayOvertakeTheReceipt(t *testing.T) {
 	})
 }
 
+// TestQuestions_FirstClaimCounts lets a process be killed between the provider's acceptance of a question and
+// its record: the contact is claimed again, and what was received between the two claims is an answer.
+func TestQuestions_FirstClaimCounts(t *testing.T) {
+	inLab(t, func(weir.Contact) contactResult {
+		return contactResult{duration: 24 * time.Hour, outcome: weir.Completed, acceptedLost: true}
+	}, func(l *lab) {
+		ch := l.store.addChannel("texts", "text", 5)
+		s := l.addSurvey("s", askSurvey("2d"), 1)
+		l.command("s", surveys.Launch)
+		l.advance(time.Minute)
+		said := l.respondents(s.ID)[0].Said
+		l.store.locked(func() {
+			c := l.store.contacts[said]
+			l.store.ended = map[weir.Ref][]weir.Attempt{said: {{Number: 1, ClaimedAt: c.ClaimedAt}}}
+			c.Attempt, c.ClaimedAt = 2, c.ClaimedAt.Add(time.Hour)
+		})
+		l.channels.receiveMessage(ch.ID, phone(s.ID, 0), "yes")
+		l.advance(time.Minute)
+		if r := l.respondents(s.ID)[0]; r.Talk.Question != "age" || l.store.answers[r.ID]["well"].Value != "yes" {
+			t.Errorf("%+v %v", r.Talk, l.store.answers[r.ID])
+		}
+	})
+}
+
 // TestQuestions_AnswersAreAppliedAtOnce answers questions without a round. The messages of a person count in
 // the order in which they were received; one that is delivered again means what it meant before.
 func TestQuestions_AnswersAreAppliedAtOnce(t *testing.T) {
