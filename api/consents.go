@@ -18,7 +18,7 @@ type ConsentsBody struct {
 	Consents []ConsentBody `json:"consents" minItems:"1" maxItems:"1000" nullable:"false" doc:"1 to 1000 consents"`
 }
 
-// StateView is what counts of an address.
+// StateView is the refusal or consent that counts for an address.
 type StateView struct {
 	Purpose string    `json:"purpose" doc:"all: of every purpose" example:"all"`
 	Status  string    `json:"status" enum:"refused,given" doc:"whether the person may be contacted"`
@@ -57,7 +57,7 @@ type ConsentView struct {
 	By      string    `json:"by,omitempty" doc:"who recorded it: the id of a token, or the name of a channel"`
 }
 
-// PersonConsents is what is known of an address.
+// PersonConsents has what an address has said: what counts now, and the history.
 type PersonConsents struct {
 	Refused  bool          `json:"refused" doc:"contacts to the address end as suppressed"`
 	States   []StateView   `json:"states" nullable:"false" doc:"what counts, for each purpose"`

@@ -117,7 +117,7 @@ type AttemptView struct {
 	Receipt     *ReceiptView `json:"receipt,omitempty" doc:"what the rules for the sake of the person found when it was claimed; absent: there were none"`
 }
 
-// ReceiptView is what the rules for the sake of the person found when an attempt was claimed.
+// ReceiptView records what the rules for the sake of the person found when an attempt was claimed.
 type ReceiptView struct {
 	Text    string     `json:"text" doc:"in one sentence" example:"purpose research; no refusal recorded; 14:03 in Africa/Nairobi; cap 2 in 7d: 1 left"`
 	Purpose string     `json:"purpose" doc:"what the contact is for" example:"research"`
@@ -131,7 +131,7 @@ type ReceiptView struct {
 	Left    []LeftView `json:"left,omitempty" nullable:"false" doc:"what caps leave after this contact"`
 }
 
-// LeftView is what a cap leaves.
+// LeftView says how many contacts a cap leaves.
 type LeftView struct {
 	Cap string `json:"cap" doc:"the cap" example:"2 in 7d"`
 	N   int    `json:"n" doc:"how many more contacts"`

@@ -33,7 +33,7 @@ type FindBody struct {
 	Cursor     string `json:"cursor,omitempty" maxLength:"20" doc:"next_cursor of the page before: for older contacts and messages; everything else is the same on each page"`
 }
 
-// VerdictView is what the rules of a purpose say about a person now.
+// VerdictView says what the rules of a purpose decide about a person now.
 type VerdictView struct {
 	Purpose string    `json:"purpose" doc:"the purpose" example:"research"`
 	Allowed bool      `json:"allowed" doc:"whether the person may be contacted now. Rules about a text, limits of channels and what is in flight are looked at for each contact"`

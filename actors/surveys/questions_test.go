@@ -32,7 +32,7 @@ func askSurvey(retries string) surveys.Definition {
 	return d
 }
 
-// script is what a respondent answers to the text that it gets; empty: nothing that counts.
+// script returns the answer of a respondent to the text that it gets; empty: nothing that counts.
 func script(person int, text string) string {
 	switch {
 	case strings.Contains(text, "Are you well?"):
