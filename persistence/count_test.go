@@ -2,7 +2,9 @@ package persistence_test
 
 import (
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"weir"
@@ -79,6 +81,70 @@ func TestStatements_ContactEventsCostTwoStatements(t *testing.T) {
 		}
 		if with != without+2 {
 			t.Errorf("%v statements without events, %v with them", without, with)
+		}
+	})
+}
+
+// A batch takes one statement for all that it owes the writer: the fence, the guard of its
+// claims, what is in flight, and that it was committed.
+func TestStatements_OfABatch(t *testing.T) {
+	t.Parallel()
+	storetest.OnBoth(t, func(t *testing.T, url string) {
+		registry := prometheus.NewRegistry()
+		s := storetest.Open(t, url, persistence.Options{Metrics: persistence.NewMetrics(registry)})
+		id, lease := storetest.OpenChannel(t, s, "a")
+		counted := func(do func()) float64 {
+			before := statements(t, registry)
+			do()
+			return statements(t, registry) - before
+		}
+		took, key := map[string]float64{}, 0
+		batch := func(name string, do func()) {
+			if n := counted(do); took[name] == 0 || n < took[name] {
+				took[name] = n
+			}
+		}
+		for range tries { // the first has to read the channel
+			var list []weir.Contact
+			batch("accepted, and queued", func() {
+				key++
+				got, err := s.Accept(t.Context(), id, storetest.ContactSpecs(key, 30))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range got {
+					list = append(list, got[i].Contact)
+				}
+			})
+			for _, step := range []struct {
+				name string
+				next func(weir.Progress) (weir.Progress, error)
+			}{
+				{"claimed", func(p weir.Progress) (weir.Progress, error) { return p.Claim(time.Now()) }},
+				{"accepted by the provider", func(p weir.Progress) (weir.Progress, error) { return p.Accept(time.Now(), "ref") }},
+				{"done", func(p weir.Progress) (weir.Progress, error) { return p.Finish(time.Now(), weir.Completed, "") }},
+			} {
+				var moves []weir.Transition
+				for i := range list {
+					p, err := step.next(list[i].Progress)
+					if err != nil {
+						t.Fatal(err)
+					}
+					tr := weir.Transition{Contact: list[i], From: list[i].Rev, Was: list[i].State}
+					tr.Contact.Progress = p
+					moves, list[i] = append(moves, tr), tr.Contact
+				}
+				batch(step.name, func() {
+					if r := <-storetest.Commit(s, lease, moves...); r.Err != nil || len(r.Stale) > 0 {
+						t.Fatalf("%+v", r)
+					}
+				})
+			}
+		}
+		// contacts, contacts_queued or contacts_done, the counters, and the row of the batch
+		want := map[string]float64{"accepted, and queued": 4, "claimed": 3, "accepted by the provider": 1, "done": 3}
+		if d := cmp.Diff(want, took); d != "" {
+			t.Errorf("statements (-want +got):\n%s", d)
 		}
 	})
 }

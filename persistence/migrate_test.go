@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -111,6 +112,68 @@ func TestMigrate_ContactsOutliveMigrations(t *testing.T) {
 		again, err := s.Accept(ctx, refs[0].Channel, []weir.Spec{keyed})
 		if err != nil || !again[0].Duplicate || again[0].Contact.ID != refs[0].ID {
 			t.Errorf("a key that is taken: %+v (%v)", again, err)
+		}
+	})
+}
+
+// downBefore reverts the schema to before a step, and returns how many steps that were.
+func downBefore(t *testing.T, s *persistence.Store, step string) int {
+	t.Helper()
+	newer := 0
+	for _, name := range stepNames(t, "sqlite") {
+		if name >= step {
+			newer++
+		}
+	}
+	if err := s.MigrateDown(t.Context(), newer); err != nil {
+		t.Fatal(err)
+	}
+	return newer
+}
+
+// TestMigrate_WritersGoByTheirRows continues what a program has left that recorded the number of
+// its latest batch in writers.
+func TestMigrate_WritersGoByTheirRows(t *testing.T) {
+	t.Parallel()
+	storetest.OnBoth(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		s := storetest.Open(t, url, persistence.Options{})
+		id, lease := storetest.OpenChannel(t, s, "a")
+		got, err := s.Accept(ctx, id, storetest.ContactSpecs(1, 3))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := <-storetest.Commit(s, lease, storetest.Advance(got[0].Contact)); r.Err != nil || len(r.Stale) > 0 {
+			t.Fatalf("%+v", r)
+		}
+		if downBefore(t, s, "00034") == 0 {
+			t.Fatal("there is no such step")
+		}
+		if err := s.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+		db, err := persistence.OpenDatabase(ctx, url, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Pools().Write.ExecContext(ctx, "UPDATE writers SET batch = 77"); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		next := storetest.Open(t, url, persistence.Options{})
+		if list, err := next.InFlight(ctx, id); err != nil || len(list) != 1 || list[0].ID != got[0].Contact.ID {
+			t.Errorf("in flight: %+v (%v)", list, err)
+		}
+		if n, err := next.QueuedCount(ctx, id); err != nil || n != 2 {
+			t.Errorf("%d queued, want 2 (%v)", n, err)
+		}
+		if oldest, err := next.OldestStep(ctx); err != nil || oldest < 34 {
+			t.Errorf("a program that knows step %d could write (%v)", oldest, err)
+		}
+		if _, err := next.Accept(ctx, id, storetest.ContactSpecs(2, 1)); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -83,6 +83,7 @@ func TestRun_FindsFaults(t *testing.T) {
 		"the epoch of transactions is not raised": func(r *ownersim.Rules) { r.RaiseMeta = false },
 		"transactions do not check the epoch":     func(r *ownersim.Rules) { r.CheckMeta = false },
 		"the log is not read":                     func(r *ownersim.Rules) { r.ReadLog = false },
+		"no row shows that a batch was committed": func(r *ownersim.Rules) { r.KeepRow = false },
 		"released before the last batch":          func(r *ownersim.Rules) { r.FlushFirst = false },
 		"an owner that has lost does not exit":    func(r *ownersim.Rules) { r.ExitsIfLost = false },
 	} {

@@ -22,6 +22,7 @@ type Rules struct {
 	RaiseMeta   bool // … the epoch that transactions beside the writer read
 	CheckMeta   bool // … which they do
 	ReadLog     bool // a new owner reads what is in flight
+	KeepRow     bool // the row of a batch stays until a later one deletes it
 	FlushFirst  bool // the database is released after the last batch
 	ExitsIfLost bool // an owner that has lost the database exits
 }
@@ -33,6 +34,6 @@ func Real() Rules {
 		Watch:      (*ownership.Watch).Decide,
 		Forward:    forward.Decide,
 		Serves:     func(owner bool) bool { return owner },
-		RaiseFence: true, RaiseEpoch: true, RaiseMeta: true, CheckMeta: true, ReadLog: true, FlushFirst: true, ExitsIfLost: true,
+		RaiseFence: true, RaiseEpoch: true, RaiseMeta: true, CheckMeta: true, ReadLog: true, KeepRow: true, FlushFirst: true, ExitsIfLost: true,
 	}
 }

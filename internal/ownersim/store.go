@@ -23,14 +23,16 @@ type store struct {
 	generation int           // of connections: a restart ends all of them
 	skew       time.Duration // of its clock
 	owner      ownership.Row
-	meta       int64 // the epoch that transactions beside the writer read
-	writers    map[int64]*writerRow
+	meta       int64           // the epoch that transactions beside the writer read
+	fences     map[int64]int64 // of writers, by the start of their process
+	rows       map[batchID]bool
 	contacts   map[weir.ContactID]weir.Contact
 	handled    map[int]int // how often a request was
 	released   time.Time
 }
 
-type writerRow struct{ batch, fence int64 }
+// batchID is the id of the row that a batch writes.
+type batchID struct{ start, number int64 }
 
 func (s *store) now() int64 { return s.w.now.Add(s.skew).UnixMicro() }
 
@@ -68,12 +70,12 @@ func (s *store) take(p *process) int64 {
 		s.meta = s.owner.Epoch
 	}
 	if w.rules.RaiseFence {
-		for _, row := range s.writers {
-			row.fence++
+		for start := range s.fences {
+			s.fences[start]++
 		}
 	}
-	if s.writers[p.start] == nil {
-		s.writers[p.start] = &writerRow{}
+	if _, ok := s.fences[p.start]; !ok {
+		s.fences[p.start] = 0
 	}
 	w.logf("process %d takes the database, epoch %d", p.start, s.owner.Epoch)
 	return s.owner.Epoch
@@ -108,17 +110,20 @@ func (s *store) learn(p *process) (fence int64, err error) {
 	if s.meta != p.epoch {
 		return 0, errNotOwner
 	}
-	return s.writers[p.start].fence, nil
+	return s.fences[p.start], nil
 }
 
-// batch is the transaction of a writer; false: its fence was raised.
+// batch is the transaction of a writer; false: its fence was raised. It deletes the rows of all
+// batches before, whoever wrote them.
 func (s *store) batch(p *process, number, fence int64, list []*write) bool {
-	row := s.writers[p.start]
-	if row.fence != fence {
+	if s.fences[p.start] != fence {
 		return false
 	}
 	s.commits(p, "batch")
-	row.batch = number
+	clear(s.rows)
+	if s.w.rules.KeepRow {
+		s.rows[batchID{p.start, number}] = true
+	}
 	for _, one := range list {
 		one.apply()
 	}
@@ -128,8 +133,8 @@ func (s *store) batch(p *process, number, fence int64, list []*write) bool {
 // look raises the fence, so that a batch in doubt cannot be committed later, and reports
 // whether it was.
 func (s *store) look(p *process, number int64) bool {
-	s.writers[p.start].fence++
-	return s.writers[p.start].batch == number
+	s.fences[p.start]++
+	return s.rows[batchID{p.start, number}]
 }
 
 // beside is a transaction beside the writer.

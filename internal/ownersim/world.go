@@ -98,7 +98,7 @@ type world struct {
 func newWorld(seed uint64, rules Rules) *world {
 	w := &world{rules: rules, chance: rand.New(rand.NewPCG(seed, 1)), now: begin(), faults: true, planned: seed%8 == 0}
 	w.capacity = 2 + w.chance.IntN(5)
-	w.store = &store{w: w, up: true, owner: ownership.Row{Epoch: 1}, meta: 1, writers: map[int64]*writerRow{}, contacts: map[weir.ContactID]weir.Contact{}, handled: map[int]int{}}
+	w.store = &store{w: w, up: true, owner: ownership.Row{Epoch: 1}, meta: 1, fences: map[int64]int64{}, rows: map[batchID]bool{}, contacts: map[weir.ContactID]weir.Contact{}, handled: map[int]int{}}
 	w.provider = &provider{w: w, answers: w.chance.IntN(2) == 0, had: map[weir.ContactID]int{}, open: map[weir.AttemptRef]bool{}}
 	n := 2 + w.chance.IntN(4)
 	for i := range n {

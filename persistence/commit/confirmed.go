@@ -3,86 +3,48 @@ package commit
 import (
 	"context"
 	"fmt"
-	"slices"
-	"sync"
 	"time"
 
+	dbase "weir/persistence/database"
 	"weir/persistence/dialect"
 )
 
-// confirmations are the batches that the database has confirmed to this process. If it has
-// fewer later, it is another one than it was: a replica that was promoted before it had
-// caught up, an older state that was restored, or a server that lost what it had not flushed.
-type confirmations struct {
-	mu       sync.Mutex
-	last     int64
-	instants []confirmation // in their order; old ones are dropped
-}
-
-// confirmation is the first batch of a step of time.
-type confirmation struct {
-	number int64
-	at     time.Time
-}
-
-// Bounds of what is remembered: some minutes under load.
-const (
-	confirmationStep = 100 * time.Millisecond
-	maxConfirmations = 8192
-)
-
-func (c *confirmations) add(number int64, now time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.last = number
-	if n := len(c.instants); n > 0 && now.Sub(c.instants[n-1].at) < confirmationStep {
-		return
-	}
-	if len(c.instants) == maxConfirmations {
-		c.instants = slices.Delete(c.instants, 0, maxConfirmations/2)
-	}
-	c.instants = append(c.instants, confirmation{number, now})
-}
-
-// latest returns the number of the latest batch; 0: there is none.
-func (c *confirmations) latest() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.last
-}
-
-// missing returns the error about a database whose last batch has a number; nil: it has all.
-func (c *confirmations) missing(number, want int64) error {
-	if number >= want {
-		return nil
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	since, word := c.instants[0].at, "since"
-	if number+1 < c.instants[0].number { // older ones are gone
-		word = "since before"
-	}
-	for _, i := range c.instants {
-		if i.number <= number+1 {
-			since = i.at
-		}
-	}
-	return fmt.Errorf("commits are missing %s %s: the database has confirmed %d batches of this process and has %d; "+
-		"it is a replica that was promoted before it had caught up, or an older state that was restored", word, since.UTC().Format(time.RFC3339Nano), want, number)
-}
-
-// inspect refuses a connection to a server that lacks confirmed batches.
+// inspect refuses a connection to a server that lacks a batch which the database has confirmed
+// to this process. Such a database is another one than it was: a replica that was promoted
+// before it had caught up, an older state that was restored, or a server that lost what it had
+// not flushed.
+//
+// The row of a batch goes with a later one, so that the newest row is that of the latest batch,
+// whose id holds its instant. Another owner's ids may be lower: that the database has another
+// owner shows elsewhere.
 func (w *writer) inspect(ctx context.Context, read dialect.ReadNumber) error {
-	want := w.confirmed.latest()
+	want := w.confirmed.Load()
 	if want == 0 {
 		return nil
 	}
-	number, _, err := read(ctx, fmt.Sprint("SELECT batch FROM writers WHERE start_number = ", w.s.Start()))
-	if err != nil {
+	newest, same, err := read(ctx, fmt.Sprintf("SELECT COALESCE((SELECT MAX(id) FROM contacts_in_flight), 0) FROM meta WHERE name = 'epoch' AND value <= %d", w.s.Epoch()))
+	if err != nil || !same {
 		return err
 	}
-	if err := w.confirmed.missing(number, want); err != nil {
-		return w.s.LoseCommits(err)
+	if missing := missingSince(newest, want); missing != nil {
+		return w.s.LoseCommits(missing)
 	}
 	return nil
 }
+
+// missingSince returns the error about a database whose newest row is older than the one that it
+// confirmed last; nil: it is not.
+func missingSince(newest, confirmed int64) error {
+	switch {
+	case newest >= confirmed:
+		return nil
+	case newest == 0:
+		return fmt.Errorf("commits are missing: the database has confirmed some, until %s, and has none; %s", instantOf(confirmed), whyMissing)
+	default:
+		return fmt.Errorf("commits are missing since %s: the database has confirmed some until %s; %s", instantOf(newest), instantOf(confirmed), whyMissing)
+	}
+}
+
+const whyMissing = "it is a replica that was promoted before it had caught up, or an older state that was restored"
+
+func instantOf(row int64) string { return dbase.InstantOfID(row).Format(time.RFC3339Nano) }

@@ -4,12 +4,12 @@
 //
 // # Invariants
 //
-//   - Every transaction of the writer records its number in the table writers, first
-//     of all. If the connection breaks at COMMIT, that number shows whether the
+//   - Every transaction of the writer inserts one row, with an id of its own, into the log
+//     contacts_in_flight. If the connection breaks at COMMIT, that row shows whether the
 //     transaction was committed. Nothing is written twice or given up while that
 //     is unknown (TestWriter_BrokenCommitsLoseAndDoubleNothing, contacts.TestOptimisticBatch_IsNotCommittedLate).
-//   - Whoever takes the database changes the fence in the same transaction. An optimistic
-//     batch is rejected under another fence (contacts.TestOptimisticBatch_IsFencedOffByANewOwner).
+//   - Whoever takes the database changes the fence in the same transaction. Under another
+//     fence the row is rejected, and the batch with it (contacts.TestOptimisticBatch_IsFencedOffByANewOwner).
 //   - A channel is changed by a request of the writer that is alone in its batch, so that the
 //     writer knows its channels without reading them (TestWriter_BatchesAreBounded, conformance).
 //   - What an earlier incarnation of a broker submits after the next one began is refused

@@ -61,9 +61,9 @@ func (r *Request) Refused() error { return r.err }
 // batch is the set of requests that one transaction writes.
 type batch struct {
 	requests []*Request
-	number   int64
-	inDoubt  bool // COMMIT was sent, and its result is unknown
-	verify   bool // an optimistic try failed
+	row      int64 // the id of its row, in the latest try
+	inDoubt  bool  // COMMIT was sent, and its result is unknown
+	verify   bool  // an optimistic try failed
 
 	optimistic bool // the latest try was
 
@@ -105,6 +105,9 @@ func (r *Request) note(revisions map[weir.Ref]int64) {
 		revisions[t.Contact.Ref] = t.Contact.Rev
 	}
 }
+
+// alone reports whether the batch changes what others rely on.
+func (b *batch) alone() bool { return len(b.requests) == 1 && b.requests[0].Alone }
 
 func (b *batch) rows() int {
 	n := 0

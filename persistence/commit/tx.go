@@ -73,8 +73,7 @@ type ChannelState struct {
 	Deleted  bool   `db:"deleted"`
 	Name     string `db:"name"`
 	Epoch    int64  `db:"epoch"` // of the owner of the database
-	Mark     int64  `db:"mark"`  // the number of the batch that read it
-	Fence    int64  `db:"fence"`
+	Fence    int64  `db:"fence"` // negative: the process has no row in writers
 	// ContactEvents reports whether events of contacts are enabled.
 	ContactEvents bool `db:"contact_events"`
 }
@@ -103,7 +102,8 @@ func (w *writer) transactAll(b *batch) error {
 }
 
 func (t *Tx) run() error {
-	if err := t.mark(); err != nil {
+	t.b.row = 0
+	if err := t.lock(); err != nil {
 		return err
 	}
 	t.b.incarnations, t.b.changed = nil, nil
@@ -123,6 +123,9 @@ func (t *Tx) run() error {
 		if err := p.Flush(t); err != nil {
 			return err
 		}
+	}
+	if t.b.row == 0 {
+		return errors.New("no part has written the row of the batch")
 	}
 	return nil
 }
@@ -190,23 +193,22 @@ func (t *Tx) GetContext(ctx context.Context, dest any, text string, args ...any)
 	return t.sql.Get(ctx, dest, t.with(dialect.Statement{Text: text, Args: args, Once: true}))
 }
 
-// mark records the number of this batch, in case that COMMIT breaks, and makes sure
-// that the states of the channels concerned are known until the end. It is the first
-// statement, whatever else is sent with it: [writer.committed] waits for its row, and an
-// optimistic batch that the server executes late is rejected by it.
-func (t *Tx) mark() error {
+// lock makes sure that the states of the channels concerned are known until the end. An
+// optimistic try has nothing to read: its row is refused if they have changed; see [Tx.Log].
+// Any other try, and a batch that changes a channel, locks the fence of this process first, so
+// that what it reads behind that stays so.
+func (t *Tx) lock() error {
 	list := t.channels()
-	t.Optimistic = !t.b.verify && t.w.known != nil
+	t.Optimistic = !t.b.verify && t.w.known != nil && !t.b.alone()
 	for _, id := range list {
 		state, ok := t.w.known[id]
 		t.states[id] = state
 		t.Optimistic = t.Optimistic && ok
 	}
 	if t.b.optimistic = t.Optimistic; t.Optimistic {
-		t.Add(t.w.s.text.markFenced, t.w.fence, t.b.number, t.w.s.Start())
 		return nil
 	}
-	t.Add(t.w.s.text.mark, t.b.number, t.w.s.Start())
+	t.Add(t.w.s.text.lock, t.w.s.Start())
 	if len(list) > 0 {
 		return t.readChannels(list)
 	}
@@ -243,7 +245,7 @@ func (t *Tx) channels() []weir.ChannelID {
 func (t *Tx) readChannels(list []weir.ChannelID) error {
 	var found []ChannelState
 	err := t.SelectContext(t.Ctx, &found,
-		"SELECT c.id, c.deleting, c.deleted, COALESCE(c.name, c.former_name, '') AS name, COALESCE(w.batch, 0) AS mark, COALESCE(w.fence, 0) AS fence, "+
+		"SELECT c.id, c.deleting, c.deleted, COALESCE(c.name, c.former_name, '') AS name, COALESCE(w.fence, -1) AS fence, "+
 			epochSQL+" AS epoch, "+ContactEventsEnabledSQL+" AS contact_events "+
 			"FROM channels c LEFT JOIN writers w ON w.start_number = ? WHERE c.id IN "+columns.Marks(len(list))+t.w.s.Dialect.ForShare,
 		append([]any{t.w.s.Start()}, columns.Arguments(list)...)...)
@@ -253,7 +255,7 @@ func (t *Tx) readChannels(list []weir.ChannelID) error {
 	clear(t.states)
 	for _, s := range found {
 		switch {
-		case s.Mark != t.b.number:
+		case s.Fence < 0:
 			return errors.New("the row of this process in writers is gone")
 		case s.Epoch != t.w.s.Epoch():
 			return t.w.s.Lose()
@@ -316,39 +318,71 @@ func (t *Tx) Channel(id weir.ChannelID) ChannelState { return t.states[id] }
 // Events returns what was emitted.
 func (t *Tx) Events() []events.Event { return t.events }
 
-// Expect runs a statement that has to change n rows: otherwise the batch fails with
+// Guarded is a statement that has to change a number of rows. Otherwise the batch fails with
 // [ErrOutdated], or with an error of the database.
-func (t *Tx) Expect(n int64, text string, args ...any) error {
-	if t.w.s.Dialect.RowCount == "" {
-		did, err := t.Exec(text, args...)
-		if err == nil && did != n {
-			err = ErrOutdated
-		}
-		return err
+type Guarded struct {
+	Rows int64
+	Text string // one of few
+	Args []any
+}
+
+// Log runs guarded statements and writes the row of the batch, which every batch has once, by
+// one part: an id of its own, and data about the contacts in flight.
+//
+// The row is what shows that the batch was committed, should the answer to COMMIT be lost, and
+// its insert is what keeps a former owner out: it fails unless the fence of this process is the
+// one that is known, and locks the fence until the end. It may be anywhere in the transaction.
+// If another process takes the database before it, the insert fails, however late the server
+// executes it; if after it, taking the database waits. Where a result costs a round trip, it
+// also checks how many rows the last of the guarded statements has changed.
+func (t *Tx) Log(data []byte, guarded ...Guarded) (id int64, err error) {
+	if t.b.row != 0 {
+		return 0, errors.New("the batch has its row already")
 	}
-	t.Add(text, args...)
-	t.Add(t.w.s.text.expect, n, t.w.s.Start())
-	return nil
+	text, args := t.w.s.text.log, []any{t.w.fence}
+	for i, g := range guarded {
+		if t.w.s.Dialect.RowCount != "" && i == len(guarded)-1 {
+			t.Add(g.Text, g.Args...)
+			text, args = t.w.s.text.logGuarded, append(args, g.Rows)
+			break
+		}
+		did, err := t.Exec(g.Text, g.Args...)
+		switch {
+		case err != nil:
+			return 0, err
+		case did != g.Rows:
+			return 0, ErrOutdated
+		}
+	}
+	t.b.row = t.NextID()
+	t.Add(text, append([]any{t.b.row}, append(args, data, t.w.s.Start())...)...)
+	return t.b.row, nil
 }
 
 // statements are the texts that are put together once.
 type statements struct {
-	mark       string
-	marked     string
-	markFenced string
-	expect     string
+	lock       string
 	fence      string
 	raiseFence string
+	log        string
+	logGuarded string
+	logged     string
 }
 
 func newStatements(d dialect.Statements) statements {
+	// The row gets NULL for its data if a condition does not hold, or this process has no row
+	// in writers. Its id would not do: SQLite makes one up for NULL.
+	log := func(conditions string) string {
+		return "INSERT INTO contacts_in_flight (id, data) SELECT ?, CASE WHEN w.fence = ?" + conditions +
+			" THEN ? END FROM (SELECT 1 AS one) o LEFT JOIN writers w ON w.start_number = ?" + d.ForShare
+	}
 	return statements{
-		mark:       "UPDATE writers SET batch = ? WHERE start_number = ?",
-		markFenced: "UPDATE writers SET batch = CASE WHEN fence = ? THEN ? END WHERE start_number = ?",
-		expect:     "UPDATE writers SET batch = CASE WHEN " + d.RowCount + " = ? THEN batch END WHERE start_number = ?",
+		lock:       "UPDATE writers SET fence = fence WHERE start_number = ?",
 		fence:      "SELECT fence, " + epochSQL + " AS epoch FROM writers WHERE start_number = ?",
 		raiseFence: "UPDATE writers SET fence = fence + 1 WHERE start_number = ?",
-		marked:     "SELECT batch FROM writers WHERE start_number = ?",
+		log:        log(""),
+		logGuarded: log(" AND " + d.RowCount + " = ?"),
+		logged:     "SELECT COUNT(*) FROM contacts_in_flight WHERE id = ?",
 	}
 }
 

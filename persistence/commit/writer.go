@@ -34,8 +34,7 @@ type writer struct {
 	ctx    context.Context // of statements
 	ended  chan struct{}
 
-	number    int64 // of the last batch
-	confirmed confirmations
+	confirmed atomic.Int64                // the row of the last batch that the database has confirmed; 0: none
 	texts     map[dialect.TextName]string // see [Tx.Text]
 
 	delayed time.Time // until when what is queued waits for more
@@ -229,7 +228,7 @@ func (w *writer) commitBatch(b *batch) {
 		err := w.attempt(b)
 		if err == nil {
 			w.setDown(nil)
-			w.confirmed.add(b.number, time.Now())
+			w.confirmed.Store(b.row)
 			maps.Copy(w.incarnations, b.incarnations)
 			for _, id := range b.changed {
 				delete(w.known, id)
@@ -303,7 +302,7 @@ func (w *writer) setDown(err error) {
 // have been committed.
 func (w *writer) attempt(b *batch) error {
 	if b.inDoubt {
-		committed, err := w.committed(b.number)
+		committed, err := w.committed(b.row)
 		if err != nil {
 			return err
 		}
@@ -326,16 +325,17 @@ func (w *writer) attempt(b *batch) error {
 }
 
 // committed reports whether a batch whose COMMIT broke was committed. Raising the fence
-// waits until the server has ended the broken transaction. If it has not begun it yet,
-// the new fence rejects it whenever it does.
-func (w *writer) committed(number int64) (bool, error) {
+// waits until the server has ended the broken transaction. If that has yet to insert its row,
+// the new fence rejects it whenever it does. Only another owner can have deleted the row: then
+// the next try finds that owner.
+func (w *writer) committed(row int64) (bool, error) {
 	w.known = nil
 	if _, err := w.db.ExecContext(w.ctx, w.s.text.raiseFence, w.s.Start()); err != nil {
 		return false, err
 	}
-	var last int64
-	err := w.db.GetContext(w.ctx, &last, w.s.text.marked, w.s.Start())
-	return last == number, err
+	var n int64
+	err := w.db.GetContext(w.ctx, &n, w.s.text.logged, row)
+	return n > 0, err
 }
 
 // setFence clears the cache of channels when the fence of this process changes.
@@ -355,8 +355,6 @@ func (w *writer) setContactEvents(enabled bool) {
 
 // transact writes a batch in one transaction.
 func (w *writer) transact(b *batch) error {
-	w.number++
-	b.number = w.number
 	tx, err := w.s.Database.Begin(w.ctx, w.db)
 	if err != nil {
 		return err

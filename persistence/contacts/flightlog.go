@@ -24,10 +24,10 @@ func (g *flightLog) claimed(c *weir.Contact) {
 // committed lets others see what the batch has written.
 func (g *flightLog) committed() { g.flights.committed(&g.changes) }
 
-// write writes the progress of contacts in flight as one row of the log: of those
+// write writes the row of the batch, with the progress of contacts in flight: of those
 // that steps change, that are claimed as they are accepted and that are carried forward. A contact has one
 // record in it.
-func (g *flightLog) write(t *commit.Tx, steps []step) error {
+func (g *flightLog) write(t *commit.Tx, steps []step, guarded []commit.Guarded) (err error) {
 	l := &g.changes
 	changed := map[weir.Ref]bool{}
 	var list []record
@@ -49,18 +49,14 @@ func (g *flightLog) write(t *commit.Tx, steps []step) error {
 	}
 	slices.SortFunc(l.records, func(a, b record) int { return cmp.Compare(b.progress.Rev, a.progress.Rev) })
 	add(l.records)
-	if l.records = list; len(list) == 0 {
-		return nil
-	}
 	add(g.flights.carried())
 	l.records = list
-	l.row = t.NextID()
 	data := append(make([]byte, 0, 1+80*len(l.records)), recordVersion)
 	for i := range l.records {
 		data = appendRecord(data, &l.records[i])
 	}
-	t.Add("INSERT INTO contacts_in_flight (id, data) VALUES (?, ?)", l.row, data)
-	return nil
+	l.row, err = t.Log(data, guarded...)
+	return err
 }
 
 // drop deletes rows of the log that earlier batches have replaced,

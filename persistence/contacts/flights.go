@@ -43,7 +43,7 @@ func newFlights() *flights {
 
 // flightChanges lists the changes of a batch to flights, for when it is committed.
 type flightChanges struct {
-	row     int64 // the new row; 0: none
+	row     int64 // the new row
 	records []record
 	left    []weir.Ref // contacts that are no longer in flight
 	deleted []int64    // rows
@@ -82,17 +82,11 @@ func (f *flights) recovered(log []loggedRow, still map[weir.Ref]bool) {
 
 // committed applies what a batch has written.
 func (f *flights) committed(l *flightChanges) {
-	if l.row == 0 && len(l.left) == 0 && len(l.deleted) == 0 {
-		return
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.unused = slices.DeleteFunc(f.unused, func(id int64) bool { return slices.Contains(l.deleted, id) })
 	for _, ref := range l.left {
 		f.remove(ref)
-	}
-	if l.row == 0 {
-		return
 	}
 	row := &logRow{refs: make([]weir.Ref, len(l.records)), live: len(l.records)} // a contact has one record in a row
 	for i := range l.records {
@@ -104,6 +98,9 @@ func (f *flights) committed(l *flightChanges) {
 	f.rows[l.row] = row
 	f.order = append(f.order, l.row)
 	f.records += len(l.records)
+	if row.live == 0 { // it has shown what it had to
+		f.drop(l.row)
+	}
 }
 
 func (f *flights) add(ref weir.Ref, fl flight) {

@@ -45,11 +45,9 @@ func TestFlights_KnowWhatTheLogHolds(t *testing.T) {
 					l.records = append(l.records, c)
 				}
 			}
-			if len(l.records) > 0 {
-				l.row = rev + 1
-				rev++
-				log[l.row] = l.records
-			}
+			rev++
+			l.row = rev
+			log[l.row] = l.records
 			l.deleted = slices.Clone(f.unused[:min(len(f.unused), maxUnused)])
 			for _, id := range l.deleted {
 				delete(log, id)
@@ -69,6 +67,9 @@ func TestFlights_KnowWhatTheLogHolds(t *testing.T) {
 				}
 				f = newFlights()
 				f.recovered(rows, still)
+			}
+			if n := len(f.rows) + len(f.unused); n != len(log) {
+				r.Fatalf("the log has %d rows, %d are known", len(log), n)
 			}
 			latest := map[weir.Ref]weir.Progress{}
 			for _, row := range log {
@@ -102,14 +103,14 @@ func TestFlights_TheLogStaysSmall(t *testing.T) {
 	f := newFlights()
 	id := int64(0)
 	for batch := range 200 {
-		l := flightChanges{row: int64(batch + 1), deleted: slices.Clone(f.unused)}
+		l := flightChanges{row: int64(2*batch + 1), deleted: slices.Clone(f.unused)}
 		for range 1000 {
 			id++
 			l.records = append(l.records, record{weir.Ref{Channel: 1, ID: weir.ContactID(id)}, weir.Progress{Rev: 1}})
 		}
 		l.records = append(l.records, f.carried()...)
 		f.committed(&l)
-		ended := flightChanges{}
+		ended := flightChanges{row: int64(2*batch + 2)}
 		for i := id - 999; i < id; i++ { // one of each batch stays
 			ended.left = append(ended.left, weir.Ref{Channel: 1, ID: weir.ContactID(i)})
 		}

@@ -31,7 +31,7 @@ func TestOptimisticBatch_IsFencedOffByANewOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	// As an optimistic batch does.
-	if _, err := tx.ExecContext(t.Context(), "UPDATE writers SET batch = 77"); err != nil {
+	if _, err := tx.ExecContext(t.Context(), "UPDATE writers SET fence = fence"); err != nil {
 		t.Fatal(err)
 	}
 	storetest.Free(t, url)

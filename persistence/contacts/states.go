@@ -49,8 +49,9 @@ func insertWaiting(t *commit.Tx, list []*weir.Contact) {
 	}
 }
 
-// leaveQueue deletes the rows of contacts that waited.
-func leaveQueue(t *commit.Tx, steps []step) error {
+// leaveQueue returns what deletes the rows of contacts that waited. Claims are last, because
+// a batch that has any has many.
+func leaveQueue(t *commit.Tx, steps []step) []commit.Guarded {
 	var queued, delayed, expiring []multirow.Key
 	for i := range steps {
 		tr := steps[i].first
@@ -67,21 +68,9 @@ func leaveQueue(t *commit.Tx, steps []step) error {
 			expiring = append(expiring, multirow.Key{int64(c.Channel), columns.Micros(c.NotAfter), 0, int64(c.ID)})
 		}
 	}
-	for _, d := range []struct {
-		table   string
-		columns []string
-		keys    []multirow.Key
-		guarded bool
-	}{
-		{"contacts_queued", []string{"channel_id", "lane", "rev"}, queued, true},
-		{"contacts_delayed", []string{"channel_id", "rev"}, delayed, true},
-		{"contacts_expiring", []string{"channel_id", "expire_at"}, expiring, false},
-	} {
-		if err := multirow.Delete(t, d.table, d.columns, d.keys, d.guarded); err != nil {
-			return err
-		}
-	}
-	return nil
+	multirow.Delete(t, "contacts_expiring", []string{"channel_id", "expire_at"}, expiring)
+	return append(multirow.Deletes(t, "contacts_delayed", []string{"channel_id", "rev"}, delayed),
+		multirow.Deletes(t, "contacts_queued", []string{"channel_id", "lane", "rev"}, queued)...)
 }
 
 // enterQueue inserts the rows of contacts that wait again.
@@ -107,20 +96,17 @@ func appendEnd(args []any, p *weir.Progress) []any {
 	return append(args, columns.Micros(p.FinishedAt), p.Rev, string(p.Outcome), columns.Clip(p.Reason), EncodeProgress(*p))
 }
 
-// amend corrects contacts that were done before. There are few.
-func amend(t *commit.Tx, steps []step) error {
+// amend returns what corrects contacts that were done before. There are few.
+func amend(steps []step) (list []commit.Guarded) {
 	for i := range steps {
 		s := &steps[i]
 		if s.first.Was != weir.Done {
 			continue
 		}
 		args := appendEnd(nil, &s.last.Contact.Progress)
-		args = append(args, int64(s.ref().Channel), int64(s.ref().ID), s.first.From)
-		if err := t.Expect(1, amendSQL, args...); err != nil {
-			return err
-		}
+		list = append(list, commit.Guarded{Rows: 1, Text: amendSQL, Args: append(args, int64(s.ref().Channel), int64(s.ref().ID), s.first.From)})
 	}
-	return nil
+	return list
 }
 
 const amendSQL = "UPDATE contacts_done SET finished_at = ?, rev = ?, outcome = ?, reason = ?, progress = ? WHERE channel_id = ? AND id = ? AND rev = ?"

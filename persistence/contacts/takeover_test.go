@@ -19,7 +19,7 @@ func underWay(t *testing.T, url string, do func() error, statements ...string) e
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range append([]string{"UPDATE writers SET batch = 77"}, statements...) {
+	for _, text := range append([]string{"UPDATE writers SET fence = fence"}, statements...) {
 		if _, err := tx.ExecContext(t.Context(), text); err != nil {
 			t.Fatal(err)
 		}

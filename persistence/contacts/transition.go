@@ -23,7 +23,7 @@ type transitionWriter struct {
 // write writes the transitions of all changes at once. A contact that waits or is
 // done has a row, which a transition deletes or replaces under its revision. One in
 // flight has a record in the log, which the record or row of the next transition
-// supersedes.
+// supersedes. The row of the log comes right behind the statements that it guards.
 func (w *transitionWriter) write(t *commit.Tx, c *changes) error {
 	steps, err := w.current(t, c.steps())
 	if err != nil {
@@ -31,7 +31,7 @@ func (w *transitionWriter) write(t *commit.Tx, c *changes) error {
 	}
 	dead := func(t *commit.Tx, steps []step) error { return insertDeadLetters(&w.contacts.Dialect, t, steps) }
 	for _, write := range []func(*commit.Tx, []step) error{
-		leaveQueue, amend, enterQueue, w.flights.write, w.settle, w.finish, archive, dead, w.observe, w.recordClaims,
+		w.log, enterQueue, w.settle, w.finish, archive, dead, w.observe, w.recordClaims,
 	} {
 		if err := write(t, steps); err != nil {
 			return err
@@ -44,6 +44,12 @@ func (w *transitionWriter) write(t *commit.Tx, c *changes) error {
 		w.counts.add(steps[i].ref().Channel, steps[i].first.Was, steps[i].last.Contact.State)
 	}
 	return nil
+}
+
+// log writes the row of the batch, behind the statements that have to find the contacts as
+// the steps expect them.
+func (w *transitionWriter) log(t *commit.Tx, steps []step) error {
+	return w.flights.write(t, steps, append(amend(steps), leaveQueue(t, steps)...))
 }
 
 // observe passes the transitions on, those of one contact in order.

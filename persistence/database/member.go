@@ -90,7 +90,7 @@ func (m *Member) Join(ctx context.Context) error {
 // enroll makes the row of the writer.
 func (m *Member) enroll(ctx context.Context) error {
 	return m.Transaction(ctx, func(tx *sqlx.Tx) error {
-		if _, err := tx.ExecContext(ctx, "INSERT INTO writers (start_number, batch) VALUES (?, 0)", m.Start()); err != nil {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO writers (start_number) VALUES (?)", m.Start()); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, "DELETE FROM writers WHERE start_number < ?", m.Start()-nodes)

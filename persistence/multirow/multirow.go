@@ -15,9 +15,15 @@ import (
 // Key names a row: the values of up to three columns, then an id.
 type Key [4]int64
 
-// Delete deletes rows by their keys, whose first values are those of columns. If
-// guarded, each of them has to exist.
-func Delete(t *commit.Tx, table string, columns []string, keys []Key, guarded bool) error {
+// Delete deletes rows by their keys, whose first values are those of columns.
+func Delete(t *commit.Tx, table string, columns []string, keys []Key) {
+	for _, d := range Deletes(t, table, columns, keys) {
+		t.Add(d.Text, d.Args...)
+	}
+}
+
+// Deletes returns the statements of [Delete]. Each of the rows has to exist.
+func Deletes(t *commit.Tx, table string, columns []string, keys []Key) (list []commit.Guarded) {
 	slices.SortFunc(keys, func(a, b Key) int { return slices.Compare(a[:], b[:]) })
 	for len(keys) > 0 {
 		n := min(len(keys), commit.MaxRows)
@@ -25,19 +31,10 @@ func Delete(t *commit.Tx, table string, columns []string, keys []Key, guarded bo
 			n = min(n, MaxBound)
 		}
 		where, args := whereKeys(t, columns, keys[:n])
-		text := "DELETE FROM " + table + " WHERE " + where
-		var err error
-		if guarded {
-			err = t.Expect(int64(n), text, args...)
-		} else {
-			t.Add(text, args...)
-		}
-		if err != nil {
-			return err
-		}
+		list = append(list, commit.Guarded{Rows: int64(n), Text: "DELETE FROM " + table + " WHERE " + where, Args: args})
 		keys = keys[n:]
 	}
-	return nil
+	return list
 }
 
 // whereKeys is the condition of rows with some keys. Lists of ids are shorter; where
