@@ -132,18 +132,22 @@ func downBefore(t *testing.T, s *persistence.Store, step string) int {
 }
 
 // TestMigrate_WritersGoByTheirRows continues what a program has left that recorded the number of
-// its latest batch in writers.
+// its latest batch in writers, and counted contacts in channel_counts.
 func TestMigrate_WritersGoByTheirRows(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		ctx := t.Context()
 		s := storetest.Open(t, url, persistence.Options{})
 		id, lease := storetest.OpenChannel(t, s, "a")
-		got, err := s.Accept(ctx, id, storetest.ContactSpecs(1, 3))
+		got, err := s.Accept(ctx, id, append(storetest.ContactSpecs(1, 4), weir.Spec{To: "sms://5", NotBefore: time.Now().Add(time.Hour)}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := <-storetest.Commit(s, lease, storetest.Advance(got[0].Contact)); r.Err != nil || len(r.Stale) > 0 {
+		canceled := weir.Transition{Contact: got[1].Contact, Was: weir.Queued}
+		if canceled.Contact.Progress, err = canceled.Contact.Finish(time.Now(), weir.Canceled, ""); err != nil {
+			t.Fatal(err)
+		}
+		if r := <-storetest.Commit(s, lease, storetest.Advance(got[0].Contact), canceled); r.Err != nil || len(r.Stale) > 0 {
 			t.Fatalf("%+v", r)
 		}
 		if downBefore(t, s, "00034") == 0 {
@@ -159,6 +163,11 @@ func TestMigrate_WritersGoByTheirRows(t *testing.T) {
 		if _, err := db.Pools().Write.ExecContext(ctx, "UPDATE writers SET batch = 77"); err != nil {
 			t.Fatal(err)
 		}
+		var queued, inFlight int
+		err = db.Pools().Read.QueryRowContext(ctx, "SELECT queued, in_flight FROM channel_counts WHERE channel_id = ?", int64(id)).Scan(&queued, &inFlight)
+		if err != nil || queued != 3 || inFlight != 1 {
+			t.Errorf("the older program is left %d queued and %d in flight, want 3 and 1 (%v)", queued, inFlight, err)
+		}
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -166,8 +175,8 @@ func TestMigrate_WritersGoByTheirRows(t *testing.T) {
 		if list, err := next.InFlight(ctx, id); err != nil || len(list) != 1 || list[0].ID != got[0].Contact.ID {
 			t.Errorf("in flight: %+v (%v)", list, err)
 		}
-		if n, err := next.QueuedCount(ctx, id); err != nil || n != 2 {
-			t.Errorf("%d queued, want 2 (%v)", n, err)
+		if n, err := next.QueuedCount(ctx, id); err != nil || n != 3 {
+			t.Errorf("%d queued, want 3 (%v)", n, err)
 		}
 		if oldest, err := next.OldestStep(ctx); err != nil || oldest < 34 {
 			t.Errorf("a program that knows step %d could write (%v)", oldest, err)

@@ -85,7 +85,7 @@ func TestReady_DamagedTableIsNotReady(t *testing.T) {
 	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	damage(t, path, "contacts_queued")
+	damage(t, path, "contacts") // which a start does not read
 	s = storetest.OpenOnly(t, "sqlite://"+path, persistence.Options{})
 	if err := s.Join(t.Context()); err != nil {
 		t.Fatal(err)

@@ -106,9 +106,6 @@ func (r *Request) note(revisions map[weir.Ref]int64) {
 	}
 }
 
-// alone reports whether the batch changes what others rely on.
-func (b *batch) alone() bool { return len(b.requests) == 1 && b.requests[0].Alone }
-
 func (b *batch) rows() int {
 	n := 0
 	for _, r := range b.requests {

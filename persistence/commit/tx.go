@@ -195,11 +195,10 @@ func (t *Tx) GetContext(ctx context.Context, dest any, text string, args ...any)
 
 // lock makes sure that the states of the channels concerned are known until the end. An
 // optimistic try has nothing to read: its row is refused if they have changed; see [Tx.Log].
-// Any other try, and a batch that changes a channel, locks the fence of this process first, so
-// that what it reads behind that stays so.
+// Any other try locks the fence of this process first, so that what it reads behind that stays so.
 func (t *Tx) lock() error {
 	list := t.channels()
-	t.Optimistic = !t.b.verify && t.w.known != nil && !t.b.alone()
+	t.Optimistic = !t.b.verify && t.w.known != nil
 	for _, id := range list {
 		state, ok := t.w.known[id]
 		t.states[id] = state

@@ -80,7 +80,7 @@ type insertions struct {
 	flights  *flightLog
 	events   contactEvents
 	gate     Gate
-	counts   counters
+	waiting  *waiting
 	scratch  *scratch
 	accepted []Insertion // by this batch
 }
@@ -113,14 +113,14 @@ func (s *insertions) add(t *commit.Tx, list []Insertion) error {
 			}
 		case c.State == weir.Sending:
 			s.flights.claimed(c)
-			s.counts.add(c.Channel, 0, c.State)
+			s.waiting.add(c.Channel, 0, c.State)
 			s.gate.Claimed(t, c)
 			if t.WritesContactEvents() {
 				s.events.claimed(t, c)
 			}
 		default:
 			waiting = append(waiting, c)
-			s.counts.add(c.Channel, 0, c.State)
+			s.waiting.add(c.Channel, 0, c.State)
 		}
 	}
 	insertWaiting(t, waiting)

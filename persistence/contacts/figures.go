@@ -22,6 +22,7 @@ var _ operators.FiguresReader = (*Figures)(nil)
 type Figures struct {
 	*commit.DB
 	flights *flights
+	waiting *waiting
 	metrics *Metrics
 }
 
@@ -57,18 +58,12 @@ func (s *Figures) Backlogs(ctx context.Context, channels []weir.ChannelID) (map[
 
 // backlogs adds those of a chunk of channels.
 func (s *Figures) backlogs(ctx context.Context, channels []weir.ChannelID, into map[weir.ChannelID]operators.Backlog) error {
-	var rows []struct {
-		Channel weir.ChannelID `db:"channel_id"`
-		Queued  int64          `db:"queued"`
-	}
-	err := s.Read.SelectContext(ctx, &rows, "SELECT channel_id, queued FROM channel_counts WHERE queued > 0 AND channel_id IN "+columns.Marks(len(channels)), columns.Arguments(channels)...)
-	if err != nil || len(rows) == 0 {
-		return err
-	}
-	after := make([]any, 0, 2*len(rows))
-	for _, r := range rows {
-		into[r.Channel] = operators.Backlog{Queued: r.Queued}
-		after = append(after, int64(r.Channel), math.MinInt64)
+	after := make([]any, 0, 2*len(channels))
+	for _, channel := range channels {
+		if n := s.waiting.of(channel); n > 0 {
+			into[channel] = operators.Backlog{Queued: n}
+			after = append(after, int64(channel), math.MinInt64)
+		}
 	}
 	oldest := map[int64]int64{}
 	for n := 0; len(after) > 0 && n < maxLanes; n++ {

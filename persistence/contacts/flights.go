@@ -192,6 +192,13 @@ func (f *flights) list(channel weir.ChannelID) []record {
 	return list
 }
 
+// has reports whether a channel has contacts in flight.
+func (f *flights) has(channel weir.ChannelID) bool {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return len(f.channels[channel]) > 0
+}
+
 // byChannel returns the number of contacts in flight of each channel.
 func (f *flights) byChannel() map[weir.ChannelID]int {
 	f.mu.RLock()

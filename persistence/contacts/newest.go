@@ -3,6 +3,7 @@ package contacts
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -219,14 +220,17 @@ func (p *page) scansInFlight(ctx context.Context, list []scan, from keyset) ([]s
 // ranges lists the ranges that there are for the state of p.at. Only waiting
 // contacts stand in lanes.
 func (p *page) ranges(ctx context.Context) (list []scan, err error) {
-	text, args := "SELECT id AS channel_id, 0 AS lane FROM channels", []any(nil)
-	if weir.State(p.at.State) == weir.Queued {
-		text = "SELECT channel_id, 0 AS lane FROM channel_counts WHERE queued > 0"
-	}
-	if p.f.Channel != 0 {
+	switch {
+	case p.f.Channel != 0:
 		list = []scan{{Channel: int64(p.f.Channel)}}
-	} else if err := p.s.Read.SelectContext(ctx, &list, text, args...); err != nil {
-		return nil, err
+	case weir.State(p.at.State) == weir.Queued:
+		for _, channel := range slices.Sorted(maps.Keys(p.s.waiting.byChannel())) {
+			list = append(list, scan{Channel: int64(channel)})
+		}
+	default:
+		if err := p.s.Read.SelectContext(ctx, &list, "SELECT id AS channel_id, 0 AS lane FROM channels"); err != nil {
+			return nil, err
+		}
 	}
 	if weir.State(p.at.State) != weir.Queued {
 		return list, nil

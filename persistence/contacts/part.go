@@ -12,21 +12,21 @@ type part struct {
 	changes     *changes
 	transitions *transitionWriter
 	flights     *flightLog
-	counts      counters
+	waiting     *waiting
 	gate        Gate
 }
 
 // newPart returns the part of a store.
 func newPart(contacts *Reader, events contactEvents, observer Observer, gate Gate) *part {
-	flights, counts, memory := &flightLog{flights: contacts.flights}, counters{}, &scratch{}
+	flights, waiting, memory := &flightLog{flights: contacts.flights}, contacts.waiting, &scratch{}
 	return &part{
-		insertions: &insertions{contacts: contacts, flights: flights, events: events, gate: gate, counts: counts, scratch: memory},
+		insertions: &insertions{contacts: contacts, flights: flights, events: events, gate: gate, waiting: waiting, scratch: memory},
 		changes:    &changes{db: contacts.DB},
 		transitions: &transitionWriter{
-			contacts: contacts, flights: flights, events: events, observer: observer, gate: gate, counts: counts, scratch: memory,
+			contacts: contacts, flights: flights, events: events, observer: observer, gate: gate, waiting: waiting, scratch: memory,
 			settled: map[weir.Ref]weir.Receipt{},
 		},
-		flights: flights, counts: counts, gate: gate,
+		flights: flights, waiting: waiting, gate: gate,
 	}
 }
 
@@ -34,7 +34,7 @@ func newPart(contacts *Reader, events contactEvents, observer Observer, gate Gat
 func (p *part) Begin() {
 	p.insertions.accepted, p.changes.list, p.flights.changes = nil, nil, flightChanges{}
 	clear(p.transitions.settled)
-	clear(p.counts)
+	p.waiting.begin()
 }
 
 // Flush implements [commit.Part].
@@ -49,12 +49,14 @@ func (p *part) Flush(t *commit.Tx) error {
 		return err
 	}
 	p.flights.drop(t)
-	p.counts.write(t, &p.changes.db.Dialect)
 	return nil
 }
 
 // Committed implements [commit.Part].
-func (p *part) Committed() { p.flights.committed() }
+func (p *part) Committed() {
+	p.flights.committed()
+	p.waiting.committed()
+}
 
 // judge asks the gate about the claims. A contact that it does not let pass ends or waits
 // instead; one that passes has a receipt.

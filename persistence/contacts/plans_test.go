@@ -10,7 +10,7 @@ import (
 
 func contactStatements() plantest.Contacts {
 	return func(s *persistence.Store, channel weir.ChannelID, lane weir.Lane, waiting weir.ContactID) []plantest.Statement {
-		return append(s.Statements(channel, lane, waiting), plantest.Statement{Name: "open channels", Text: s.OpenChannelsSQL()})
+		return s.Statements(channel, lane, waiting)
 	}
 }
 

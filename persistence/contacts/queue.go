@@ -13,6 +13,7 @@ type Queue struct {
 	*commit.DB
 	part    *part
 	flights *flights
+	waiting *waiting
 }
 
 // InFlightNow returns how many contacts of a channel are in flight, as they were committed

@@ -30,6 +30,7 @@ const (
 type Reader struct {
 	*commit.DB
 	flights *flights
+	waiting *waiting
 }
 
 var (
@@ -268,11 +269,6 @@ func (s *Reader) Overdue(ctx context.Context, channel weir.ChannelID, now time.T
 }
 
 // QueuedCount implements [weir.QueueReader].
-func (s *Reader) QueuedCount(ctx context.Context, channel weir.ChannelID) (int64, error) {
-	var n int64
-	err := s.Read.GetContext(ctx, &n, "SELECT queued FROM channel_counts WHERE channel_id = ?", int64(channel))
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
-	return n, s.Failure("read the number of queued contacts", err)
+func (s *Reader) QueuedCount(_ context.Context, channel weir.ChannelID) (int64, error) {
+	return s.waiting.of(channel), nil
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // Recover reads the log of the contacts in flight, which earlier owners of the database
-// have left. It is called once, when nobody else can write and nothing was written yet; the
-// rows are continued as they are.
+// have left, and counts the contacts that wait. It is called once, when nobody else can write
+// and nothing was written yet; the rows of the log are continued as they are.
 func (s *Queue) Recover(ctx context.Context) error {
 	var rows []struct {
 		ID   int64  `db:"id"`
@@ -40,7 +40,7 @@ func (s *Queue) Recover(ctx context.Context) error {
 		return err
 	}
 	s.flights.recovered(log, still)
-	return nil
+	return s.countWaiting(ctx)
 }
 
 // stillInFlight returns which contacts have not been queued again, are not done and

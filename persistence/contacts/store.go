@@ -11,11 +11,12 @@
 //     over the revision that it names.
 //   - A claim is committed only if the [Gate] lets it pass; otherwise the contact ends in
 //     that transaction, and was never dispatched.
-//   - channel_counts changes in the transaction that changes the contacts, and so does
-//     what an [Observer] records.
+//   - The owner also knows in memory how many contacts of each channel wait.
+//   - What an [Observer] records changes in the transaction that changes the contacts.
 package contacts
 
 import (
+	"weir"
 	"weir/persistence/channels"
 	"weir/persistence/commit"
 	"weir/persistence/events"
@@ -34,11 +35,12 @@ type Store struct {
 
 // New returns the store of contacts in a database.
 func New(db *commit.DB, channels *channels.Store, log *events.Log, metrics *Metrics, observer Observer, gate Gate) *Store {
-	flights := newFlights()
-	reader := &Reader{db, flights}
+	flights, waiting := newFlights(), newWaiting()
+	reader := &Reader{db, flights, waiting}
+	channels.IsOpen = func(id weir.ChannelID) bool { return waiting.of(id) > 0 || flights.has(id) }
 	batch := newPart(reader, contactEvents{log}, observer, gate)
 	return &Store{
-		Queue: &Queue{db, batch, flights}, Reader: reader, DeadLetterStore: &DeadLetterStore{db, reader, batch.insertions},
-		Incoming: &Incoming{db, channels, log, observer}, Figures: &Figures{db, flights, metrics}, Purger: &Purger{db, channels}, Addresses: &Addresses{db, channels},
+		Queue: &Queue{db, batch, flights, waiting}, Reader: reader, DeadLetterStore: &DeadLetterStore{db, reader, batch.insertions},
+		Incoming: &Incoming{db, channels, log, observer}, Figures: &Figures{db, flights, waiting, metrics}, Purger: &Purger{db, channels}, Addresses: &Addresses{db, channels},
 	}
 }

@@ -15,7 +15,7 @@ type transitionWriter struct {
 	events   contactEvents
 	observer Observer
 	gate     Gate
-	counts   counters
+	waiting  *waiting
 	scratch  *scratch
 	settled  map[weir.Ref]weir.Receipt // of contacts that end, if the gate has changed them
 }
@@ -41,7 +41,7 @@ func (w *transitionWriter) write(t *commit.Tx, c *changes) error {
 		w.events.changed(t, steps)
 	}
 	for i := range steps {
-		w.counts.add(steps[i].ref().Channel, steps[i].first.Was, steps[i].last.Contact.State)
+		w.waiting.add(steps[i].ref().Channel, steps[i].first.Was, steps[i].last.Contact.State)
 	}
 	return nil
 }

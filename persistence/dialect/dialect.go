@@ -66,8 +66,6 @@ type Statements struct {
 	UpdateRespondents string
 	// KeepContact ends an INSERT into contacts: an existing row stays unchanged.
 	KeepContact string
-	// AddCounts ends an INSERT into channel_counts: it adds to an existing row.
-	AddCounts string
 	// KeepRespondent ends an INSERT into respondents: an existing row stays unchanged.
 	KeepRespondent string
 	// Add ends an INSERT into a table of counts: it adds to the column n of an

@@ -79,6 +79,10 @@ func newFilled(t *testing.T, url string, list ...fill.Contacts) filled {
 	if f.size, err = s.Size(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	if err := f.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.Store = storetest.Open(t, url, persistence.Options{}) // which counts what waits
 	return f
 }
 

@@ -41,8 +41,8 @@ func (s *Store) Channel(ctx context.Context, name string) (id weir.ChannelID, er
 	return id, nil
 }
 
-// Contacts inserts contacts; progress is called after each transaction with the number
-// inserted so far.
+// Contacts inserts contacts into a database that no program uses; the next one counts them at
+// its start. progress is called after each transaction with the number inserted so far.
 func (s *Store) Contacts(ctx context.Context, c Contacts, progress func(int)) error {
 	if len(c.Channels) == 0 {
 		return errors.New("contacts need a channel")
@@ -56,10 +56,7 @@ func (s *Store) Contacts(ctx context.Context, c Contacts, progress func(int)) er
 					return err
 				}
 			}
-			if c.Finished {
-				return nil
-			}
-			return c.count(ctx, tx, c.First+done, n)
+			return nil
 		})
 		if err != nil {
 			return err
@@ -91,20 +88,6 @@ func (s *Store) People(ctx context.Context, p People, progress func(int)) error 
 		progress(done)
 	}
 	return s.loosen(ctx)
-}
-
-// count adds the new contacts to the queued counts of their channels.
-func (c Contacts) count(ctx context.Context, tx *sql.Tx, first, n int) error {
-	more := make([]int, len(c.Channels))
-	for i := range n {
-		more[(first+i)%len(more)]++
-	}
-	for i, id := range c.Channels {
-		if _, err := tx.ExecContext(ctx, "UPDATE channel_counts SET queued = queued + ? WHERE channel_id = ?", more[i], int64(id)); err != nil {
-			return fmt.Errorf("count the contacts of a channel: %w", err)
-		}
-	}
-	return nil
 }
 
 func (s *Store) transaction(ctx context.Context, do func(*sql.Tx) error) error {

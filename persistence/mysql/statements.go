@@ -28,7 +28,6 @@ func (d *Database) Statements() dialect.Statements {
 		Merge:             func(...string) string { return " ON DUPLICATE KEY UPDATE " },
 		Fresh:             func(column string) string { return "VALUES(" + column + ")" },
 		By:                func(string) string { return "" },
-		AddCounts:         " ON DUPLICATE KEY UPDATE queued = queued + VALUES(queued), in_flight = in_flight + VALUES(in_flight)",
 		ThroughKey:        " FORCE INDEX (PRIMARY)",
 		Through:           func(index string) string { return " FORCE INDEX (" + index + ")" },
 		ForShare:          " LOCK IN SHARE MODE",

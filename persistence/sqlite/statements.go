@@ -21,13 +21,12 @@ func (d *Database) Statements() dialect.Statements {
 		Add: func(key ...string) string {
 			return " ON CONFLICT (" + strings.Join(key, ", ") + ") DO UPDATE SET n = n + excluded.n"
 		},
-		Merge:     func(key ...string) string { return " ON CONFLICT (" + strings.Join(key, ", ") + ") DO UPDATE SET " },
-		Fresh:     func(column string) string { return "excluded." + column },
-		By:        func(index string) string { return " INDEXED BY " + index },
-		AddCounts: " ON CONFLICT (channel_id) DO UPDATE SET queued = queued + excluded.queued, in_flight = in_flight + excluded.in_flight",
-		Through:   func(index string) string { return " INDEXED BY " + index },
-		Prepare:   true,
-		Brief:     true,
+		Merge:   func(key ...string) string { return " ON CONFLICT (" + strings.Join(key, ", ") + ") DO UPDATE SET " },
+		Fresh:   func(column string) string { return "excluded." + column },
+		By:      func(index string) string { return " INDEXED BY " + index },
+		Through: func(index string) string { return " INDEXED BY " + index },
+		Prepare: true,
+		Brief:   true,
 	}
 }
 
