@@ -235,7 +235,7 @@ func pathPrefix(s string) bool {
 func ownPaths() []string {
 	return []string{
 		"v1", "routing", "callbacks", "metrics", "livez", "readyz", "openapi.json", "openapi.yaml", "docs",
-		"channels", "contacts", "dead-letters", "limits", "people", "prices", "purposes", "spending", "surveys", "router", "webhooks", "tokens", "audit", "search", "kept", "login", "logout", "theme", "language", "assets", "live",
+		"channels", "contacts", "dead-letters", "limits", "people", "prices", "purposes", "spending", "surveys", "router", "webhooks", "tokens", "audit", "search", "kept", "help", "login", "logout", "theme", "language", "assets", "live",
 	}
 }
 

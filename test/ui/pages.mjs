@@ -14,6 +14,7 @@ export function pages(known) {
     router: "/router", workers: "/router/workers", worker: "/router/workers/ana", queues: "/router/queues", queue: "/router/queues/billing",
     jobs: "/router/jobs", "assigned job": `/router/jobs/${known.assigned}`, "waiting job": "/router/jobs/klingon", policies: "/router/policies", board: "/router/board", "board on a wall": "/router/board?wall=1", desks: "/router/desk", desk: "/router/desk/ana", "desk on a break": "/router/desk/eve",
     "audit log": "/audit", webhooks: "/webhooks", webhook: `/webhooks/${known.webhook}`, "not found": "/contacts/none-1", "the API's page": "/docs",
+    help: "/help", "document with tables": "/help/limits", "document with code": "/help/providers",
   };
 }
 

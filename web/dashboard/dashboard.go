@@ -9,6 +9,7 @@ import (
 	"weir/web/auth"
 	"weir/web/openid"
 
+	"weir/web/dashboard/help"
 	"weir/web/dashboard/locale"
 )
 
@@ -73,6 +74,8 @@ type Dashboard struct {
 	routes          map[string]http.Handler
 	nav             []navItem
 	names           *nameLogins
+	documents       func() ([]*help.Document, error)
+	helpTargets     map[string]string // by the path of a page
 	kept            keptForms
 	sendings        sendings
 }

@@ -66,6 +66,7 @@ type view struct {
 	Nav    []navItem
 	Flash  *flash
 	Stream string // address of the live updates; empty: none
+	Help   string // address of the section that explains the page; empty: none
 	Data   any
 }
 
@@ -126,6 +127,7 @@ func (d *Dashboard) page(p *page) handler {
 			return err
 		}
 		x := d.view(v, w, c)
+		x.Help = d.helpAddress(p)
 		if len(p.live) > 0 {
 			x.Stream = d.Prefix + "/live" + v.r.URL.RequestURI()
 		}
@@ -148,7 +150,9 @@ func (d *Dashboard) serveForm(p *page) handler {
 			d.redirect(w, localPath(c.to))
 			return nil
 		}
-		return d.render(v, w, cmp.Or(c.status, http.StatusOK), p.name, c)
+		x := d.view(v, w, c)
+		x.Help = d.helpAddress(p)
+		return d.write(w, cmp.Or(c.status, http.StatusOK), p.name, x)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"weir/operators"
 	"weir/router/label"
@@ -29,6 +30,7 @@ func New(o Options) (*Dashboard, error) {
 		origins: http.NewCrossOriginProtection(), routes: map[string]http.Handler{}, locales: locale.New(), templates: map[string]pageTemplates{},
 	}
 	d.names = &nameLogins{o.Names, o.Sessions, o.GroupsWithScopes, o.Record, o.Logger}
+	d.documents, d.helpTargets = sync.OnceValues(d.renderHelp), helpTargets()
 	var err error
 	if d.files, err = readFiles(); err != nil {
 		return nil, err
@@ -58,6 +60,7 @@ func pages() []*page {
 		filePages(importPath, []operators.Scope{operators.ScopeContactsWrite}, newContactFile),
 		filePages("/surveys/{name}/import", []operators.Scope{operators.ScopeSurveysAdmin}, newRespondentFile),
 		[]*page{{name: "search", path: searchPath, load: loadSearch, posted: search}, {name: "kept", path: keptPath, load: loadKept}},
+		helpPages(),
 	)
 }
 

@@ -1,0 +1,47 @@
+package dashboard
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/web/dashboard/help"
+)
+
+// Every page leads to the section that explains it, or was found to need none, and every section exists.
+func TestHelpTargets_EveryPageLeadsToASection(t *testing.T) {
+	t.Parallel()
+	d, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := d.documents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets, explained := maps.Clone(d.helpTargets), 0
+	for _, p := range pages() {
+		to, ok := d.helpTargets[p.path]
+		if !ok {
+			t.Errorf("page %s has no entry", p.path)
+		}
+		delete(targets, p.path)
+		name, anchor, _ := strings.Cut(to, "#")
+		if name == "" {
+			continue
+		}
+		explained++
+		i := slices.IndexFunc(all, func(d *help.Document) bool { return d.Name == name })
+		if i < 0 {
+			t.Errorf("page %s leads to %s, which is not served", p.path, to)
+			continue
+		}
+		if anchor != "" && !strings.Contains(string(all[i].HTML), ` id="`+anchor+`"`) {
+			t.Errorf("page %s leads to %s, which has no such section", p.path, to)
+		}
+	}
+	if len(targets) > 0 || explained < 50 {
+		t.Errorf("%d pages are explained; entries of no page: %v", explained, targets)
+	}
+}
