@@ -7,6 +7,7 @@ func Run(t *testing.T, p Provider) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, Provider){
 		"send":                      sendResults,
+		"every status":              everyStatus,
 		"answer cut":                answersCut,
 		"request cut":               requestsCut,
 		"malformed answers":         malformedAnswers,

@@ -26,11 +26,16 @@ func (s says) RoundTrip(*http.Request) (*http.Response, error) {
 
 func sendBy(t *testing.T, vendor string, answer says) channels.SendResult {
 	t.Helper()
+	return vendorDriver(t, vendor, answer).Send(t.Context(), drivertest.NewAttempt(7, "hello"))
+}
+
+func vendorDriver(t *testing.T, vendor string, answer http.RoundTripper) channels.Driver {
+	t.Helper()
 	settings := weir.Settings{
 		"template": string(httpgateway.Template(vendor)), "values": map[string]any{"username": "weir", "from": "HEALTH", "api_key": "k"},
 		"secrets": map[string]any{"api_key": "k", "api_secret": "k", "token": "t", "webhook": "w", "password": "p"},
 	}
-	return drivertest.NewDriver(t, httpgateway.Type(), settings, &http.Client{Transport: answer}).Send(t.Context(), drivertest.NewAttempt(7, "hello"))
+	return drivertest.NewDriver(t, httpgateway.Type(), settings, &http.Client{Transport: answer})
 }
 
 // Every code that a vendor documents leads to a fate, and the finest code says whose fault it is.
@@ -46,6 +51,8 @@ func TestVendors_EveryDocumentedCodeHasAFate(t *testing.T) {
 	unclear := channels.SendResult{Status: channels.Unclear, Answered: true}
 	accepted, completed := channels.SendResult{Status: channels.Accepted}, channels.SendResult{Status: channels.Accepted, Outcome: weir.Completed}
 	unusable, content, optOut, failed := refused(channels.NumberNotUsable), refused(channels.MessageNotAcceptable), refused(channels.OptedOut), refused(channels.FailedAtProvider)
+	// It may be sent later, so that it is not tried again: that is for a person to decide.
+	held := refused("held by the provider")
 	type cases map[string]channels.SendResult
 	verdict := func(format string) func(code string) says {
 		return func(code string) says { return says{200, fmt.Sprintf(format, code)} }
@@ -65,7 +72,7 @@ func TestVendors_EveryDocumentedCodeHasAFate(t *testing.T) {
 		return says{status, code[4:]}
 	}
 	codes := cases{
-		"100": completed, "101": completed, "102": completed, "401": unclear, "402": channel, "403": unusable, "404": unusable, "405": channel,
+		"100": completed, "101": completed, "102": completed, "401": held, "402": channel, "403": unusable, "404": unusable, "405": channel,
 		"406": optOut, "407": unusable, "409": contact, "500": channel, "501": channel, "502": failed,
 	}
 	for name, v := range map[string]struct {
@@ -76,7 +83,7 @@ func TestVendors_EveryDocumentedCodeHasAFate(t *testing.T) {
 		// https://developers.africastalking.com/docs/sms/sending/bulk
 		"Africa's Talking by code": {"africastalking", verdict(`{"SMSMessageData": {"Recipients": [{"statusCode": %s, "messageId": "ATXid_1"}]}}`), codes},
 		"Africa's Talking by word": {"africastalking", verdict(`{"SMSMessageData": {"Recipients": [{"status": %q}]}}`), cases{
-			"RiskHold": unclear, "InvalidSenderId": channel, "InvalidPhoneNumber": unusable, "UnsupportedNumberType": unusable, "InsufficientBalance": channel,
+			"RiskHold": held, "InvalidSenderId": channel, "InvalidPhoneNumber": unusable, "UnsupportedNumberType": unusable, "InsufficientBalance": channel,
 			"UserInBlacklist": optOut, "CouldNotRoute": unusable, "DoNotDisturbRejection": contact, "InternalServerError": channel, "GatewayError": channel,
 			"RejectedByGateway": failed, "Success": unclear,
 		}},
@@ -96,7 +103,7 @@ func TestVendors_EveryDocumentedCodeHasAFate(t *testing.T) {
 		"Infobip": {"infobip", infobip, cases{
 			"1/3": accepted, "1/7": accepted, "1/26": accepted, "2/4": failed, "2/9": unusable, "2/31": contact, "5/6": contact, "5/8": unusable, "5/10": optOut,
 			"5/11": channel, "5/12": channel, "5/13": channel, "5/14": unusable, "5/17": channel, "5/18": contact, "5/19": channel, "5/20": later, "5/21": channel,
-			"5/23": unclear, "5/24": content, "5/25": content, "5/51": unusable, "5/52": unusable, "5/87": failed, "5/99": contact, "5/100": contact, "3/5": unclear,
+			"5/23": unclear, "5/24": content, "5/25": content, "5/51": unusable, "5/52": unusable, "5/87": failed, "5/99": contact, "5/100": contact, "3/5": accepted, "4/15": accepted, "9/1": unclear,
 		}},
 		// https://core.telegram.org/bots/api#making-requests
 		"Telegram": {"telegram", telegram, cases{
@@ -122,6 +129,25 @@ func TestVendors_EveryDocumentedCodeHasAFate(t *testing.T) {
 			}
 			if got != want {
 				t.Errorf("%s %s: got %+v, want %+v", name, code, got, want)
+			}
+		}
+	}
+}
+
+// A status without a body that the vendor writes, as a proxy before it answers, means what HTTP says: it is no word about a person.
+func TestVendors_StatusesWithoutTheirBodyAreHTTP(t *testing.T) {
+	t.Parallel()
+	for _, vendor := range []string{"africastalking", "infobip", "kannel", "telegram", "vonage"} {
+		answer := says{}
+		d := vendorDriver(t, vendor, &answer)
+		for status := 400; status < 600; status++ {
+			for _, body := range []string{"", "<html>Forbidden</html>", "{}"} {
+				answer = says{status, body}
+				got, want := d.Send(t.Context(), drivertest.NewAttempt(7, "hello")), drivertest.Meaning(status)
+				got.Reason, got.RetryAfter, got.Answered = "", 0, false
+				if got != want {
+					t.Errorf("%s, %d with %q: got %+v, want %+v", vendor, status, body, got, want)
+				}
 			}
 		}
 	}

@@ -30,8 +30,12 @@ func (r Result) Sent() channels.SendResult {
 		return s
 	}
 	switch r.Status {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed,
-		http.StatusProxyAuthRequired, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+	// The account, the address and the form of the request are those of every contact, so that one mistake in the settings does
+	// not use up the tries of a whole list.
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusTooManyRequests,
+		http.StatusNotFound, http.StatusGone, http.StatusMisdirectedRequest,
+		http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusLengthRequired, http.StatusUnsupportedMediaType, http.StatusUpgradeRequired,
+		http.StatusServiceUnavailable:
 		return s
 	case http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong, http.StatusRequestHeaderFieldsTooLarge:
 		return channels.SendResult{Status: channels.Refused, Outcome: weir.Failed, Reason: s.Reason}
@@ -72,7 +76,9 @@ func (r Result) Reason() string {
 	switch {
 	case r.Status == http.StatusUnauthorized || r.Status == http.StatusForbidden:
 		return "credentials refused"
-	case r.Status == http.StatusNotFound || r.Status == http.StatusMethodNotAllowed:
+	case r.Status == http.StatusPaymentRequired:
+		return "account or sender not usable"
+	case r.Status == http.StatusNotFound || r.Status == http.StatusMethodNotAllowed || r.Status == http.StatusGone:
 		return "not found at the provider"
 	case r.Status == http.StatusTooManyRequests:
 		return channels.RateLimited
