@@ -2,11 +2,14 @@ package dashboard
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"weir/docs"
 	"weir/web/dashboard/help"
+	"weir/web/dashboard/locale"
 )
 
 // Every page leads to the section that explains it, or was found to need none, and every section exists.
@@ -43,5 +46,31 @@ func TestHelpTargets_EveryPageLeadsToASection(t *testing.T) {
 	}
 	if len(targets) > 0 || explained < 50 {
 		t.Errorf("%d pages are explained; entries of no page: %v", explained, targets)
+	}
+}
+
+// What the first survey of the documents calls by its name, in bold, is on the pages.
+func TestHelp_TheFirstSurveyNamesWhatPagesShow(t *testing.T) {
+	t.Parallel()
+	d, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := docs.Files().ReadFile("surveys.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n## Your first survey\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	shown := messagesOfGo(t)
+	maps.Copy(shown, messagesOfTemplates(t, d.templates["en"]))
+	labels := regexp.MustCompile(`\*\*([^*]+)\*\*`).FindAllStringSubmatch(section, -1)
+	for _, label := range labels {
+		if shown[locale.Message(label[1])] == "" {
+			t.Errorf("no page shows %q", label[1])
+		}
+	}
+	if len(labels) < 25 {
+		t.Errorf("only %d labels", len(labels))
 	}
 }

@@ -60,3 +60,16 @@ func TestHelp_PagesLeadToTheirSection(t *testing.T) {
 	b.get(prefix + "/help").want(200).hasNot(`id="help"`)
 	b.get(prefix + "/help/surveys").want(200).has(`href="` + prefix + `/help/questions"`)
 }
+
+// Whoever has nothing yet is led to the first survey.
+func TestHelp_AnEmptyInstallationLeadsToTheFirstSurvey(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "router")
+	b := r.login("admin")
+	const link = `href="/help/surveys#your-first-survey"`
+	b.get("/").want(200).has(link)
+	b.get("/surveys").want(200).has(`class="first-survey" ` + link)
+	r.filled()
+	b.get("/surveys").want(200).hasNot(`class="first-survey"`)
+	b.get("/help/surveys").want(200).has(`id="your-first-survey"`)
+}

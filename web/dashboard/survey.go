@@ -449,6 +449,8 @@ func askLaunch(v *visit) (*question, error) {
 	q.Facts = append(q.Facts, targetFacts(v.Locale, s.Definition)...)
 	switch {
 	case s.Application != nil && s.Application.URL != "":
+	case s.Questions != nil:
+		q.Facts = append(q.Facts, fact{v.T("Questions"), v.Number(len(s.Questions.Questions))})
 	case s.Answer != nil:
 		q.Facts = append(q.Facts, fact{v.T("Answers by text"), v.T("the first message completes a respondent, and is %s in the results", s.Answer.Attribute)})
 	default:

@@ -85,6 +85,7 @@ func TestSurveyForm_MakesASurveyThatAsks(t *testing.T) {
 		t.Errorf("what follows is %s", page.header.Get("Location"))
 	}
 	b.get("/surveys/flu/questions").want(200).has("Write its questions", "May we ask you a few questions?").hasNot(`id="fresh"`, `id="replaces"`)
+	b.get("/surveys/flu/launch").want(200).has("<dt>Questions</dt><dd>1</dd>").hasNot("answers are not evaluated", "nobody completes")
 	if d := r.definitionOf("flu"); d["questionnaires"] != nil || d["answer"] != nil || d["application"] != nil || d["questions"] == nil {
 		t.Errorf("it is %v", d)
 	}
