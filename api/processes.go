@@ -21,7 +21,7 @@ type ProcessView struct {
 	Schema          int64             `json:"schema" doc:"the newest step of the schema that it knows"`
 	Owner           bool              `json:"owner" doc:"it owns the database; the others pass requests on to it"`
 	OwnerSince      time.Time         `json:"owner_since,omitzero" doc:"since when; absent for a standby"`
-	HelloAge        *float64          `json:"hello_age_seconds,omitempty" doc:"seconds since it said hello to the owner, which it does every second; absent for the owner"`
+	HeartbeatAge    *float64          `json:"heartbeat_age_seconds,omitempty" doc:"seconds since its last heartbeat at the owner, to which it sends one every second; absent for the owner"`
 	Successor       bool              `json:"successor" doc:"it takes the database when the owner releases it"`
 	CannotReach     []UnreachableView `json:"cannot_reach,omitempty" doc:"the processes that it cannot reach; absent: none. The owner tries each standby once a minute"`
 	Differing       []string          `json:"differing_settings,omitempty" doc:"variables, and others, that differ from the owner's and have to be the same; absent: none"`
@@ -31,7 +31,7 @@ type ProcessView struct {
 
 // ProcessesView lists the processes of the database.
 type ProcessesView struct {
-	Processes []ProcessView `json:"processes" nullable:"false" doc:"the owner of the database, then the standbys that said hello to it in the last 3 s, the oldest first; on SQLite the one process"`
+	Processes []ProcessView `json:"processes" nullable:"false" doc:"the owner of the database, then the standbys whose last heartbeat is younger than 3 s, the oldest first; on SQLite the one process"`
 }
 
 // Readiness is the body of /readyz.

@@ -48,7 +48,7 @@ type process struct {
 	leaving   bool // it got SIGTERM
 	renewals  *ownership.Renewals
 	standbys  []peers.Standby
-	greeters  []func() // standbys that wait for an answer to their hello
+	beats     []func() // standbys that wait for an answer to their heartbeat
 	core      *contacts.Core
 	clock     time.Duration // the drift at the start of the core, which compares instants of one clock
 	wakeSeq   int
@@ -396,10 +396,10 @@ func (p *process) release() {
 	p.releasing, p.until = true, time.Time{}
 	p.see(sight{})
 	p.ask(lease/2, func() { p.w.store.release(p) }, func(error) {
-		for _, answer := range p.greeters {
+		for _, answer := range p.beats {
 			answer()
 		}
-		p.greeters = nil
+		p.beats = nil
 		p.watchRow()
 		p.after(time.Second, func() { p.finish(2 * time.Second) })
 	})
@@ -414,17 +414,17 @@ func (p *process) finish(limit time.Duration) {
 	p.after(50*time.Millisecond, func() { p.finish(limit - 50*time.Millisecond) })
 }
 
-// greet says hello to the owner, again and again. The answer names the successor.
-func (p *process) greet() {
+// beat sends heartbeats to the owner. The answer names the successor.
+func (p *process) beat() {
 	if p.epoch != 0 || p.leaving {
 		return
 	}
 	o := p.sight
 	if o.epoch == 0 || o.p == p {
-		p.after(100*time.Millisecond, p.greet)
+		p.after(100*time.Millisecond, p.beat)
 		return
 	}
-	p.hello(o.p, func(successor int64, released, ok bool) {
+	p.heartbeat(o.p, func(successor int64, released, ok bool) {
 		wait := 10 * time.Millisecond
 		switch {
 		case !ok:
@@ -437,11 +437,11 @@ func (p *process) greet() {
 				wait = time.Second
 			}
 		}
-		p.after(wait, p.greet)
+		p.after(wait, p.beat)
 	})
 }
 
-func (p *process) hello(q *process, do func(successor int64, released, ok bool)) {
+func (p *process) heartbeat(q *process, do func(successor int64, released, ok bool)) {
 	w, answered := p.w, false
 	then := func(successor int64, released, ok bool) {
 		if !answered {
@@ -471,12 +471,12 @@ func (p *process) hello(q *process, do func(successor int64, released, ok bool))
 				w.after(w.between(time.Millisecond, 5*time.Millisecond), p, func() { then(successor, released, true) })
 			}
 		}
-		q.greeters = append(q.greeters, answer)
+		q.beats = append(q.beats, answer)
 		q.after(time.Second, answer)
 	})
 }
 
-// forgotten ends the connection by which a standby says hello.
+// forgotten ends the connection by which a standby sends heartbeats.
 func (p *process) forgotten() {
 	for _, q := range p.w.processes {
 		q.standbys = slices.DeleteFunc(q.standbys, func(s peers.Standby) bool { return s.Start == p.start })

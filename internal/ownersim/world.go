@@ -196,7 +196,7 @@ func (w *world) join() {
 	w.processes = append(w.processes, p)
 	w.logf("process %d joins", p.start)
 	p.watchRow()
-	p.greet()
+	p.beat()
 }
 
 // pick returns a process by chance that keep accepts; nil: there is none.

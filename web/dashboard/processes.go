@@ -32,10 +32,10 @@ func readProcesses(c *caller) ([]process, error) {
 	return out, nil
 }
 
-// Hello is the age of the last hello, rounded up, so that not every update changes the page.
-func (p process) Hello(l *locale.Locale) string {
-	if p.HelloAge == nil {
+// Heartbeat is the age of the last heartbeat, rounded up, so that not every update changes the page.
+func (p process) Heartbeat(l *locale.Locale) string {
+	if p.HeartbeatAge == nil {
 		return ""
 	}
-	return l.T("%s s", strconv.Itoa(int(math.Ceil(*p.HelloAge))))
+	return l.T("%s s", strconv.Itoa(int(math.Ceil(*p.HeartbeatAge))))
 }

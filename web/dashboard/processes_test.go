@@ -40,7 +40,7 @@ func overviewWith(t *testing.T, path, processes string) string {
 
 const (
 	ownerProcess   = `{"start":5,"address":"10.0.0.5:1","version":"1.1.0","schema":31,"owner":true,"owner_since":"2026-01-01T11:00:00Z","cannot_reach":[{"start":2,"address":"10.0.0.2:1","reason":"dial <tcp>: refused"}]}`
-	standbyProcess = `{"start":2,"address":"10.0.0.2:1","version":"<b>1.0</b>","schema":30,"hello_age_seconds":0.4,"successor":true,"differing_settings":["PUBLIC_URL","version"],"may_take_over":true,"take_over_trouble":"the owner cannot reach it, so it is the last to take over"}`
+	standbyProcess = `{"start":2,"address":"10.0.0.2:1","version":"<b>1.0</b>","schema":30,"heartbeat_age_seconds":0.4,"successor":true,"differing_settings":["PUBLIC_URL","version"],"may_take_over":true,"take_over_trouble":"the owner cannot reach it, so it is the last to take over"}`
 )
 
 // The overview lists the processes of the database if there is more than one, but not on the
@@ -49,7 +49,7 @@ func TestProcesses_AreListedOnTheOverview(t *testing.T) {
 	t.Parallel()
 	body := overviewWith(t, "/", `{"processes":[`+ownerProcess+`,`+standbyProcess+`]}`)
 	for _, want := range []string{
-		`<h2 id="processes-head">Processes</h2>`, `<th scope="col">Last hello</th>`, ">10.0.0.5:1</td>", `<span class="badge state-running">owner</span>`, `datetime="2026-01-01T11:00:00Z"`,
+		`<h2 id="processes-head">Processes</h2>`, `<th scope="col">Last heartbeat</th>`, ">10.0.0.5:1</td>", `<span class="badge state-running">owner</span>`, `datetime="2026-01-01T11:00:00Z"`,
 		"Cannot reach 10.0.0.2:1: dial &lt;tcp&gt;: refused", "&lt;b&gt;1.0&lt;/b&gt;", "standby, next", "<td>1 s</td>", "the owner cannot reach it, so it is the last to take over", "Differs from the owner: PUBLIC_URL, version",
 	} {
 		if !strings.Contains(body, want) {

@@ -88,11 +88,11 @@ const keyHeader = "Idempotency-Key"
 
 // Values of [PeerHeader].
 const (
-	PeerPass     = "pass"
-	PeerHello    = "hello"
-	PeerPing     = "ping"      // the first request of a connection, answered by 204
-	PeerNotOwner = "not-owner" // in an answer with status 421
-	PeerLost     = "lost"      // in an answer with status 503: the owner has just lost the database
+	PeerPass      = "pass"
+	PeerHeartbeat = "hello"     // as programs before this one call it
+	PeerPing      = "ping"      // the first request of a connection, answered by 204
+	PeerNotOwner  = "not-owner" // in an answer with status 421
+	PeerLost      = "lost"      // in an answer with status 503: the owner has just lost the database
 )
 
 // Options configure a Forwarder.

@@ -149,8 +149,8 @@ func (s *Server) Released() {
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	kind := r.Header.Get(forward.PeerHeader)
 	switch kind {
-	case forward.PeerHello:
-		s.hello(w, r)
+	case forward.PeerHeartbeat:
+		s.heartbeat(w, r)
 		return
 	case forward.PeerPing:
 		w.WriteHeader(http.StatusNoContent)
@@ -220,7 +220,7 @@ func (s *Server) check(fingerprint string) error {
 	if !s.looks.Allow() {
 		return errStranger
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), helloTime)
+	ctx, cancel := context.WithTimeout(context.Background(), heartbeatTime)
 	defer cancel()
 	list, err := s.o.Processes(ctx)
 	if err != nil {

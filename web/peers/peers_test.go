@@ -352,12 +352,12 @@ func (o *owners) Owner() (forward.Owner, <-chan struct{}) {
 
 func (o *owners) Refused(forward.Owner) { o.mu.Lock(); defer o.mu.Unlock(); o.refused++ }
 
-// greet lets a standby say hello, until stop or the end of the test.
-func (p *process) greet(t *testing.T, o *owners) (g *peers.Greeter, stop func()) {
+// beat lets a standby send heartbeats, until stop or the end of the test.
+func (p *process) beat(t *testing.T, o *owners) (g *peers.Heartbeat, stop func()) {
 	t.Helper()
 	pools := &forward.Peers{TLS: p.Client}
 	t.Cleanup(pools.Close)
-	g = &peers.Greeter{
+	g = &peers.Heartbeat{
 		Self: func() peers.Process { return p.self }, Owners: o, Transports: pools, Logger: slog.New(slog.DiscardHandler),
 		Succeed: func(start int64) { o.successor.Store(start) }, Poke: func() { o.looked <- o.successor.Load() },
 	}
@@ -369,8 +369,8 @@ func (p *process) greet(t *testing.T, o *owners) (g *peers.Greeter, stop func())
 	return g, stop
 }
 
-// A standby says hello until the owner tells it that the database is free, and who is next.
-func TestGreeter_SaysHelloUntilTheDatabaseIsFree(t *testing.T) {
+// A standby sends heartbeats until the owner tells it that the database is free, and who is next.
+func TestHeartbeat_IsSentUntilTheDatabaseIsFree(t *testing.T) {
 	t.Parallel()
 	d := &database{}
 	owner := newProcess(t, d, 1)
@@ -378,7 +378,7 @@ func TestGreeter_SaysHelloUntilTheDatabaseIsFree(t *testing.T) {
 	looked := make(chan int64, 10)
 	for start := int64(2); start <= 3; start++ {
 		p := newProcess(t, d, start)
-		p.greet(t, &owners{now: owner.owner(7), changed: make(chan struct{}), looked: looked})
+		p.beat(t, &owners{now: owner.owner(7), changed: make(chan struct{}), looked: looked})
 		if !polling.Until(waitLimit, time.Millisecond, func() bool { return len(owner.Standbys()) == int(start)-1 }) {
 			t.Fatalf("the owner knows %v", owner.Standbys())
 		}
@@ -409,7 +409,7 @@ func TestPeers_StandbyThatEndsIsForgotten(t *testing.T) {
 	d := &database{}
 	owner, p := newProcess(t, d, 1), newProcess(t, d, 2)
 	owner.Begin(7, func(http.ResponseWriter, *http.Request) bool { return false })
-	_, stop := p.greet(t, &owners{now: owner.owner(7), changed: make(chan struct{})})
+	_, stop := p.beat(t, &owners{now: owner.owner(7), changed: make(chan struct{})})
 	if !polling.Until(waitLimit, time.Millisecond, func() bool { return len(owner.Standbys()) == 1 }) {
 		t.Error("it is not known")
 	}
@@ -429,7 +429,7 @@ func TestPeers_UnreachableStandbyIsKnownAsSuch(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	p.self.Address = gone.Listener.Addr().String()
-	g, _ := p.greet(t, &owners{now: owner.owner(7), changed: make(chan struct{})})
+	g, _ := p.beat(t, &owners{now: owner.owner(7), changed: make(chan struct{})})
 	if !polling.Until(waitLimit, time.Millisecond, func() bool { l := owner.Standbys(); return len(l) == 1 && l[0].Unreachable != "" }) {
 		t.Errorf("%+v", owner.Standbys())
 	}
@@ -439,12 +439,12 @@ func TestPeers_UnreachableStandbyIsKnownAsSuch(t *testing.T) {
 }
 
 // A standby whose owner does not answer does not count as reached, and looks again.
-func TestGreeter_LooksAgainIfTheOwnerDoesNotAnswer(t *testing.T) {
+func TestHeartbeat_LooksAgainIfTheOwnerDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	d := &database{}
 	other, p := newProcess(t, d, 1), newProcess(t, d, 2)
 	o := &owners{now: other.owner(7), changed: make(chan struct{})} // it owns nothing
-	g, _ := p.greet(t, o)
+	g, _ := p.beat(t, o)
 	if !polling.Until(waitLimit, time.Millisecond, func() bool { o.mu.Lock(); defer o.mu.Unlock(); return o.refused > 0 }) {
 		t.Error("it does not look again")
 	}
@@ -454,7 +454,7 @@ func TestGreeter_LooksAgainIfTheOwnerDoesNotAnswer(t *testing.T) {
 }
 
 // The successor is the newest version, of these the oldest start; who cannot be reached comes
-// last, and who has not said hello just now is none.
+// last, and whose last heartbeat is old is none.
 func TestSuccessor_IsTheNewestVersionThenTheOldestStart(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -537,7 +537,7 @@ func TestPeers_OwnerKnowsWhatKeepsAStandbyFromTakingOver(t *testing.T) {
 	p.self.Schema, p.self.Hindered = 6, "it cannot read the database"
 	o := &owners{now: owner.owner(7), changed: make(chan struct{})}
 	o.successor.Store(9)
-	p.greet(t, o)
+	p.beat(t, o)
 	if !polling.Until(waitLimit, time.Millisecond, func() bool { return len(owner.Standbys()) == 1 }) {
 		t.Fatal("it is not known")
 	}

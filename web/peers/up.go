@@ -28,7 +28,7 @@ func (u Up) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// StandbysUp maps the addresses of the standbys that have said hello just now to whether the
+// StandbysUp maps the addresses of the standbys whose last heartbeat is recent to whether the
 // owner reaches them. If one was started again at its address, the newer start counts.
 func StandbysUp(list []Standby, now time.Time) map[string]bool {
 	up, start := map[string]bool{}, map[string]int64{}

@@ -28,7 +28,7 @@ type peering struct {
 	server            *peers.Server
 	pools             *forward.Peers
 	forwarder         *forward.Forwarder
-	greeter           *peers.Greeter
+	heartbeat         *peers.Heartbeat
 	without           absence
 	self              peers.Process
 	unresponsiveSince atomic.Pointer[time.Time] // since when this process, as the owner, has not answered itself; nil: it does
@@ -70,7 +70,7 @@ func (d *Daemon) openPeers(ctx context.Context) error {
 	d.o.Registry.MustRegister(peers.Up{Peers: p.up}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "weir_held_requests", Help: "Requests that wait for an owner of the database.",
 	}, func() float64 { return float64(p.forwarder.Held()) }))
-	p.greeter = &peers.Greeter{
+	p.heartbeat = &peers.Heartbeat{
 		Self: func() peers.Process {
 			named := self
 			named.Start, named.Hindered = store.Start(), store.Hindered()
@@ -185,7 +185,7 @@ func (d *Daemon) standby() http.Handler {
 		Database: p.store.ServerAddress,
 		Pass:     p.forwarder, Gate: d.parts.gate, Gatherer: d.o.Registry, Prefix: d.o.Config.PathPrefix, PublicURL: d.o.Config.PublicURL, Proxies: web.Proxies(d.o.Config.TrustedProxies),
 		Reasons: func() []string {
-			reasons := p.without.reasons(time.Now(), p.greeter.Reached())
+			reasons := p.without.reasons(time.Now(), p.heartbeat.Reached())
 			if d.draining.Load() {
 				reasons = append(reasons, "draining: the process is shutting down")
 			}
@@ -197,9 +197,9 @@ func (d *Daemon) standby() http.Handler {
 // standBy passes requests on until this process owns the database, and then begins to serve
 // them itself.
 func (d *Daemon) standBy(ctx context.Context) error {
-	greeting, stop := context.WithCancel(ctx)
+	beating, stop := context.WithCancel(ctx)
 	var done sync.WaitGroup
-	done.Go(func() { d.peers.greeter.Run(greeting) })
+	done.Go(func() { d.peers.heartbeat.Run(beating) })
 	err := d.parts.store.Own(ctx)
 	stop()
 	done.Wait()
@@ -218,7 +218,7 @@ func (p *peering) up(now time.Time) map[string]bool {
 		return peers.StandbysUp(p.server.Standbys(), now)
 	}
 	owner, _ := p.store.OwnerStatus()
-	return peers.OwnerUp(owner.Address, p.greeter.Reached(), now)
+	return peers.OwnerUp(owner.Address, p.heartbeat.Reached(), now)
 }
 
 // heirs reports whether another process is there to take the database.

@@ -92,10 +92,10 @@ func TestPeering_OwnerIsListedFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `[{"start":5,"address":"10.0.0.5:1","version":"1.1.0","schema":31,"owner":true,"owner_since":"2026-01-01T11:00:00Z","successor":false,"cannot_reach":[{"start":2,"address":"10.0.0.2:1","reason":"connection refused"}],"may_take_over":false},
-{"start":1,"address":"10.0.0.1:1","version":"1.0.0","schema":30,"owner":false,"hello_age_seconds":0.5,"successor":false,"may_take_over":false,"take_over_trouble":"the program is too old for the schema of the database: it knows steps up to 30, and the schema needs one that knows step 31"},
-{"start":2,"address":"10.0.0.2:1","version":"1.0.0","schema":30,"owner":false,"hello_age_seconds":0.5,"successor":false,"may_take_over":true,"take_over_trouble":"the owner cannot reach it, so it is the last to take over: connection refused"},
-{"start":3,"address":"10.0.0.3:1","version":"1.0.0","schema":30,"owner":false,"hello_age_seconds":0.5,"successor":false,"may_take_over":true,"take_over_trouble":"it cannot read the database"},
-{"start":4,"address":"10.0.0.4:1","version":"1.0.0","schema":30,"owner":false,"hello_age_seconds":0.5,"successor":true,"differing_settings":["PUBLIC_URL"],"may_take_over":true}]`
+{"start":1,"address":"10.0.0.1:1","version":"1.0.0","schema":30,"owner":false,"heartbeat_age_seconds":0.5,"successor":false,"may_take_over":false,"take_over_trouble":"the program is too old for the schema of the database: it knows steps up to 30, and the schema needs one that knows step 31"},
+{"start":2,"address":"10.0.0.2:1","version":"1.0.0","schema":30,"owner":false,"heartbeat_age_seconds":0.5,"successor":false,"may_take_over":true,"take_over_trouble":"the owner cannot reach it, so it is the last to take over: connection refused"},
+{"start":3,"address":"10.0.0.3:1","version":"1.0.0","schema":30,"owner":false,"heartbeat_age_seconds":0.5,"successor":false,"may_take_over":true,"take_over_trouble":"it cannot read the database"},
+{"start":4,"address":"10.0.0.4:1","version":"1.0.0","schema":30,"owner":false,"heartbeat_age_seconds":0.5,"successor":true,"differing_settings":["PUBLIC_URL"],"may_take_over":true}]`
 	if got := strings.ReplaceAll(string(text), "},{\"start", "},\n{\"start"); got != want {
 		t.Errorf("%s", got)
 	}

@@ -32,7 +32,7 @@ func (d *Daemon) processes() []api.ProcessView {
 	return processViews(self, since, standbys, time.Now())
 }
 
-// processViews shows the owner and the standbys that have said hello just now.
+// processViews shows the owner and the standbys whose last heartbeat is recent.
 func processViews(owner peers.Process, since time.Time, standbys []peers.Standby, now time.Time) []api.ProcessView {
 	own := viewOf(owner)
 	own.Owner, own.OwnerSince = true, httpjson.Instant(since)
@@ -41,7 +41,7 @@ func processViews(owner peers.Process, since time.Time, standbys []peers.Standby
 	for _, s := range peers.Living(standbys, now) {
 		v := viewOf(s.Process)
 		age := max(0, now.Sub(s.Seen)).Round(time.Millisecond).Seconds()
-		v.HelloAge, v.Successor, v.Differing = &age, s.Start == successor, s.Differing
+		v.HeartbeatAge, v.Successor, v.Differing = &age, s.Start == successor, s.Differing
 		v.MayTakeOver, v.TakeOverTrouble = s.Needs == 0, takeOverTrouble(s)
 		if s.Unreachable != "" {
 			list[0].CannotReach = append(list[0].CannotReach, api.UnreachableView{Start: s.Start, Address: s.Address, Reason: s.Unreachable})

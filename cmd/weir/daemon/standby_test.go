@@ -194,11 +194,11 @@ func TestStandby_EveryProcessListsTheSameProcesses(t *testing.T) {
 			t.Fatalf("process %d lists %+v", i, list.Processes)
 		}
 		owner := list.Processes[0]
-		if !owner.Owner || owner.OwnerSince.IsZero() || time.Since(owner.OwnerSince) > time.Minute || owner.HelloAge != nil || owner.Version != "1.0.0" || owner.Address == "" || owner.Successor {
+		if !owner.Owner || owner.OwnerSince.IsZero() || time.Since(owner.OwnerSince) > time.Minute || owner.HeartbeatAge != nil || owner.Version != "1.0.0" || owner.Address == "" || owner.Successor {
 			t.Errorf("owner: %+v", owner)
 		}
 		for j, p := range list.Processes[1:] {
-			if p.Owner || !p.OwnerSince.IsZero() || p.HelloAge == nil || *p.HelloAge > 3 || p.Successor != (j == 0) || !p.MayTakeOver || p.TakeOverTrouble != "" || p.Schema != owner.Schema || p.Differing != nil {
+			if p.Owner || !p.OwnerSince.IsZero() || p.HeartbeatAge == nil || *p.HeartbeatAge > 3 || p.Successor != (j == 0) || !p.MayTakeOver || p.TakeOverTrouble != "" || p.Schema != owner.Schema || p.Differing != nil {
 				t.Errorf("standby: %+v", p)
 			}
 		}

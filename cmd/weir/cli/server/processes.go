@@ -20,7 +20,7 @@ func ProcessesCommand(a *app.App) *cobra.Command {
 	c := r.WatchCommand("processes", "List the processes of the database", `List the processes of the database: the owner, and the standbys that pass requests on
 to it and take over when it ends. Any of them answers. The list has the address at which
 the others reach a process, since when the owner is the owner, the age of a standby's
-last hello, and what is wrong: why it may not take over, whom it cannot reach, which
+last heartbeat, and what is wrong: why it may not take over, whom it cannot reach, which
 settings differ. A process that does not reach the owner is not in the list.`, `  weir processes
   weir processes --watch
   weir processes --output jsonl | jq -r 'select(.owner).address'`,
@@ -29,7 +29,7 @@ settings differ. A process that does not reach the owner is not in the list.`, `
 			if err != nil {
 				return err
 			}
-			l := a.Console.NewList(&r.Output, out, app.NumberColumn("START"), app.Column("ADDRESS", 8), app.Column("VERSION", 6), app.NumberColumn("SCHEMA"), app.Column("ROLE"), app.Column("SINCE"), app.Column("HELLO"), app.Column("REMARKS", 8))
+			l := a.Console.NewList(&r.Output, out, app.NumberColumn("START"), app.Column("ADDRESS", 8), app.Column("VERSION", 6), app.NumberColumn("SCHEMA"), app.Column("ROLE"), app.Column("SINCE"), app.Column("HEARTBEAT"), app.Column("REMARKS", 8))
 			for i := range answer.Processes {
 				p := &answer.Processes[i]
 				if err := l.Add(p, processRow(a.Clock, p)...); err != nil {
@@ -43,9 +43,9 @@ settings differ. A process that does not reach the owner is not in the list.`, `
 }
 
 func processRow(clock *app.Clock, p *client.ProcessView) []terminal.Cell {
-	role, hello := "standby", ""
-	if p.HelloAge != nil { // the owner has none
-		hello = fmt.Sprintf("%.0f s", math.Ceil(*p.HelloAge))
+	role, heartbeat := "standby", ""
+	if p.HeartbeatAge != nil { // the owner has none
+		heartbeat = fmt.Sprintf("%.0f s", math.Ceil(*p.HeartbeatAge))
 	}
 	switch {
 	case p.Owner:
@@ -53,7 +53,7 @@ func processRow(clock *app.Clock, p *client.ProcessView) []terminal.Cell {
 	case p.Successor:
 		role = "standby, next"
 	}
-	return app.Cells(terminal.Number(p.Start), p.Address, p.Version, terminal.Number(p.Schema), role, clock.FormatSecond(p.OwnerSince), hello, remarks(p))
+	return app.Cells(terminal.Number(p.Start), p.Address, p.Version, terminal.Number(p.Schema), role, clock.FormatSecond(p.OwnerSince), heartbeat, remarks(p))
 }
 
 // remarks says what is wrong with a process.

@@ -58,7 +58,7 @@ func (p Process) lacksKey(other Process) string {
 	return ""
 }
 
-// reply is what the owner answers to a standby that says hello.
+// reply is what the owner answers to a standby's heartbeat.
 type reply struct {
 	Epoch     int64             `json:"epoch"`
 	Successor int64             `json:"successor"`         // start number; 0: none
@@ -66,10 +66,10 @@ type reply struct {
 	Digests   map[string]string `json:"digests,omitempty"` // as in [Process]
 }
 
-// Standby is a process that says hello to the owner.
+// Standby is a process that sends heartbeats to the owner.
 type Standby struct {
 	Process
-	Seen time.Time // when it did so last
+	Seen time.Time // of the last heartbeat
 	// Needs is the step of the schema that a program has to know to own the database; 0: this
 	// one knows it.
 	Needs int64
@@ -82,19 +82,19 @@ type Standby struct {
 
 // Intervals of peers.
 const (
-	helloEvery  = time.Second            // a hello waits for so long, unless there is news
-	retryEvery  = 250 * time.Millisecond // between two that are not answered
-	helloTime   = 3 * time.Second        // for one in all; an owner that takes longer is not reached
-	goneAfter   = 3 * time.Second        // after the last hello of a standby
-	checkEvery  = time.Minute            // the owner connects back to each standby
-	warnAfter   = 2 * time.Second        // of an owner that is not reached: a change of owners is none
-	warnEvery   = time.Minute
-	maxHello    = 4 << 10 // bytes
-	maxStandbys = 100
+	heartbeatEvery = time.Second            // the answer to a heartbeat waits for so long, unless there is news
+	retryEvery     = 250 * time.Millisecond // between two that are not answered
+	heartbeatTime  = 3 * time.Second        // for one in all; an owner that takes longer is not reached
+	goneAfter      = 3 * time.Second        // after the last heartbeat of a standby
+	checkEvery     = time.Minute            // the owner connects back to each standby
+	warnAfter      = 2 * time.Second        // of an owner that is not reached: a change of owners is none
+	warnEvery      = time.Minute
+	maxHeartbeat   = 4 << 10 // bytes
+	maxStandbys    = 100
 )
 
 // Successor is the start number of the process that is to own the database next: of those
-// that the owner reaches, and said hello just now, the one with the newest version; of these
+// that the owner reaches, and that are alive, the one with the newest version; of these
 // the oldest. One that it does not reach, or that has a hindrance, comes last; one that is too
 // old for the schema is none. 0: there is none.
 func Successor(list []Standby, now time.Time) int64 {
@@ -114,7 +114,7 @@ func Successor(list []Standby, now time.Time) int64 {
 // last reports whether the standby is one of the last to own the database.
 func (s Standby) last() bool { return s.Unreachable != "" || s.Hindered != "" }
 
-// Living returns the standbys that have said hello just now.
+// Living returns the standbys whose last heartbeat is recent.
 func Living(list []Standby, now time.Time) []Standby {
 	return slices.DeleteFunc(slices.Clone(list), func(s Standby) bool { return now.Sub(s.Seen) > goneAfter })
 }
@@ -153,11 +153,11 @@ func numbers(version string) []int {
 	return list
 }
 
-// hello answers a standby: at once if there is news, otherwise after a second.
-func (s *Server) hello(w http.ResponseWriter, r *http.Request) {
+// heartbeat answers a standby: at once if there is news, otherwise after a second.
+func (s *Server) heartbeat(w http.ResponseWriter, r *http.Request) {
 	var from Process
-	if err := json.NewDecoder(io.LimitReader(r.Body, maxHello)).Decode(&from); err != nil {
-		http.Error(w, "a hello is a JSON object", http.StatusBadRequest)
+	if err := json.NewDecoder(io.LimitReader(r.Body, maxHeartbeat)).Decode(&from); err != nil {
+		http.Error(w, "a heartbeat is a JSON object", http.StatusBadRequest)
 		return
 	}
 	from.Fingerprint, _ = of(*r.TLS)
@@ -166,7 +166,7 @@ func (s *Server) hello(w http.ResponseWriter, r *http.Request) {
 		refuse(w)
 		return
 	}
-	timer := time.NewTimer(helloEvery)
+	timer := time.NewTimer(heartbeatEvery)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -216,7 +216,7 @@ func (s *Server) note(from Process) (epoch int64, released <-chan struct{}) {
 	return s.epoch, s.released
 }
 
-// forget forgets a standby, until it says hello again.
+// forget forgets a standby, until its next heartbeat.
 func (s *Server) forget(start int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -225,13 +225,13 @@ func (s *Server) forget(start int64) {
 
 // connectBack tries whether a standby can be reached, in case that it becomes the owner.
 func (s *Server) connectBack(p Process) {
-	ctx, cancel := context.WithTimeout(context.Background(), helloTime)
+	ctx, cancel := context.WithTimeout(context.Background(), heartbeatTime)
 	defer cancel()
 	why := ""
 	c, err := dial(ctx, s.o.Identity.Client(p.Fingerprint), p.Address)
 	if err != nil {
 		why = err.Error()
-		s.o.Logger.Warn("a standby says hello, and cannot be reached at the address that it gives; is WEIR_PEER_ADDR right, and its port open?", "start", p.Start, "address", p.Address, "error", err)
+		s.o.Logger.Warn("a standby sends heartbeats, and cannot be reached at the address that it gives; is WEIR_PEER_ADDR right, and its port open?", "start", p.Start, "address", p.Address, "error", err)
 	} else {
 		_ = c.Close()
 	}
@@ -249,7 +249,7 @@ func (s *Server) reply(epoch int64) reply {
 	return reply{Epoch: epoch, Successor: Successor(list, time.Now()), Released: s.epoch != epoch, Digests: s.o.Self.Digests}
 }
 
-// Standbys lists the processes that have said hello to this one as the owner, the oldest
+// Standbys lists the processes that have sent heartbeats to this one as the owner, the oldest
 // first.
 func (s *Server) Standbys() []Standby {
 	s.mu.Lock()
@@ -262,8 +262,8 @@ func (s *Server) Standbys() []Standby {
 	return list
 }
 
-// Greeter says hello to the owner once a second.
-type Greeter struct {
+// Heartbeat reports this process to the owner once a second.
+type Heartbeat struct {
 	Self       func() Process
 	Owners     forward.Owners
 	Transports forward.Transports
@@ -275,11 +275,11 @@ type Greeter struct {
 	reach reach
 }
 
-// Run says hello until ctx ends.
-func (g *Greeter) Run(ctx context.Context) {
+// Run sends heartbeats until ctx ends.
+func (h *Heartbeat) Run(ctx context.Context) {
 	var failing, warned time.Time // since when it is not reached; the latest warning
 	for ctx.Err() == nil {
-		o, changed := g.Owners.Owner()
+		o, changed := h.Owners.Owner()
 		if o.Epoch == 0 {
 			select {
 			case <-ctx.Done():
@@ -288,36 +288,36 @@ func (g *Greeter) Run(ctx context.Context) {
 			continue
 		}
 		begin := time.Now()
-		answer, err := g.hello(ctx, o)
+		answer, err := h.send(ctx, o)
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			g.Owners.Refused(o)
+			h.Owners.Refused(o)
 			if failing.IsZero() {
 				failing = time.Now()
 			}
 			if time.Since(failing) > warnAfter && time.Since(warned) > warnEvery {
 				warned = time.Now()
-				g.Logger.Warn("the owner of the database cannot be reached", "address", o.Address, "error", err)
+				h.Logger.Warn("the owner of the database cannot be reached", "address", o.Address, "error", err)
 			}
 			wait(ctx, changed, retryEvery-time.Since(begin))
 		default:
-			if differing := g.Self().Differing(answer.Digests); g.reach.reached(time.Now(), answer.Epoch) && len(differing) > 0 {
-				g.Logger.Warn("the owner of the database has other settings, which have to be the same in all processes of a database", "differing", differing, "address", o.Address)
+			if differing := h.Self().Differing(answer.Digests); h.reach.reached(time.Now(), answer.Epoch) && len(differing) > 0 {
+				h.Logger.Warn("the owner of the database has other settings, which have to be the same in all processes of a database", "differing", differing, "address", o.Address)
 			}
 			failing, warned = time.Time{}, time.Time{}
-			g.Succeed(answer.Successor)
+			h.Succeed(answer.Successor)
 			if answer.Released {
-				g.Poke()
-				wait(ctx, changed, helloEvery)
+				h.Poke()
+				wait(ctx, changed, heartbeatEvery)
 			}
 		}
 	}
 }
 
-func wait(ctx context.Context, changed <-chan struct{}, limit time.Duration) {
-	timer := time.NewTimer(max(limit, 10*time.Millisecond))
+func wait(ctx context.Context, changed <-chan struct{}, most time.Duration) {
+	timer := time.NewTimer(max(most, 10*time.Millisecond))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
@@ -326,11 +326,11 @@ func wait(ctx context.Context, changed <-chan struct{}, limit time.Duration) {
 	}
 }
 
-// hello sends one heartbeat to the owner.
-func (g *Greeter) hello(ctx context.Context, o forward.Owner) (answer reply, err error) {
-	ctx, cancel := context.WithTimeout(ctx, helloTime)
+// send sends one heartbeat.
+func (h *Heartbeat) send(ctx context.Context, o forward.Owner) (answer reply, err error) {
+	ctx, cancel := context.WithTimeout(ctx, heartbeatTime)
 	defer cancel()
-	self, err := json.Marshal(g.Self())
+	self, err := json.Marshal(h.Self())
 	if err != nil {
 		return answer, err
 	}
@@ -338,8 +338,8 @@ func (g *Greeter) hello(ctx context.Context, o forward.Owner) (answer reply, err
 	if err != nil {
 		return answer, err
 	}
-	r.Header.Set(forward.PeerHeader, forward.PeerHello)
-	got, err := g.Transports.To(o).RoundTrip(r)
+	r.Header.Set(forward.PeerHeader, forward.PeerHeartbeat)
+	got, err := h.Transports.To(o).RoundTrip(r)
 	if err != nil {
 		return answer, err
 	}
@@ -347,12 +347,12 @@ func (g *Greeter) hello(ctx context.Context, o forward.Owner) (answer reply, err
 	if got.StatusCode != http.StatusOK {
 		return answer, fmt.Errorf("it answers %s", got.Status)
 	}
-	err = json.NewDecoder(io.LimitReader(got.Body, maxHello)).Decode(&answer)
+	err = json.NewDecoder(io.LimitReader(got.Body, maxHeartbeat)).Decode(&answer)
 	return answer, err
 }
 
 // Reached returns when the owner answered last.
-func (g *Greeter) Reached() time.Time { return g.reach.last() }
+func (h *Heartbeat) Reached() time.Time { return h.reach.last() }
 
 // Checked reports whether the owner has tried to connect to it.
 func (s Standby) Checked() bool { return !s.checked.IsZero() }
