@@ -14,12 +14,12 @@ import (
 // a receipt.
 func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID, judged []weir.Contact, now time.Time) {
 	var ts []weir.Transition
-	var verdicts map[weir.ContactID]*weir.Contact
+	var judgedByID map[weir.ContactID]*weir.Contact
 	if len(judged) > 0 {
-		verdicts = make(map[weir.ContactID]*weir.Contact, len(judged))
+		judgedByID = make(map[weir.ContactID]*weir.Contact, len(judged))
 	}
 	for i := range judged {
-		verdicts[judged[i].ID] = &judged[i]
+		judgedByID[judged[i].ID] = &judged[i]
 	}
 	for _, ref := range claimed {
 		c.claims--
@@ -29,17 +29,17 @@ func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID
 		}
 		f.claiming = false
 		c.pace.release(f.units)
-		verdict := verdicts[ref.ID]
-		if verdict != nil && verdict.State.InFlight() {
-			f.c.Receipt = verdict.Receipt
+		claim := judgedByID[ref.ID]
+		if claim != nil && claim.State.InFlight() {
+			f.c.Receipt = claim.Receipt
 		}
 		switch {
-		case verdict != nil && verdict.State == weir.Queued:
+		case claim != nil && claim.State == weir.Queued:
 			c.drop(f, ref)
-			c.held(verdict, now)
-		case verdict != nil && !verdict.State.InFlight():
+			c.held(claim, now)
+		case claim != nil && !claim.State.InFlight():
 			c.drop(f, ref)
-			c.claimDenied(verdict)
+			c.claimDenied(claim)
 		case slices.Contains(stale, ref.ID):
 			c.drop(f, ref)
 			c.reread(now)
@@ -75,12 +75,12 @@ func (c *Core) drop(f *flight, ref weir.AttemptRef) {
 
 // held puts a contact back whose claim is undone because the channel shares a limit that has
 // no room, and waits.
-func (c *Core) held(verdict *weir.Contact, now time.Time) {
+func (c *Core) held(claim *weir.Contact, now time.Time) {
 	if now.Sub(c.limitedUntil) > limitedAgain { // it begins to wait
-		c.out.Skipped = append(c.out.Skipped, Skipped{verdict.Receipt.Rule, EffectHeld})
+		c.out.Skipped = append(c.out.Skipped, Skipped{claim.Receipt.Rule, EffectHeld})
 	}
-	c.limitedUntil, c.limitedBy, c.limitedRule = verdict.Receipt.Until, verdict.Reason, verdict.Receipt.Rule
-	contact := *verdict
+	c.limitedUntil, c.limitedBy, c.limitedRule = claim.Receipt.Until, claim.Reason, claim.Receipt.Rule
+	contact := *claim
 	contact.Receipt, contact.Reason = weir.Receipt{}, ""
 	c.queued++
 	c.window.putBack(&contact)

@@ -64,8 +64,8 @@ func (c *change) judge(i int, now time.Time, v *people.Verdict) (err error) {
 	return err
 }
 
-// verdicts returns the contacts whose claims the gate changed.
-func (c *change) verdicts() (list []weir.Contact) {
+// judgedClaims returns the contacts whose claims the gate changed.
+func (c *change) judgedClaims() (list []weir.Contact) {
 	for i := range c.judged {
 		t := &c.judged[i]
 		if c.claims(i) && t.Contact.Receipt != (weir.Receipt{}) && !slices.Contains(c.stale, t.Contact.ID) {

@@ -74,7 +74,7 @@ func (s *Queue) Commit(c weir.Change, done func(weir.CommitResult)) {
 	w := &change{batch: s.part.changes, Change: c}
 	r := &commit.Request{
 		Channels: []weir.ChannelID{c.By.Channel}, Transitions: c.Transitions, Work: w, Rows: len(c.Transitions),
-		Answer: func(err error) { done(weir.CommitResult{Err: err, Stale: w.stale, Judged: w.verdicts()}) },
+		Answer: func(err error) { done(weir.CommitResult{Err: err, Stale: w.stale, Judged: w.judgedClaims()}) },
 	}
 	for i := range c.Transitions {
 		p := &c.Transitions[i].Contact.Progress
