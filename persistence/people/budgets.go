@@ -206,7 +206,7 @@ func (s *budgetStore) committed(spent map[spentKey]people.Money) {
 	}
 }
 
-// publish tells readers how much of a budget is used. A refusal counts no longer once
+// publish updates what readers see of the use of a budget. A refusal counts no longer once
 // what is left pays for it.
 func (s *budgetStore) publish(survey string) {
 	b := s.current[survey]

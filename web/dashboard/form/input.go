@@ -41,8 +41,8 @@ type Input struct {
 // Describes reports whether the field has a help text.
 func (in *Input) Describes() bool { return in.Help != "" || in.Hints != "" }
 
-// Tells returns the default, unless the input itself shows it.
-func (in *Input) Tells() string {
+// DefaultHint returns the default, unless the input itself shows it.
+func (in *Input) DefaultHint() string {
 	if in.Kind == Switch || len(in.Values) > 0 {
 		return ""
 	}
