@@ -177,7 +177,7 @@ func (c *caller) send(req *http.Request, into any) (string, error) {
 	}
 	res.WriteHeader(http.StatusOK) // for a handler that has not
 	if res.status >= http.StatusBadRequest {
-		return "", problemOf(res)
+		return "", problemOf(c.Locale, res)
 	}
 	if into == nil || res.status == http.StatusNoContent {
 		return "", nil
@@ -239,7 +239,8 @@ func (c *caller) request(method, path string, body any) (*http.Request, error) {
 	return req, nil
 }
 
-func problemOf(res *responseBuffer) error {
+// problemOf returns the problem in an answer of the API, in the language of the reader.
+func problemOf(l *locale.Locale, res *responseBuffer) error {
 	var said struct {
 		problem
 		Router *routerError `json:"error"`
@@ -252,9 +253,17 @@ func problemOf(res *responseBuffer) error {
 			p.Errors = append(p.Errors, weir.FieldError{Detail: d.Message})
 		}
 	}
-	p.Detail = cmp.Or(p.Detail, http.StatusText(res.status))
+	p.Detail = l.Mistake(cmp.Or(p.Detail, http.StatusText(res.status)))
+	translate(l, p.Errors)
 	p.Status, p.wait = res.status, res.header.Get("Retry-After")
 	return p
+}
+
+// translate puts what the API says of mistakes into the language of the reader.
+func translate(l *locale.Locale, list []weir.FieldError) {
+	for i := range list {
+		list[i].Detail = l.Mistake(list[i].Detail)
+	}
 }
 
 // responseBuffer buffers a response of the API in memory.

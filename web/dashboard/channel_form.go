@@ -340,7 +340,7 @@ func (f *channelForm) again(err error) (*content, error) {
 	}
 	c := f.content()
 	f.Problem, err = c.refused(f.Locale, f.Form, err, func(field string, e *weir.FieldError) string {
-		if e.Code == "required" && strings.HasPrefix(e.Detail, "channel type ") { // the help text is beside it
+		if e.Code == "required" && strings.HasPrefix(e.Detail, f.Mistake("channel type "+f.Kind.Type+" needs it: ")) { // the help text is beside it
 			e.Detail = f.T("enter this")
 		}
 		return field

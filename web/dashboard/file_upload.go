@@ -74,7 +74,7 @@ func (c *caller) importFile(u *upload, path string, defaults map[string]any, fil
 	req.Header.Set("Accept", "multipart/mixed, application/json")
 	res := &importAnswer{responseBuffer: responseBuffer{header: http.Header{}}, browser: u.answer}
 	c.api.ServeHTTP(res, req)
-	told, err := res.read()
+	told, err := res.read(c.Locale)
 	if err != nil && from.failed != nil {
 		err = uploadError(from.failed)
 	}
@@ -118,7 +118,7 @@ func (a *importAnswer) Write(b []byte) (int, error) {
 func (a *importAnswer) Unwrap() http.ResponseWriter { return a.browser }
 
 // read reads the answer.
-func (a *importAnswer) read() (*toldImport, error) {
+func (a *importAnswer) read(l *locale.Locale) (*toldImport, error) {
 	a.WriteHeader(http.StatusOK) // for a handler that has not
 	told := &toldImport{}
 	if a.status >= http.StatusBadRequest {
@@ -128,7 +128,7 @@ func (a *importAnswer) read() (*toldImport, error) {
 		if err := json.Unmarshal(a.body.Bytes(), &said); err == nil && said.Import != nil {
 			*told = *said.Import
 		}
-		return told, problemOf(&a.responseBuffer)
+		return told, problemOf(l, &a.responseBuffer)
 	}
 	kind, params, _ := mime.ParseMediaType(a.header.Get("Content-Type"))
 	if kind != "multipart/mixed" {

@@ -349,7 +349,7 @@ func (f *purposeForm) place(l *locale.Locale, p *problem) {
 	rest := *p
 	rest.Errors = nil
 	for _, e := range p.Errors {
-		if e.Detail == "is missing" { // the other field of a pair is filled in
+		if e.Detail == l.Mistake("is missing") { // the other field of a pair is filled in
 			e.Detail = l.T("enter this, too")
 		}
 		field, where := f.fieldOf(l, strings.Split(strings.TrimPrefix(e.Pointer, "/"), "/"))

@@ -463,6 +463,8 @@ func askLaunch(v *visit) (*question, error) {
 	if err := v.get(apiPath("v1", "surveys", s.Survey, "launch-check"), nil, &q.Check.LaunchCheckView); err != nil {
 		return nil, err
 	}
+	translate(v.Locale, q.Check.Errors)
+	translate(v.Locale, q.Check.Warnings)
 	q.Facts = append(q.Facts, q.Check.facts(v.Locale, schedule)...)
 	n := q.Check.Missing
 	q.Refused = len(q.Check.Others()) > 0 || n > 0 && n == q.Check.Respondents
@@ -505,7 +507,7 @@ func surveyStep(step surveys.Step, became locale.Message) func(*visit) (*done, e
 		err := v.call(http.MethodPost, path, nil, &s)
 		text := v.T(became, name)
 		for _, w := range s.Warnings {
-			text += " " + v.T("Warning: %s.", w.Detail)
+			text += " " + v.T("Warning: %s.", v.Mistake(w.Detail))
 		}
 		return &done{text: text, to: surveyLink(name)}, err
 	}

@@ -2,7 +2,7 @@
 //
 // A message is written in English where it is shown, as a [Message], which is its own key in the
 // catalogs of the other languages. What a catalog does not have is shown in English. Texts that Weir did not write
-// for a page (names, reasons of providers, answers of the API) are never messages.
+// for a page (names, reasons of providers) are never messages. What the API says of mistakes has catalogs of its own: see [Locale.Mistake].
 package locale
 
 import (
@@ -32,7 +32,8 @@ type Locale struct {
 	Code string // of BCP 47, such as pt
 	Name string // in the language itself
 
-	words func() *words
+	words    func() *words
+	mistakes func() *mistakes
 }
 
 // words are the catalog of a language, ready for use.
@@ -47,7 +48,7 @@ type Set struct {
 	matcher language.Matcher
 }
 
-//go:embed catalogs/*.json
+//go:embed catalogs/*.json mistakes/*.json
 var files embed.FS
 
 // New returns the languages. The catalog of one is read when it is first used: all of them took 23 ms of a program's start.
@@ -57,6 +58,7 @@ func New() *Set {
 	for _, l := range s.list {
 		tag := language.Make(l.Code)
 		l.words = sync.OnceValue(func() *words { return wordsOf(l.Code, tag) })
+		l.mistakes = sync.OnceValue(func() *mistakes { return mistakesOf(l.Code) })
 		tags = append(tags, tag)
 	}
 	s.matcher = language.NewMatcher(tags)

@@ -63,3 +63,71 @@ func TestLocales_CanBeUsed(t *testing.T) {
 		}
 	}
 }
+
+// A sentence is found by its format whatever its values are, and by no other one's.
+func TestMistakes_AreFoundByTheirFormats(t *testing.T) {
+	t.Parallel()
+	verb := regexp.MustCompile(`%(?:\[(\d)\])?[.\d]*([a-zA-Z])`)
+	values := map[string][]string{"d": {"7", "-3", "12"}, "f": {"-9", "8", "1"}, "g": {"0.5"}, "X": {"00AD"}, "q": {`"a \"b\" 7"`, `"x"`, `"12"`}}
+	for _, l := range New().List()[1:] {
+		texts, err := Mistakes(l.Code)
+		if err != nil || len(texts) == 0 {
+			t.Fatalf("%s: %d mistakes, %v", l.Code, len(texts), err)
+		}
+		for format, text := range texts {
+			var with []string
+			said := verb.ReplaceAllStringFunc(format, func(v string) string {
+				list := append(values[v[len(v)-1:]], "north", "[sms ivr]", "n-7") //nolint:gocritic // appendAssign: a new one
+				with = append(with, list[len(with)%len(list)])
+				return with[len(with)-1]
+			})
+			n := 0
+			want := verb.ReplaceAllStringFunc(text, func(v string) string {
+				if at := strings.IndexByte(v, '['); at >= 0 {
+					n = int(v[at+1] - '1')
+				}
+				n++
+				return with[n-1]
+			})
+			if got := l.Mistake(said); got != want {
+				t.Errorf("%s: %q is %q, want %q", l.Code, said, got, want)
+			}
+		}
+	}
+}
+
+// A sentence within another is translated, too, and what no format fits stays as it is.
+func TestMistakes_AreTranslatedWithinOthers(t *testing.T) {
+	t.Parallel()
+	es := New().Choose("es", "")
+	for said, want := range map[string]string{
+		`is before start_date; to end the survey, :stop it`: "es anterior a start_date; para terminar la encuesta, deténgala",
+		`must have 1 to 63 characters`:                       "debe tener de 1 a 63 caracteres",
+		`channel "a b" does not work: no answer`:             `el canal "a b" no funciona: no answer`,
+		"Server nicht erreichbar":                            "Server nicht erreichbar",
+		"":                                                   "",
+	} {
+		if got := es.Mistake(said); got != want {
+			t.Errorf("%q is %q, want %q", said, got, want)
+		}
+	}
+	if got := english().Mistake("is before start_date"); got != "is before start_date" {
+		t.Errorf("in English: %q", got)
+	}
+}
+
+// Any text can be looked for, in every language, and one that nothing says stays as it is.
+func FuzzMistake(f *testing.F) {
+	set := New()
+	for _, said := range []string{"must have 1 to 63 characters", `channel "a" does not work: is missing`, `"`, "%s", "{{a}}: {{b}}: is missing", "must be from - to e"} {
+		f.Add(said)
+	}
+	f.Fuzz(func(t *testing.T, said string) {
+		for _, l := range set.List() {
+			if got := l.Mistake("\x00" + said); l.Code == "en" && got != "\x00"+said {
+				t.Errorf("%s: %q", l.Code, got)
+			}
+			l.Mistake(said)
+		}
+	})
+}

@@ -21,6 +21,7 @@ type Editor struct {
 	Warnings   []weir.FieldError
 	Checked    bool // it was checked
 	Wrong      int  // mistakes that were found
+	locale     *locale.Locale
 }
 
 // Card is a question on the page.
@@ -62,7 +63,7 @@ const spareRows = 3
 // Show returns the page of a document.
 func Show(d Document, l *locale.Locale) (*Editor, error) {
 	languages := d.Languages()
-	e := &Editor{Form: frameFields(languages).New(false)}
+	e := &Editor{Form: frameFields(languages).New(false), locale: l}
 	if err := e.Show(map[string]any(d)); err != nil {
 		return nil, err
 	}
@@ -172,6 +173,11 @@ func (e *Editor) Check(d Document, ctx questions.Context) *questions.Questionnai
 		}
 		var qs *questions.Questionnaire
 		qs, mistakes, e.Warnings = definition.Compile(ctx)
+		for _, list := range [][]weir.FieldError{mistakes, e.Warnings} {
+			for i := range list {
+				list[i].Detail = e.locale.Mistake(list[i].Detail)
+			}
+		}
 		if qs != nil {
 			e.arrows(qs)
 			e.Place(nil)

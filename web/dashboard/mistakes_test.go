@@ -1,0 +1,234 @@
+package dashboard
+
+import (
+	"go/ast"
+	"go/token"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"weir/web/dashboard/locale"
+)
+
+// refusing are the files that refuse what a page sends: documents, questionnaires, files and steps. With errors, errors
+// that they make are mistakes, too.
+func refusing() []refusingFiles {
+	return []refusingFiles{
+		{"instant.go", true}, {"brake.go", true}, {"internal/validation/*.go", true}, {"internal/phonenumber/zones.go", true}, {"operators/rights.go", true},
+		{"surveys/*.go", true}, {"surveys/calendar/*.go", true}, {"surveys/respondents/attributes.go", false},
+		{"people/address.go", true}, {"people/purpose.go", true}, {"people/limit.go", true}, {"people/money.go", true}, {"people/budget.go", true},
+		{"actors/surveys/*.go", false}, {"persistence/people/*.go", false}, {"persistence/surveys/*.go", false},
+		{"web/httpjson/check.go", false}, {"web/httpjson/problem.go", false}, {"api/*.go", false}, {"web/surveys/*.go", false}, {"web/people/*.go", false},
+	}
+}
+
+type refusingFiles struct {
+	glob   string
+	errors bool
+}
+
+// neverShown are refusals of what no page sends, and errors that only the log has.
+func neverShown() []string {
+	return []string{
+		"a survey is asked to :launch, :pause, :resume, :stop, :lock or :unlock", "columns, header and run are of a file in CSV", "disposition",
+		"method not allowed; use DELETE, GET, HEAD, PATCH or PUT, and POST …:launch, :pause, :resume, :stop, :lock or :unlock for steps",
+		"must be a list of COLUMN=FIELD, separated by commas: %s", "must be a list of columns, separated by commas: %s", "must be the next_cursor of a page before",
+		"no value for a field of the text", "not the id of a respondent", "outcome", "phone, columns and header are of a file in CSV", "status",
+		"the disposition cannot follow the present one", "the event cannot be read", "the keys of people were not opened", "the respondent was started before",
+		"the respondent's status is final", "the response is not a JSON object with disposition, messages, answers and stop", "the schedule never opens again",
+		"update requires on_error=skip: respondents are corrected before the whole file is read",
+	}
+}
+
+// Every sentence by which a page can be refused is in each language, with the same verbs, and no language has one that
+// nothing says.
+func TestMistakes_AreInEveryLanguage(t *testing.T) {
+	t.Parallel()
+	said := sentencesOf(t, refusing())
+	for _, never := range neverShown() {
+		if said[never] == "" {
+			t.Errorf("%q is nowhere", never)
+		}
+		delete(said, never)
+	}
+	for _, code := range []string{"es", "fr", "pt"} {
+		texts, err := locale.Mistakes(code)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, format := range slices.Sorted(maps.Keys(said)) {
+			if text, known := texts[format]; known {
+				checkForm(t, code, format, text)
+			} else {
+				t.Errorf("%s: %s has no translation of the mistake %q", said[format], code, format)
+			}
+		}
+		for format := range texts {
+			if said[format] == "" {
+				t.Errorf("%s translates the mistake %q, which nothing says", code, format)
+			}
+		}
+	}
+}
+
+// sentencesOf finds the formats of mistakes and of their parts, and where they are.
+func sentencesOf(t *testing.T, from []refusingFiles) map[string]string {
+	t.Helper()
+	files, found := token.NewFileSet(), map[string]string{}
+	s := sentences{constants: map[string]ast.Expr{}}
+	parsed := map[string][]*ast.File{}
+	for _, f := range from {
+		dir, name := filepath.Split(f.glob)
+		for _, file := range sourceOf(t, files, filepath.Join("..", "..", dir)) {
+			if ok, _ := filepath.Match(name, filepath.Base(files.Position(file.Pos()).Filename)); ok {
+				parsed[f.glob] = append(parsed[f.glob], file)
+				s.readConstants(file)
+			}
+		}
+	}
+	for _, f := range from {
+		if len(parsed[f.glob]) == 0 {
+			t.Errorf("there is no %s", f.glob)
+		}
+		for _, file := range parsed[f.glob] {
+			ast.Inspect(file, func(n ast.Node) bool {
+				for _, e := range s.said(n, f.errors) {
+					for _, text := range s.textsOf(e) {
+						if own := wordVerb.ReplaceAllString(text, ""); own != "" && own[0] != '/' { // which begins a pointer
+							found[text] = files.Position(e.Pos()).String()
+						}
+					}
+				}
+				return true
+			})
+		}
+	}
+	return found
+}
+
+var wordVerb = regexp.MustCompile(`%(?:\[\d\])?[.\d]*[a-zA-Z]`)
+
+// sentences finds texts in a syntax tree.
+type sentences struct{ constants map[string]ast.Expr }
+
+func (s *sentences) readConstants(file *ast.File) {
+	for _, d := range file.Decls {
+		decl, ok := d.(*ast.GenDecl)
+		if !ok || decl.Tok != token.CONST {
+			continue
+		}
+		for _, spec := range decl.Specs {
+			if v := spec.(*ast.ValueSpec); len(v.Names) == len(v.Values) {
+				for i, name := range v.Names {
+					s.constants[name.Name] = v.Values[i]
+				}
+			}
+		}
+	}
+}
+
+// said returns what may be the text of a mistake in a node.
+func (s *sentences) said(n ast.Node, errs bool) []ast.Expr {
+	switch n := n.(type) {
+	case *ast.CallExpr:
+		switch name := nameOf(n.Fun); {
+		case name == "checkLength" && len(n.Args) == 4:
+			return n.Args[1:2]
+		case slices.Contains([]string{"Add", "add", "fail", "refuse", "wrong", "Wrong"}, name) && len(n.Args) > 2:
+			return n.Args[2:3]
+		case name == "Refuse" && len(n.Args) == 2:
+			return n.Args[1:]
+		case name == "Errorf" && nameOf(n.Fun.(*ast.SelectorExpr).X) == "weir":
+			return n.Args[1:2]
+		case errs && (name == "Errorf" || name == "New" && nameOf(n.Fun.(*ast.SelectorExpr).X) == "errors"):
+			return n.Args[:1]
+		}
+	case *ast.KeyValueExpr:
+		if name := nameOf(n.Key); name == "Detail" || name == "Message" {
+			return []ast.Expr{n.Value}
+		}
+	case *ast.FuncDecl:
+		if slices.Contains(partsIn(), n.Name.Name) {
+			return s.parts(n.Body)
+		}
+	case *ast.Field:
+		if n.Tag != nil {
+			if m := patternTag.FindStringSubmatch(n.Tag.Value); m != nil {
+				return []ast.Expr{&ast.BasicLit{ValuePos: n.Pos(), Kind: token.STRING, Value: m[1]}}
+			}
+		}
+	}
+	return nil
+}
+
+// partsIn are functions that make a part of a sentence.
+func partsIn() []string {
+	return []string{"ParseInstant", "ParseScope", "mismatch", "prepareChannel", "areMissing", "rowsAre", "errMissingAttribute", "columnsError", "check"}
+}
+
+var patternTag = regexp.MustCompile(`patternDescription:("[^"]*")`)
+
+// parts returns the texts that a function returns or assigns.
+func (s *sentences) parts(body *ast.BlockStmt) (list []ast.Expr) {
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ReturnStmt:
+			for _, e := range n.Results {
+				if texts := s.textsOf(e); len(texts) == 1 && strings.Contains(texts[0], " ") {
+					list = append(list, e)
+				}
+			}
+		case *ast.AssignStmt:
+			for _, e := range n.Rhs {
+				if _, isConstant := e.(*ast.Ident); !isConstant {
+					list = append(list, e)
+				}
+			}
+		}
+		return true
+	})
+	return list
+}
+
+func nameOf(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	}
+	return ""
+}
+
+// textsOf returns the formats that an expression can be.
+func (s *sentences) textsOf(e ast.Expr) []string {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		text, err := strconv.Unquote(e.Value)
+		if err == nil && e.Kind == token.STRING {
+			return []string{text}
+		}
+	case *ast.BinaryExpr:
+		return []string{s.partOf(e.X) + s.partOf(e.Y)}
+	case *ast.Ident, *ast.SelectorExpr:
+		if c := s.constants[nameOf(e)]; c != nil {
+			return s.textsOf(c)
+		}
+	case *ast.CallExpr:
+		if name := nameOf(e.Fun); name == "Sprintf" || name == "New" {
+			return s.textsOf(e.Args[0])
+		}
+	}
+	return nil
+}
+
+func (s *sentences) partOf(e ast.Expr) string {
+	if texts := s.textsOf(e); texts != nil {
+		return texts[0]
+	}
+	return "%s"
+}
