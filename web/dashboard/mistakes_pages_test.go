@@ -3,6 +3,7 @@ package dashboard_test
 import (
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -15,7 +16,7 @@ type refusedPost struct {
 }
 
 var (
-	mistakeElements = regexp.MustCompile(`(?s)<(?:p class="reason"|p class="flash bad"|li|td colspan="\d+" class="reason"|td class="long")[^>]*>(.*?)</(?:p|li|td)>`)
+	mistakeElements = regexp.MustCompile(`(?s)<(?:p class="reason"|p class="flash bad"|p class="quiet warning"|li|td colspan="\d+" class="reason"|td class="long")[^>]*>(.*?)</(?:p|li|td)>`)
 	markup          = regexp.MustCompile(`<code>[^<]*</code>|<[^>]*>|&#3[49];[^&]*&#3[49];|\{\{[^}]*\}\}`)
 	englishWords    = regexp.MustCompile(`(?i)\b(the|must|be|has|have|which|and|with|of|is|not|are|cannot|there|for|only|than|expected|takes|missing|write)\b`)
 )
@@ -100,4 +101,31 @@ func TestMistakes_OfRulesAreInTheLanguageOfThePage(t *testing.T) {
 		refusedPost{"/limits/_new", limitForm("name", "a", "channels", "texts", "money", "5", "money_per_day", "9", "currency", "USD", "surveys", "flu", "in_flight", "1"), 2},
 		refusedPost{"/prices/texts/edit", priceForm("currency", "dollars", "per_attempt", "x", "per_segment", "1,2"), 3},
 	)
+}
+
+// What is wrong or strange about questions is said in the language of the page, when it is checked and when it is saved.
+func TestMistakes_OfQuestionsAreInTheLanguageOfThePage(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, surveyScope)
+	r.channel("texts")
+	b := r.login("admin")
+	b.post("/surveys/_new", filledSurvey()).want(303)
+	const path = "/surveys/flu/questions"
+	page := b.get(path).want(200)
+	page = b.post(path, written(page, "after:0")).want(200)
+	for i, kind := range []string{"number", "text", "date", "choices", "choice", "number"} {
+		page = b.post(path, written(page, "after:"+strconv.Itoa(i+1), "q"+strconv.Itoa(i+1)+".kind", kind, "q"+strconv.Itoa(i+1)+".text.en", "What?", "q"+strconv.Itoa(i+1)+".name", "a"+strconv.Itoa(i+1))).want(200)
+	}
+	set := []string{
+		"q1.min", "9", "q1.max", "1", "q1.constraint", ". > 'x", "q1.default", "many", "q2.pattern", "(a", "q2.min_length", "9", "q2.max_length", "2", "q2.relevant", "substring(${a1})", "q2.constraint", ". = ${a9}",
+		"q3.earliest", "soon", "q3.latest", "2026-02-31", "q3.relevant", "${a1} > 'x' and", "q3.constraint", ". = 'never'", "q4.c0.text.en", "Stop", "q4.c0.words.en", "stop", "q4.relevant", "${a6} = 1", "q4.name", "A1",
+		"q5.c0.text.en", "1", "q5.c1.text.en", "2", "q5.c1.name", "two words", "q5.c0.key", "xyz", "q5.relevant", "if(1)", "q6.relevant", "1 = 1", "q6.text.en", "{{nobody} {{a9}} {{phone}} ${a1}", "languages", "xx Nothing\nen English\nen English",
+		"tries", "99",
+	}
+	for _, button := range []string{"check", "save"} {
+		refuseIn(b, refusedPost{path, written(page, button, set...), 10})
+	}
+	for _, expression := range []string{"round(1, 2, 3, 4)", "count(1) or uuid()", "${a6} = 1 +", "“x”", "format-date(${a1}, '%Q')"} { // the first mistake of one ends its reading
+		refuseIn(b, refusedPost{path, written(page, "check", "q2.relevant", expression), 1})
+	}
 }

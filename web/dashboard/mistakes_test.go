@@ -6,10 +6,12 @@ import (
 	"maps"
 	"path/filepath"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"weir/web/dashboard/locale"
 )
@@ -20,6 +22,7 @@ func refusing() []refusingFiles {
 	return []refusingFiles{
 		{"instant.go", true}, {"brake.go", true}, {"internal/validation/*.go", true}, {"internal/phonenumber/zones.go", true}, {"operators/rights.go", true},
 		{"surveys/*.go", true}, {"surveys/calendar/*.go", true}, {"surveys/respondents/attributes.go", false},
+		{"surveys/questions/*.go", true}, {"surveys/questions/expression/*.go", true},
 		{"people/address.go", true}, {"people/purpose.go", true}, {"people/limit.go", true}, {"people/money.go", true}, {"people/budget.go", true},
 		{"actors/surveys/*.go", false}, {"persistence/people/*.go", false}, {"persistence/surveys/*.go", false},
 		{"web/httpjson/check.go", false}, {"web/httpjson/problem.go", false}, {"api/*.go", false}, {"web/surveys/*.go", false}, {"web/people/*.go", false},
@@ -37,7 +40,7 @@ func neverShown() []string {
 		"a survey is asked to :launch, :pause, :resume, :stop, :lock or :unlock", "columns, header and run are of a file in CSV", "disposition",
 		"method not allowed; use DELETE, GET, HEAD, PATCH or PUT, and POST …:launch, :pause, :resume, :stop, :lock or :unlock for steps",
 		"must be a list of COLUMN=FIELD, separated by commas: %s", "must be a list of columns, separated by commas: %s", "must be the next_cursor of a page before",
-		"no value for a field of the text", "not the id of a respondent", "outcome", "phone, columns and header are of a file in CSV", "status",
+		"no value for a field of the text", "not the id of a respondent", "outcome", "phone, columns and header are of a file in CSV", "status", "the change was checked only",
 		"the disposition cannot follow the present one", "the event cannot be read", "the keys of people were not opened", "the respondent was started before",
 		"the respondent's status is final", "the response is not a JSON object with disposition, messages, answers and stop", "the schedule never opens again",
 		"update requires on_error=skip: respondents are corrected before the whole file is read",
@@ -55,6 +58,10 @@ func TestMistakes_AreInEveryLanguage(t *testing.T) {
 		}
 		delete(said, never)
 	}
+	for _, code := range errorsOfPatterns() {
+		said[string(code)] = "a pattern"
+	}
+	said["error parsing regexp: %s: `%s`"] = "a pattern"
 	for _, code := range []string{"es", "fr", "pt"} {
 		texts, err := locale.Mistakes(code)
 		if err != nil {
@@ -72,6 +79,15 @@ func TestMistakes_AreInEveryLanguage(t *testing.T) {
 				t.Errorf("%s translates the mistake %q, which nothing says", code, format)
 			}
 		}
+	}
+}
+
+// errorsOfPatterns are those of regular expressions, which Go says.
+func errorsOfPatterns() []syntax.ErrorCode {
+	return []syntax.ErrorCode{
+		syntax.ErrInvalidCharClass, syntax.ErrInvalidCharRange, syntax.ErrInvalidEscape, syntax.ErrInvalidNamedCapture, syntax.ErrInvalidPerlOp, syntax.ErrInvalidRepeatOp,
+		syntax.ErrInvalidRepeatSize, syntax.ErrInvalidUTF8, syntax.ErrMissingBracket, syntax.ErrMissingParen, syntax.ErrMissingRepeatArgument, syntax.ErrTrailingBackslash,
+		syntax.ErrUnexpectedParen, syntax.ErrNestingDepth, syntax.ErrLarge,
 	}
 }
 
@@ -94,11 +110,12 @@ func sentencesOf(t *testing.T, from []refusingFiles) map[string]string {
 		if len(parsed[f.glob]) == 0 {
 			t.Errorf("there is no %s", f.glob)
 		}
+		s.dir = f.glob
 		for _, file := range parsed[f.glob] {
 			ast.Inspect(file, func(n ast.Node) bool {
 				for _, e := range s.said(n, f.errors) {
 					for _, text := range s.textsOf(e) {
-						if own := wordVerb.ReplaceAllString(text, ""); own != "" && own[0] != '/' { // which begins a pointer
+						if own := wordVerb.ReplaceAllString(text, ""); strings.ContainsFunc(own, unicode.IsLetter) && own[0] != '/' || strings.Contains(own, "{{") { // / begins a pointer
 							found[text] = files.Position(e.Pos()).String()
 						}
 					}
@@ -113,7 +130,10 @@ func sentencesOf(t *testing.T, from []refusingFiles) map[string]string {
 var wordVerb = regexp.MustCompile(`%(?:\[\d\])?[.\d]*[a-zA-Z]`)
 
 // sentences finds texts in a syntax tree.
-type sentences struct{ constants map[string]ast.Expr }
+type sentences struct {
+	constants map[string]ast.Expr
+	dir       string // that is read
+}
 
 func (s *sentences) readConstants(file *ast.File) {
 	for _, d := range file.Decls {
@@ -137,6 +157,8 @@ func (s *sentences) said(n ast.Node, errs bool) []ast.Expr {
 	case *ast.CallExpr:
 		switch name := nameOf(n.Fun); {
 		case name == "checkLength" && len(n.Args) == 4:
+			return n.Args[1:2]
+		case slices.Contains([]string{"fail", "warn", "wrong"}, name) && len(n.Args) > 1 && strings.Contains(s.dir, "expression"):
 			return n.Args[1:2]
 		case slices.Contains([]string{"Add", "add", "fail", "refuse", "wrong", "Wrong"}, name) && len(n.Args) > 2:
 			return n.Args[2:3]
@@ -167,7 +189,7 @@ func (s *sentences) said(n ast.Node, errs bool) []ast.Expr {
 
 // partsIn are functions that make a part of a sentence.
 func partsIn() []string {
-	return []string{"ParseInstant", "ParseScope", "mismatch", "prepareChannel", "areMissing", "rowsAre", "errMissingAttribute", "columnsError", "check"}
+	return []string{"ParseInstant", "ParseScope", "mismatch", "prepareChannel", "areMissing", "rowsAre", "errMissingAttribute", "columnsError", "check", "joinNames", "operand", "takes", "plural", "quoted", "refused", "Error"}
 }
 
 var patternTag = regexp.MustCompile(`patternDescription:("[^"]*")`)
@@ -178,7 +200,7 @@ func (s *sentences) parts(body *ast.BlockStmt) (list []ast.Expr) {
 		switch n := n.(type) {
 		case *ast.ReturnStmt:
 			for _, e := range n.Results {
-				if texts := s.textsOf(e); len(texts) == 1 && strings.Contains(texts[0], " ") {
+				if texts := s.textsOf(e); len(texts) == 1 && (len(n.Results) == 1 || strings.Contains(texts[0], " ")) { // and no code
 					list = append(list, e)
 				}
 			}

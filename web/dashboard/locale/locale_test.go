@@ -102,10 +102,10 @@ func TestMistakes_AreTranslatedWithinOthers(t *testing.T) {
 	es := New().Choose("es", "")
 	for said, want := range map[string]string{
 		`is before start_date; to end the survey, :stop it`: "es anterior a start_date; para terminar la encuesta, deténgala",
-		`must have 1 to 63 characters`:                       "debe tener de 1 a 63 caracteres",
-		`channel "a b" does not work: no answer`:             `el canal "a b" no funciona: no answer`,
-		"Server nicht erreichbar":                            "Server nicht erreichbar",
-		"":                                                   "",
+		`must have 1 to 63 characters`:                      "debe tener de 1 a 63 caracteres",
+		`channel "a b" does not work: no answer`:            `el canal "a b" no funciona: no answer`,
+		"Server nicht erreichbar":                           "Server nicht erreichbar",
+		"":                                                  "",
 	} {
 		if got := es.Mistake(said); got != want {
 			t.Errorf("%q is %q, want %q", said, got, want)
