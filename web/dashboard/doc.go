@@ -49,7 +49,8 @@
 // Texts are messages, in English, which are translated: {{t "Queued"}}, {{t "%d of %d" .A .B}}, {{markup
 // "Ends <strong>%s</strong>" .When}} with HTML; in Go v.T("…"), and l.T("…") where there is no visit. A
 // sentence is one message, never put together from parts. catalogs/*.json of package
-// locale have the translations, and the forms for a count; TestMessages says what is missing.
+// locale have the translations, and the forms for a count; TestMessages says what is missing. What the API refuses
+// something for is in mistakes/*.json; TestMistakes says what is missing there.
 // Names of the API are shown in words with {{words .State}}, which apiWords lists.
 //
 // Lists are paged by the API's cursor: a link with ?cursor=…, built by pageLink. A

@@ -153,7 +153,7 @@ func (a *importAnswer) read(l *locale.Locale) (*toldImport, error) {
 func (t *toldImport) refused(l *locale.Locale) *refusedRows {
 	r := &refusedRows{Count: t.Rejected}
 	for _, why := range t.Errors[:min(len(t.Errors), shownRefused)] {
-		r.First = append(r.First, fileRow{Line: why.Line, Column: why.Column, Reason: reasonText(l, why.Reason)})
+		r.First = append(r.First, fileRow{Line: why.Line, Column: why.Column, Reason: l.Mistake(why.Reason)})
 	}
 	end, quoted := 0, false
 	for i, b := range t.file[:min(len(t.file), maxRefusedBytes)] {
@@ -168,22 +168,6 @@ func (t *toldImport) refused(l *locale.Locale) *refusedRows {
 	r.Kept = max(0, r.Kept-1) // the names of the columns
 	r.text.WriteString(strings.TrimPrefix(string(t.file[:end]), "\ufeff"))
 	return r
-}
-
-// reasonText returns a reason of the API in a language, if it is one of those that do not depend on the row.
-func reasonText(l *locale.Locale, reason string) string {
-	switch reason {
-	case "is missing":
-		return l.T("is missing")
-	case "is not a whole number":
-		return l.T("is not a whole number")
-	}
-	if name, ok := strings.CutPrefix(reason, "no value for {{"); ok {
-		if name, ok = strings.CutSuffix(name, "}}, which the texts of the survey use"); ok {
-			return l.T("no value for {{%s}}, which the texts use", name)
-		}
-	}
-	return reason
 }
 
 // showColumns shows what the columns are: as the form says of the same file, or as the API has understood them.
@@ -212,7 +196,7 @@ func (f *fileForm) showRows(told *toldImport) {
 		f.Rows = append(f.Rows, fileRow{Line: row.Line, Shown: shownCells(f.use.row(row), f.About.Shown)})
 	}
 	for _, why := range told.Errors[:min(len(told.Errors), shownRows)] {
-		f.Rows = append(f.Rows, fileRow{Line: why.Line, Column: why.Column, Reason: reasonText(f.Locale, why.Reason)})
+		f.Rows = append(f.Rows, fileRow{Line: why.Line, Column: why.Column, Reason: f.Mistake(why.Reason)})
 	}
 	slices.SortFunc(f.Rows, func(a, b fileRow) int { return a.Line - b.Line })
 	if told.Rejected > 0 {

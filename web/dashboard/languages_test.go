@@ -77,7 +77,7 @@ func TestLanguages_CountsHaveTheirForms(t *testing.T) {
 	b.get(to).has("1 contact annulé.")
 }
 
-// What a form says of its mistakes is in the language of the reader; what the API says of them is in English.
+// What a form says of its mistakes is in the language of the reader.
 func TestLanguages_OfFormsAndLogin(t *testing.T) {
 	t.Parallel()
 	const scopes = "contacts:read contacts:write channels:admin"

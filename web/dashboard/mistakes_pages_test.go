@@ -8,15 +8,24 @@ import (
 	"testing"
 )
 
-// refusedPost is a request of a page that is refused for many reasons.
+// refusedPost is a request of a page that is refused for many reasons: a form, or a file with fields.
 type refusedPost struct {
-	path string
-	form url.Values
-	few  int // at least so many mistakes are shown
+	path   string
+	form   url.Values
+	few    int // at least so many mistakes are shown
+	file   string
+	fields []string
+}
+
+func (p *refusedPost) send(b *browser) answer {
+	if p.file != "" {
+		return b.uploadText(p.path, p.file, p.fields...)
+	}
+	return b.post(p.path, p.form)
 }
 
 var (
-	mistakeElements = regexp.MustCompile(`(?s)<(?:p class="reason"|p class="flash bad"|p class="quiet warning"|li|td colspan="\d+" class="reason"|td class="long")[^>]*>(.*?)</(?:p|li|td)>`)
+	mistakeElements = regexp.MustCompile(`(?s)<(?:p class="reason"|(?:p|div) class="flash bad"|p class="quiet warning"|li|td colspan="\d+" class="reason"|td class="long")[^>]*>(.*?)</(?:p|li|td)>`)
 	markup          = regexp.MustCompile(`<code>[^<]*</code>|<[^>]*>|&#3[49];[^&]*&#3[49];|\{\{[^}]*\}\}`)
 	englishWords    = regexp.MustCompile(`(?i)\b(the|must|be|has|have|which|and|with|of|is|not|are|cannot|there|for|only|than|expected|takes|missing|write)\b`)
 )
@@ -37,13 +46,13 @@ func refuseIn(b *browser, posts ...refusedPost) {
 	b.t.Helper()
 	for _, p := range posts {
 		b.cookies["weir_language"] = "en"
-		english := mistakesShown(b.post(p.path, p.form))
+		english := mistakesShown(p.send(b))
 		if len(english) < p.few {
 			b.t.Errorf("%s: %d mistakes, want at least %d: %q", p.path, len(english), p.few, english)
 		}
 		for _, code := range []string{"es", "fr", "pt"} {
 			b.cookies["weir_language"] = code
-			shown := mistakesShown(b.post(p.path, p.form))
+			shown := mistakesShown(p.send(b))
 			if len(shown) != len(english) {
 				b.t.Errorf("%s in %s: %d mistakes, in English %d: %q", p.path, code, len(shown), len(english), shown)
 			}
@@ -72,17 +81,17 @@ func TestMistakes_OfDefinitionsAreInTheLanguageOfThePage(t *testing.T) {
 	}
 	definition := func(text string) url.Values { return url.Values{"name": {"flu"}, "definition": {text}} }
 	refuseIn(b,
-		refusedPost{"/surveys/_new", form, 10},
-		refusedPost{"/surveys/_new/json", definition(`{"schedule":{"time_zone":7,"weekdays":"mon","windows":[{"from":1}],"x":1},"modes":{"sms":{"retries":[1]}},"arms":{},"cutoff":1.5,"region":"","questionnaires":{"default":{"sms":["x"]}},
-			"labels":[1],"stop_words":{},"purpose":true,"budget":{"money":1}}`), 8},
-		refusedPost{"/surveys/_new/json", definition(`{"schedule":{"time_zone":"Mars/Base","weekdays":["mon","mon","day"],"windows":[{"from":"09:00","to":"08:00"},{"from":"24:00","to":"24:00"},{"from":"07:00","to":"10:00"},{"from":"07:30","to":"11:00"}],
+		refusedPost{path: "/surveys/_new", form: form, few: 10},
+		refusedPost{path: "/surveys/_new/json", form: definition(`{"schedule":{"time_zone":7,"weekdays":"mon","windows":[{"from":1}],"x":1},"modes":{"sms":{"retries":[1]}},"arms":{},"cutoff":1.5,"region":"","questionnaires":{"default":{"sms":["x"]}},
+			"labels":[1],"stop_words":{},"purpose":true,"budget":{"money":1}}`), few: 8},
+		refusedPost{path: "/surveys/_new/json", form: definition(`{"schedule":{"time_zone":"Mars/Base","weekdays":["mon","mon","day"],"windows":[{"from":"09:00","to":"08:00"},{"from":"24:00","to":"24:00"},{"from":"07:00","to":"10:00"},{"from":"07:30","to":"11:00"}],
 			"blocked_days":["2026-02-31"],"start_date":"2099-05-01","end_date":"2099-04-01"},
 			"modes":{"sms":{"channel":"none","retries":"soon"},"fax":{"channel":"texts"},"ivr":{"channel":"texts","retries":"1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 11m 12m"},"cati":{"channel":""}},
 			"arms":[{"modes":["sms","sms","post"],"ratio":50},{"modes":[],"ratio":30},{"modes":["sms"],"questionnaire":"other"}],"fallback_delay":"0h","cutoff":-1,"region":"XX","initial_success_rate":2,"purpose":"nothing",
 			"questionnaires":{"default":{"sms":[{"messages":[]},{"messages":["{{no name}} and {{phone}} {x}"]}],"ivr":[{"call":{"callback_url":"nowhere"}},{"call":{"twiml":"<a>"}},{"messages":["a"]}],"cati":[{}]}},
 			"quotas":[{"where":{},"quota":-1},{"where":{"Age":{"in":["a"],"from":1}},"quota":1},{"where":{"age":{"from":9,"to":1}},"quota":1}],
-			"stop_words":["","!"],"labels":["Bad name","survey"],"answer":{"attribute":"phone"},"application":{"url":"http://user:pw@x"},"budget":{"money":"0","currency":"dollars"}}`), 25},
-		refusedPost{"/surveys/empty/launch", url.Values{}, 1},
+			"stop_words":["","!"],"labels":["Bad name","survey"],"answer":{"attribute":"phone"},"application":{"url":"http://user:pw@x"},"budget":{"money":"0","currency":"dollars"}}`), few: 25},
+		refusedPost{path: "/surveys/empty/launch", form: url.Values{}, few: 1},
 	)
 }
 
@@ -94,12 +103,12 @@ func TestMistakes_OfRulesAreInTheLanguageOfThePage(t *testing.T) {
 	r.addLimitChannels()
 	b := r.login(scopes)
 	refuseIn(b,
-		refusedPost{"/purposes/_new", purposeForm("title", strings.Repeat("ä", 201), "consent", "maybe", "exempt_from", "consent", "quiet_hours_from", "25:00", "time_zone", "Mars/Olympus", "repeat_guard", "soon",
-			"holidays", "2026-02-30 none", "cap_1_max", "many", "cap_1_within", "7d", "cap_3_max", "2000", "cap_3_within", "8h", "cap_3_kind", "calendar", "cap_8_within", "week", "cap_8_over", "some", "name", "Research!"), 10},
-		refusedPost{"/purposes/_new", purposeForm("name", "all", "consent", "recorded", "exempt_from", "consent", "quiet_hours_from", "08:00", "quiet_hours_to", "08:00"), 3},
-		refusedPost{"/limits/_new", limitForm("name", "Portfolio!", "title", strings.Repeat("ä", 201), "channels", "gone", "in_flight", "0", "per_second", "1.5", "new_people_per_day", "many", "money", "1,5", "money_per_day", "0", "currency", "dollars"), 5},
-		refusedPost{"/limits/_new", limitForm("name", "a", "channels", "texts", "money", "5", "money_per_day", "9", "currency", "USD", "surveys", "flu", "in_flight", "1"), 2},
-		refusedPost{"/prices/texts/edit", priceForm("currency", "dollars", "per_attempt", "x", "per_segment", "1,2"), 3},
+		refusedPost{path: "/purposes/_new", form: purposeForm("title", strings.Repeat("ä", 201), "consent", "maybe", "exempt_from", "consent", "quiet_hours_from", "25:00", "time_zone", "Mars/Olympus", "repeat_guard", "soon",
+			"holidays", "2026-02-30 none", "cap_1_max", "many", "cap_1_within", "7d", "cap_3_max", "2000", "cap_3_within", "8h", "cap_3_kind", "calendar", "cap_8_within", "week", "cap_8_over", "some", "name", "Research!"), few: 10},
+		refusedPost{path: "/purposes/_new", form: purposeForm("name", "all", "consent", "recorded", "exempt_from", "consent", "quiet_hours_from", "08:00", "quiet_hours_to", "08:00"), few: 3},
+		refusedPost{path: "/limits/_new", form: limitForm("name", "Portfolio!", "title", strings.Repeat("ä", 201), "channels", "gone", "in_flight", "0", "per_second", "1.5", "new_people_per_day", "many", "money", "1,5", "money_per_day", "0", "currency", "dollars"), few: 5},
+		refusedPost{path: "/limits/_new", form: limitForm("name", "a", "channels", "texts", "money", "5", "money_per_day", "9", "currency", "USD", "surveys", "flu", "in_flight", "1"), few: 2},
+		refusedPost{path: "/prices/texts/edit", form: priceForm("currency", "dollars", "per_attempt", "x", "per_segment", "1,2"), few: 3},
 	)
 }
 
@@ -123,9 +132,31 @@ func TestMistakes_OfQuestionsAreInTheLanguageOfThePage(t *testing.T) {
 		"tries", "99",
 	}
 	for _, button := range []string{"check", "save"} {
-		refuseIn(b, refusedPost{path, written(page, button, set...), 10})
+		refuseIn(b, refusedPost{path: path, form: written(page, button, set...), few: 10})
 	}
 	for _, expression := range []string{"round(1, 2, 3, 4)", "count(1) or uuid()", "${a6} = 1 +", "“x”", "format-date(${a1}, '%Q')"} { // the first mistake of one ends its reading
-		refuseIn(b, refusedPost{path, written(page, "check", "q2.relevant", expression), 1})
+		refuseIn(b, refusedPost{path: path, form: written(page, "check", "q2.relevant", expression), few: 1})
 	}
+}
+
+// The rows and the columns of a file are refused in the language of the page, in the preview and in the result.
+func TestMistakes_OfFilesAreInTheLanguageOfThePage(t *testing.T) {
+	t.Parallel()
+	const scopes = surveyScope + " contacts:read contacts:write pii:read"
+	r := newRig(t, scopes)
+	r.channel("texts")
+	r.survey("flu", 0)
+	b := r.login(scopes)
+	numbers := "phone,first_name\n,Ana\n5.2E+11,Ana\n12.5,Ana\n+12125550100/1,Ana\nabc,Ana\n+9991234567,Ana\n+1212,Ana\n012345,Ana\n+12125550100,Ana,x\n\"+12125550100\"x,Ana\n+12125550101,a\"b\n+12125550102," +
+		strings.Repeat("é", 501) + "\n+12125550103,\xff\n+12125550104,\n+12125550105,Ana\n+12125550105,Ana\n"
+	contacts := "phone,key,text,priority,not_before,not_after,time_zone,purpose,label.a\n,a,x,,,,,,\nx y,b,x,,,,,,\n+12125550100,c,,,,,,,\n+12125550100,c,,,,,,,x\n+12125550101,d,x,soon,,,,,\n+12125550102,e,x,,noon,1999-01-01T00:00:00Z,Mars,none,\n" +
+		"+12125550103,f,x,,2099-01-01T00:00:00Z,2098-01-01T00:00:00Z,,,\n+12125550104,rq-1,x,reply,,,,," + strings.Repeat("y", 600) + "\n+12125550105,g,x\n+12125550106,h," + strings.Repeat("x", 5000) + ",,,,,,\n"
+	refuseIn(b,
+		refusedPost{path: "/surveys/flu/import", few: 5, file: numbers},
+		refusedPost{path: "/surveys/flu/import", few: 1, file: "phone,Sex!,phone\n1,2,3\n"},
+		refusedPost{path: "/surveys/flu/import", few: 5, file: "PK\x03\x04abc"},
+		refusedPost{path: "/surveys/flu/import/send", few: 5, file: numbers, fields: mapped("phone", "first_name")},
+		refusedPost{path: "/surveys/flu/import/send", few: 2, file: numbers, fields: mapped("first_name", "Sex!")},
+		refusedPost{path: "/contacts/_import", few: 5, file: contacts, fields: []string{"channel", "texts"}},
+	)
 }

@@ -21,11 +21,12 @@ import (
 func refusing() []refusingFiles {
 	return []refusingFiles{
 		{"instant.go", true}, {"brake.go", true}, {"internal/validation/*.go", true}, {"internal/phonenumber/zones.go", true}, {"operators/rights.go", true},
-		{"surveys/*.go", true}, {"surveys/calendar/*.go", true}, {"surveys/respondents/attributes.go", false},
+		{"surveys/*.go", true}, {"surveys/calendar/*.go", true},
 		{"surveys/questions/*.go", true}, {"surveys/questions/expression/*.go", true},
 		{"people/address.go", true}, {"people/purpose.go", true}, {"people/limit.go", true}, {"people/money.go", true}, {"people/budget.go", true},
 		{"actors/surveys/*.go", false}, {"persistence/people/*.go", false}, {"persistence/surveys/*.go", false},
-		{"web/httpjson/check.go", false}, {"web/httpjson/problem.go", false}, {"api/*.go", false}, {"web/surveys/*.go", false}, {"web/people/*.go", false},
+		{"web/httpjson/check.go", false}, {"web/httpjson/problem.go", false}, {"api/*.go", false}, {"web/surveys/*.go", false}, {"web/people/[^c]*.go", false}, {"web/people/consents.go", false},
+		{"internal/phonenumber/phone.go", true}, {"surveys/respondents/*.go", true}, {"web/imports/*.go", false}, {"web/api/contacts_import.go", false}, {"web/api/contacts_import_rows.go", false}, {"web/api/accept.go", false},
 	}
 }
 
@@ -37,7 +38,9 @@ type refusingFiles struct {
 // neverShown are refusals of what no page sends, and errors that only the log has.
 func neverShown() []string {
 	return []string{
-		"a survey is asked to :launch, :pause, :resume, :stop, :lock or :unlock", "columns, header and run are of a file in CSV", "disposition",
+		"a survey is asked to :launch, :pause, :resume, :stop, :lock or :unlock", "disposition", "call", "messages", "columns are those of a file in CSV",
+		"each item must be COLUMN=FIELD, or COLUMN= for one that is left out", "send the body as %s, not compressed", "the form has no boundary", "the form has no part file",
+		"the form may have the parts contact and file, in this order", "the part contact has what rows leave out, and neither to nor key", "the part contact must be a JSON object",
 		"method not allowed; use DELETE, GET, HEAD, PATCH or PUT, and POST …:launch, :pause, :resume, :stop, :lock or :unlock for steps",
 		"must be a list of COLUMN=FIELD, separated by commas: %s", "must be a list of columns, separated by commas: %s", "must be the next_cursor of a page before",
 		"no value for a field of the text", "not the id of a respondent", "outcome", "phone, columns and header are of a file in CSV", "status", "the change was checked only",
@@ -170,8 +173,16 @@ func (s *sentences) said(n ast.Node, errs bool) []ast.Expr {
 			return n.Args[:1]
 		}
 	case *ast.KeyValueExpr:
-		if name := nameOf(n.Key); name == "Detail" || name == "Message" {
+		if name := nameOf(n.Key); name == "Detail" || name == "Message" || name == "Missing" {
 			return []ast.Expr{n.Value}
+		}
+	case *ast.CompositeLit:
+		if nameOf(n.Type) == "Mistake" && len(n.Elts) > 0 {
+			last := n.Elts[len(n.Elts)-1]
+			if pair, ok := last.(*ast.KeyValueExpr); ok {
+				last = pair.Value
+			}
+			return []ast.Expr{last}
 		}
 	case *ast.FuncDecl:
 		if slices.Contains(partsIn(), n.Name.Name) {
@@ -189,7 +200,7 @@ func (s *sentences) said(n ast.Node, errs bool) []ast.Expr {
 
 // partsIn are functions that make a part of a sentence.
 func partsIn() []string {
-	return []string{"ParseInstant", "ParseScope", "mismatch", "prepareChannel", "areMissing", "rowsAre", "errMissingAttribute", "columnsError", "check", "joinNames", "operand", "takes", "plural", "quoted", "refused", "Error"}
+	return []string{"ParseInstant", "ParseScope", "mismatch", "prepareChannel", "areMissing", "rowsAre", "errMissingAttribute", "columnsError", "check", "joinNames", "operand", "takes", "plural", "quoted", "refused", "Error", "wrongAttribute", "statusOf", "kind"}
 }
 
 var patternTag = regexp.MustCompile(`patternDescription:("[^"]*")`)
@@ -227,7 +238,7 @@ func nameOf(e ast.Expr) string {
 }
 
 // textsOf returns the formats that an expression can be.
-func (s *sentences) textsOf(e ast.Expr) []string {
+func (s *sentences) textsOf(e ast.Expr) (list []string) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
 		text, err := strconv.Unquote(e.Value)
@@ -241,8 +252,14 @@ func (s *sentences) textsOf(e ast.Expr) []string {
 			return s.textsOf(c)
 		}
 	case *ast.CallExpr:
-		if name := nameOf(e.Fun); name == "Sprintf" || name == "New" {
+		switch nameOf(e.Fun) {
+		case "Sprintf", "New":
 			return s.textsOf(e.Args[0])
+		case "Or":
+			for _, arg := range e.Args {
+				list = append(list, s.textsOf(arg)...)
+			}
+			return list
 		}
 	}
 	return nil

@@ -123,7 +123,7 @@ func TestSurveyImport_PreviewShowsWhatTheImportWillFind(t *testing.T) {
 	b.uploadText("/surveys/near/import", "phone,name\n+12125550100,Ana\n").want(200).has("The texts use {{first_name}}, which no column is.")
 	r.api("POST", "/v1/surveys/near/respondents", `{"respondents":[{"phone":"+12125550109","attributes":{"first_name":"Eva"}}]}`, nil)
 	r.api("POST", "/v1/surveys/near:launch", "", nil)
-	b.uploadText("/surveys/near/import", file).want(200).has("1 row will be refused", "first_name no value for {{first_name}}, which the texts use")
+	b.uploadText("/surveys/near/import", file).want(200).has("1 row will be refused", "first_name no value for {{first_name}}, which the texts of the survey use")
 	// Refused rows are shown although they come after the first ten.
 	long := "phone,first_name\n" + strings.Repeat("+12125550100,Ana\n", 30) + "12,Luis\n"
 	b.uploadText("/surveys/near/import", long).want(200).has("1 row will be refused", `<td class="number">32</td>`).hasNot(`<td class="number">31</td>`)

@@ -46,7 +46,7 @@ func TestSurvey_PagesAreInTheLanguageOfTheReader(t *testing.T) {
 	}
 }
 
-// What a form says of mistakes is in the reader's language; what the API says of them is not.
+// What a form says of mistakes is in the reader's language.
 func TestSurvey_MistakesAndResultsAreInTheLanguageOfTheReader(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, surveyScope)
