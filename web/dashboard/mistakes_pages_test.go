@@ -32,7 +32,11 @@ var (
 
 // mistakesShown returns what a page says of mistakes, without names and places.
 func mistakesShown(a answer) (list []string) {
-	body := a.body[strings.Index(a.body, "<main"):]
+	a.t.Helper()
+	_, body, ok := strings.Cut(a.body, "<main")
+	if !ok {
+		a.t.Fatalf("status %d: %s", a.status, a.body)
+	}
 	for _, m := range mistakeElements.FindAllStringSubmatch(body, -1) {
 		if text := strings.TrimSpace(markup.ReplaceAllString(m[1], "")); text != "" {
 			list = append(list, text)
@@ -158,5 +162,27 @@ func TestMistakes_OfFilesAreInTheLanguageOfThePage(t *testing.T) {
 		refusedPost{path: "/surveys/flu/import/send", few: 5, file: numbers, fields: mapped("phone", "first_name")},
 		refusedPost{path: "/surveys/flu/import/send", few: 2, file: numbers, fields: mapped("first_name", "Sex!")},
 		refusedPost{path: "/contacts/_import", few: 5, file: contacts, fields: []string{"channel", "texts"}},
+	)
+}
+
+// Settings of channels, their templates and contacts are refused in the language of the page.
+func TestMistakes_OfChannelsAreInTheLanguageOfThePage(t *testing.T) {
+	t.Parallel()
+	const scopes = "channels:admin contacts:read contacts:write"
+	r := newRig(t, scopes)
+	r.channel("texts")
+	b := r.login(scopes)
+	channel := func(typ string, fields ...string) refusedPost {
+		return refusedPost{path: "/channels/_new", few: 3, form: with(url.Values{"type": {typ}, "name": {"Not good"}, "do": {"save"}}, fields...)}
+	}
+	refuseIn(b,
+		channel("nuntium", "title", strings.Repeat("ä", 201), "capacity", "many", "set-rate_per_second", "1.5", "set-base_url", "nowhere", "set-account", "a/b", "set-burst", "x", "set-token", "a b", "set-password", "p", "set-region", "XX", "set-from", "me"),
+		channel("verboice", "capacity", "5", "set-base_url", "http://x/y?z", "set-token", "t", "set-username", "u", "set-channel", "a", "set-channel_id", "0", "set-reply_reserve", "9", "set-burst", "3"),
+		channel("twilio", "capacity", "5", "set-account_sid", "x", "set-api_key", "y", "set-auth_token", "a b", "set-unsigned_callbacks", "true"),
+		channel("twilio_voice", "capacity", "5", "set-account_sid", "x", "set-api_key", "y", "set-ring_seconds", "900"),
+		channel("kannel", "capacity", "5", "set-username", " ", "set-status_password", "p", "set-sendsms_url", "x"),
+		channel("workers", "capacity", "5", "set-selectors", "?", "set-require", "==", "set-outcomes", "x", "set-dispositions", "y", "set-other_outcome", "z", "set-priority", "1e9"),
+		channel("http", "capacity", "5", "set-template", `{"send":{"url":"ftp://x","json":1,"form":{},"method":"GET","headers":{"Host":"x"}},"answer":[{"status":"9","fate":"x"}],"states":{"a":"b"},"callback":{"message":"x","verify":{"scheme":"token"}},"x y":1}`),
+		refusedPost{path: "/contacts/_new", few: 2, form: url.Values{"channel": {"texts"}, "to": {"abc"}, "messages": {strings.Repeat("x", 5000)}, "time_zone": {"Mars"}, "not_before": {"2099-01-01 00:00"}, "not_after": {"2098-01-01 00:00"}, "labels": {"a=" + strings.Repeat("y", 600)}, "purpose": {"none"}}},
 	)
 }
