@@ -1417,6 +1417,123 @@ type PersonRespondentView = api.PersonRespondentView
 // PersonView Everything that is known of an address: what the person said, what the rules say, and one page of contacts and messages.
 type PersonView = api.PersonView
 
+// PilotBody Who is asked by a pilot.
+type PilotBody struct {
+	// Respondents who is asked; a number once
+	Respondents []RespondentBody `json:"respondents"`
+}
+
+// PilotList The pilots of a survey.
+type PilotList struct {
+	// Next a number that no pilot has yet
+	//
+	// Examples: 2
+	Next int `json:"next"`
+
+	// Pilots the newest first
+	Pilots []PilotSummary `json:"pilots"`
+}
+
+// PilotSummary A pilot in a list.
+type PilotSummary struct {
+	// Braked it is paused because it paused itself; absent: it did not
+	Braked Braked `json:"braked,omitempty,omitzero"`
+
+	// Cause why it is stopping or done
+	Cause string `json:"cause,omitempty,omitzero"`
+
+	// CreatedAt when it was created
+	CreatedAt time.Time `json:"created_at"`
+
+	// Current it asks as the survey would now; false: the survey has been changed since
+	Current bool `json:"current"`
+
+	// EndedAt when it ended
+	EndedAt time.Time `json:"ended_at,omitempty,omitzero"`
+
+	// LaunchedAt when it was launched
+	LaunchedAt time.Time `json:"launched_at,omitempty,omitzero"`
+
+	// Locked it cannot be paused, stopped, changed or deleted until it is unlocked; it ends by itself all the same
+	Locked bool `json:"locked,omitempty,omitzero"`
+
+	// Pilot its number among the pilots of the survey
+	//
+	// Examples: 1
+	Pilot int `json:"pilot"`
+
+	// PilotOf it is a pilot of this survey; absent: it is none
+	PilotOf string `json:"pilot_of,omitempty,omitzero"`
+
+	// State state of the survey
+	State string `json:"state"`
+
+	// Survey its name in URLs
+	Survey string `json:"survey"`
+
+	// Title for people
+	Title string `json:"title,omitempty,omitzero"`
+
+	// UpdatedAt when it was last changed
+	UpdatedAt time.Time `json:"updated_at"`
+
+	// Version counts the changes
+	Version int `json:"version"`
+}
+
+// PilotView A pilot with its respondents.
+type PilotView struct {
+	// Braked it is paused because it paused itself; absent: it did not
+	Braked Braked `json:"braked,omitempty,omitzero"`
+
+	// Cause why it is stopping or done
+	Cause string `json:"cause,omitempty,omitzero"`
+
+	// CreatedAt when it was created
+	CreatedAt time.Time `json:"created_at"`
+
+	// Current it asks as the survey would now; false: the survey has been changed since
+	Current bool `json:"current"`
+
+	// EndedAt when it ended
+	EndedAt time.Time `json:"ended_at,omitempty,omitzero"`
+
+	// LaunchedAt when it was launched
+	LaunchedAt time.Time `json:"launched_at,omitempty,omitzero"`
+
+	// Locked it cannot be paused, stopped, changed or deleted until it is unlocked; it ends by itself all the same
+	Locked bool `json:"locked,omitempty,omitzero"`
+
+	// Pilot its number among the pilots of the survey
+	//
+	// Examples: 1
+	Pilot int `json:"pilot"`
+
+	// PilotOf it is a pilot of this survey; absent: it is none
+	PilotOf string `json:"pilot_of,omitempty,omitzero"`
+
+	// Respondents with their answers
+	Respondents []RespondentView `json:"respondents"`
+
+	// State state of the survey
+	State string `json:"state"`
+
+	// Survey its name in URLs
+	Survey string `json:"survey"`
+
+	// Title for people
+	Title string `json:"title,omitempty,omitzero"`
+
+	// UpdatedAt when it was last changed
+	UpdatedAt time.Time `json:"updated_at"`
+
+	// Version counts the changes
+	Version int `json:"version"`
+
+	// Warnings what may be meant otherwise; only in the response to the request that began it
+	Warnings []FieldError `json:"warnings,omitempty,omitzero"`
+}
+
 // PrefixPrice Other prices for numbers with a prefix.
 type PrefixPrice = api.PrefixPrice
 
@@ -2288,6 +2405,9 @@ type SurveySummary struct {
 	// Locked it cannot be paused, stopped, changed or deleted until it is unlocked; it ends by itself all the same
 	Locked bool `json:"locked,omitempty,omitzero"`
 
+	// PilotOf it is a pilot of this survey; absent: it is none
+	PilotOf string `json:"pilot_of,omitempty,omitzero"`
+
 	// State state of the survey
 	State string `json:"state"`
 
@@ -2374,6 +2494,9 @@ type SurveyView struct {
 
 	// Modes how each mode is used: ivr, sms, mobileweb, cati
 	Modes map[string]ModeSpec `json:"modes"`
+
+	// PilotOf it is a pilot of this survey; absent: it is none
+	PilotOf string `json:"pilot_of,omitempty,omitzero"`
 
 	// Purpose what its contacts are for, which decides which rules for the sake of the person hold; absent: default
 	//
@@ -3848,7 +3971,7 @@ func (c *Client) ListSurveys(ctx context.Context, params ListSurveysParams) (*Su
 
 // DeleteSurvey Delete a survey with its respondents and its log.
 //
-// Only of a survey that is a draft or done: stop it first. Its name is free at once.
+// Only of a survey that is a draft or done, and so are its pilots, which go with it: stop them first. Its name is free at once.
 //
 // DELETE /v1/surveys/{survey}
 func (c *Client) DeleteSurvey(ctx context.Context, survey string) error {
@@ -3880,7 +4003,7 @@ func (c *Client) PatchSurvey(ctx context.Context, survey string, body SurveyPatc
 
 // PutSurvey Create a survey, or replace one that is a draft.
 //
-// The name in the path is 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit. A replacement carries the whole survey, the application's secret included; its respondents stay. The read-only fields of a survey in a response (survey, state, cause, locked, version, created_at, updated_at, launched_at, ended_at, why, why_code, why_instants, why_clauses, warnings) are ignored, so that a survey can be written as it was read.
+// The name in the path is 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit. A replacement carries the whole survey, the application's secret included; its respondents stay. The read-only fields of a survey in a response (survey, state, cause, locked, pilot_of, version, created_at, updated_at, launched_at, ended_at, why, why_code, why_instants, why_clauses, warnings) are ignored, so that a survey can be written as it was read.
 //
 // PUT /v1/surveys/{survey}
 func (c *Client) PutSurvey(ctx context.Context, survey string, body SurveyBody, params PutSurveyParams) (*SurveyView, error) {
@@ -3979,6 +4102,36 @@ func (c *Client) GetSurveyLog(ctx context.Context, survey string, params GetSurv
 	setQuery(r.Query, "after", params.After)
 	setQuery(r.Query, "spreadsheet", params.Spreadsheet)
 	return c.Open(ctx, r)
+}
+
+// ListPilots List the pilots of a survey.
+//
+// List the pilots of a survey.
+//
+// GET /v1/surveys/{survey}/pilots
+func (c *Client) ListPilots(ctx context.Context, survey string) (*PilotList, error) {
+	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/surveys/%s/pilots", url.PathEscape(survey))}
+	return call[PilotList](ctx, c, r)
+}
+
+// GetPilot A pilot with its respondents and their answers.
+//
+// A pilot with its respondents and their answers.
+//
+// GET /v1/surveys/{survey}/pilots/{pilot}
+func (c *Client) GetPilot(ctx context.Context, survey string, pilot string) (*PilotView, error) {
+	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/surveys/%s/pilots/%s", url.PathEscape(survey), url.PathEscape(pilot))}
+	return call[PilotView](ctx, c, r)
+}
+
+// PutPilot Begin a pilot of a survey.
+//
+// Contacts a few people for real, as the survey is now, while it is a draft, running or paused, and stays so. All its rules of contact hold: channels, modes, retries, hours, consents, purpose, caps and stop words; its dates, cutoff, quotas, brake and budget do not. Nothing of a pilot is in the survey's figures and results, and its respondents can still become respondents of the survey. The number is chosen by the client, as `next` of the list: a request that is repeated begins nothing twice, and one with other people under the number of a pilot is a conflict. Whoever is under way in another pilot of the survey is stopped there. At most 20 respondents of a survey's pilots are under way. A pilot is a survey under a name of its own (`survey` in the response), by which it is stopped, read and deleted like any other.
+//
+// PUT /v1/surveys/{survey}/pilots/{pilot}
+func (c *Client) PutPilot(ctx context.Context, survey string, pilot string, body PilotBody) (*PilotView, error) {
+	r := Request{Method: "PUT", Path: fmt.Sprintf("/v1/surveys/%s/pilots/%s", url.PathEscape(survey), url.PathEscape(pilot)), Body: body, Idempotent: idempotent(body)}
+	return call[PilotView](ctx, c, r)
 }
 
 // ListRespondents List respondents by id.

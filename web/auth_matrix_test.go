@@ -104,6 +104,9 @@ func rights() map[string]string {
 		"GET /v1/surveys/{survey}/codebook.csv":                  "contacts:read surveys:admin",
 		"GET /v1/surveys/{survey}/respondents":                   "contacts:read surveys:admin",
 		"GET /v1/surveys/{survey}/respondents/{id}":              "contacts:read surveys:admin",
+		"GET /v1/surveys/{survey}/pilots":                        "contacts:read surveys:admin",
+		"GET /v1/surveys/{survey}/pilots/{pilot}":                "contacts:read surveys:admin",
+		"PUT /v1/surveys/{survey}/pilots/{pilot}":                "surveys:admin",
 		"PUT /v1/surveys/{survey}":                               "surveys:admin",
 		"PATCH /v1/surveys/{survey}":                             "surveys:admin",
 		"DELETE /v1/surveys/{survey}":                            "surveys:admin",
@@ -156,6 +159,7 @@ func reaches() map[string]string {
 		"survey": {
 			"GET /v1/surveys/{survey}", "GET /v1/surveys/{survey}/stats", "GET /v1/surveys/{survey}/answers", "GET /v1/surveys/{survey}/answers/{question}/texts", "GET /v1/surveys/{survey}/launch-check", "GET /v1/surveys/{survey}/course", "GET /v1/surveys/{survey}/log",
 			"GET /v1/surveys/{survey}/log.csv", "GET /v1/surveys/{survey}/results.csv", "GET /v1/surveys/{survey}/codebook.csv", "GET /v1/surveys/{survey}/respondents", "GET /v1/surveys/{survey}/respondents/{id}",
+			"GET /v1/surveys/{survey}/pilots", "GET /v1/surveys/{survey}/pilots/{pilot}", "PUT /v1/surveys/{survey}/pilots/{pilot}",
 			"PUT /v1/surveys/{survey}", "PATCH /v1/surveys/{survey}", "DELETE /v1/surveys/{survey}", "POST /v1/surveys/{survey}:launch", "POST /v1/surveys/{survey}:pause", "POST /v1/surveys/{survey}:resume",
 			"POST /v1/surveys/{survey}:stop", "POST /v1/surveys/{survey}:lock", "POST /v1/surveys/{survey}:unlock", "POST /v1/surveys/{survey}/respondents", "PATCH /v1/surveys/{survey}/respondents/{id}",
 			"DELETE /v1/surveys/{survey}/respondents/{id}", "POST /v1/surveys/{survey}/respondents/{id}/stop", "POST /v1/surveys/{survey}/respondents/{id}/disposition",
@@ -227,7 +231,7 @@ func TestAuthMatrix_RightsOfEveryRoute(t *testing.T) {
 		}
 		headers[name] = "Bearer " + text
 	}
-	paths := strings.NewReplacer("{channel}", "a", "{id}", "1-1", "{survey}", "s", "{secret}", "x", "{path...}", "ping")
+	paths := strings.NewReplacer("{channel}", "a", "{id}", "1-1", "{survey}", "s", "{pilot}", "1", "{secret}", "x", "{path...}", "ping")
 	tried := 0
 	for pattern, oneOf := range rights() {
 		method, path, _ := strings.Cut(pattern, " ")
@@ -285,7 +289,7 @@ func TestAuthMatrix_LimitsOfEveryRoute(t *testing.T) {
 		method, path, _ := strings.Cut(pattern, " ")
 		for _, scope := range operators.LimitableScopes() {
 			for _, name := range []string{"north-a", "south-a"} {
-				paths := strings.NewReplacer("{channel}", name, "{id}", "1-1", "{survey}", name, "{name}", name)
+				paths := strings.NewReplacer("{channel}", name, "{id}", "1-1", "{survey}", name, "{pilot}", "1", "{name}", name)
 				g := r.As(method, paths.Replace(path), "{", b.Text[string(scope.Limit("north-"))])
 				admitted := slices.Contains(strings.Fields(oneOf), string(scope))
 				switch about[pattern] {

@@ -93,6 +93,7 @@ func RouteAccess() map[string]Access {
 		"get-results": {readSurveys, PathSurvey}, "get-codebook": {readSurveys, PathSurvey},
 		"list-respondents": {readSurveys, PathSurvey},
 		"get-respondent":   {readSurveys, PathSurvey},
+		"list-pilots":      {readSurveys, PathSurvey}, "get-pilot": {readSurveys, PathSurvey}, "put-pilot": {changeSurveys, PathSurvey},
 		"put-survey":       {changeSurveys, PathSurvey},
 		"patch-survey":     {changeSurveys, PathSurvey},
 		"delete-survey":    {changeSurveys, PathSurvey},

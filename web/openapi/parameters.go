@@ -14,6 +14,9 @@ import (
 // namePattern is the pattern of names in paths; see ChannelName and surveyName.
 const namePattern = "^[a-z0-9][a-z0-9._-]{0,62}$"
 
+// surveyPattern is the pattern of the names of surveys and of their pilots.
+const surveyPattern = "^[a-z0-9][a-z0-9._-]{0,62}(~pilot[1-9][0-9]{0,3})?$"
+
 func parametersOf(rt *route.Route) []*huma.Param {
 	var params []*huma.Param
 	for part := range strings.SplitSeq(rt.Path, "/") {
@@ -71,7 +74,9 @@ func pathParameter(tag, name string) *huma.Param {
 	case "channel":
 		p.Description, p.Schema.Pattern, p.Example = "name of the channel", namePattern, "texts"
 	case "survey":
-		p.Description, p.Schema.Pattern, p.Example = "name of the survey", namePattern, "flu"
+		p.Description, p.Schema.Pattern, p.Example = "name of the survey, or of a pilot of it", surveyPattern, "flu"
+	case "pilot":
+		p.Description, p.Schema.Pattern, p.Example = "number of the pilot", "^[1-9][0-9]{0,3}$", "1"
 	case "question":
 		p.Description, p.Schema.MaxLength, p.Example = "name of the question", new(64), "age"
 	case "id":

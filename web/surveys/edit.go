@@ -170,6 +170,9 @@ func (s surveyRoutes) patchSurvey(c *route.Call, have surveys.Survey, schema *ht
 	if err := have.CheckUnlocked(); err != nil {
 		return route.Reply{}, err
 	}
+	if of, n := surveys.PilotOf(have.Name); n != 0 {
+		return route.Reply{}, weir.Errorf(weir.CodeConflict, "a pilot asks as survey %s was when it began; change that, and begin another pilot", of)
+	}
 	before, err := document(bodyOf(have))
 	if err != nil {
 		return route.Reply{}, err

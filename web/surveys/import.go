@@ -257,6 +257,9 @@ const duplicateNumber = "duplicate phone number (already in the survey or in an 
 // checkAcceptsRespondents rejects respondents of a survey that is ending or being
 // deleted.
 func checkAcceptsRespondents(v surveys.Survey) error {
+	if of, n := surveys.PilotOf(v.Name); n != 0 {
+		return weir.Errorf(weir.CodeConflict, "a pilot has the respondents with which it began; begin another pilot of survey %s", of)
+	}
 	if v.Deleting || v.State == surveys.Stopping || v.State == surveys.Done {
 		return weir.Errorf(weir.CodeConflict, "survey %s is %s and accepts no respondents", v.Name, v.State)
 	}

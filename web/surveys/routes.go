@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"weir"
@@ -59,12 +60,13 @@ func Routes(o Options) []*route.Route {
 		into: importTarget{store: o.SurveyStore, importer: o.Importer, now: o.Now, ending: o.Downloads.Ending, logger: o.Downloads.Logger},
 	}
 	people := respondentFinder{finder: find, store: o.SurveyStore, tokens: o.Tokens}
+	pilots := pilotRoutes{respondentFinder: people, pilots: o.SurveyStore, broker: o.Surveys, into: imports.into, beginning: &sync.Mutex{}}
 	exports := exportRoutes{
 		finder: find, downloads: o.Downloads,
 		from: exportSource{respondents: o.SurveyStore, log: o.SurveyStore, tokens: o.Tokens},
 	}
 	return slices.Concat(
-		definitions.routes(), logRoute{find, o.SurveyStore}.routes(), definitions.stepRoutes(), launchCheckRoute{find, o.Surveys, o.Tokens, o.Now}.routes(), courseRoute{find, o.Surveys}.routes(), answersRoute{find, o.SurveyStore}.routes(),
+		definitions.routes(), logRoute{find, o.SurveyStore}.routes(), definitions.stepRoutes(), launchCheckRoute{find, o.Surveys, o.Tokens, o.Now}.routes(), courseRoute{find, o.Surveys}.routes(), answersRoute{find, o.SurveyStore}.routes(), pilots.routes(),
 		imports.routes(), respondentRoutes{people, o.Surveys, o.Contacts}.routes(), correctionRoutes{people, o.Surveys, o.Importer}.routes(), exports.routes(),
 	)
 }
@@ -100,7 +102,7 @@ func StepHandler(steps map[string]*route.Route, gate *auth.Gate) http.Handler {
 	})
 }
 
-// finder finds surveys by the name in a path.
+// finder finds surveys, and pilots of surveys, by the name in a path.
 type finder struct {
 	store interface {
 		Survey(ctx context.Context, name string) (surveys.Survey, error)
@@ -109,7 +111,11 @@ type finder struct {
 
 // survey finds a survey by the name in a path.
 func (f finder) survey(ctx context.Context, name string) (surveys.Survey, error) {
-	if !surveyName.MatchString(name) {
+	whole := name
+	if of, n := surveys.PilotOf(name); n != 0 {
+		whole = of
+	}
+	if !surveyName.MatchString(whole) {
 		return surveys.Survey{}, weir.Errorf(weir.CodeNotFound, "there is no such survey")
 	}
 	v, err := f.store.Survey(ctx, name)

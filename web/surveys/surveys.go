@@ -110,7 +110,7 @@ func (s surveyRoutes) routes() []*route.Route {
 		{
 			Method: "DELETE", Path: Path, ID: "delete-survey", Tag: "surveys",
 			Summary:     "Delete a survey with its respondents and its log",
-			Description: "Only of a survey that is a draft or done: stop it first. Its name is free at once.",
+			Description: "Only of a survey that is a draft or done, and so are its pilots, which go with it: stop them first. Its name is free at once.",
 			Handle:      s.onSurvey(s.deleteSurvey),
 			Answers:     []route.Answer{{Status: http.StatusNoContent, Description: "deleted"}},
 			Codes:       []weir.Code{weir.CodeNotFound, weir.CodeConflict, weir.CodeLocked},
@@ -126,7 +126,7 @@ func (s surveyRoutes) routes() []*route.Route {
 
 // readOnlyFields are the fields that only responses have.
 func readOnlyFields() []string {
-	return []string{"survey", "state", "cause", "locked", "version", "created_at", "updated_at", "launched_at", "ended_at", "why", "why_code", "why_instants", "why_clauses", "warnings"}
+	return []string{"survey", "state", "cause", "locked", "pilot_of", "version", "created_at", "updated_at", "launched_at", "ended_at", "why", "why_code", "why_instants", "why_clauses", "warnings"}
 }
 
 // dropReadOnly removes the read-only fields of a survey that is written as it was read.
@@ -184,7 +184,10 @@ func (s surveyRoutes) listSurveys(c *route.Call) (route.Reply, error) {
 		func(after *surveys.Survey, limit int) ([]surveys.Survey, error) {
 			return s.store.Surveys(c, states, after.Name, limit)
 		},
-		func(v *surveys.Survey) (bool, error) { return c.Reaches(operators.Survey(v.Name)), nil })
+		func(v *surveys.Survey) (bool, error) {
+			_, pilot := surveys.PilotOf(v.Name)
+			return pilot == 0 && c.Reaches(operators.Survey(v.Name)), nil
+		})
 	if err != nil {
 		return route.Reply{}, err
 	}
@@ -223,21 +226,40 @@ func (s surveyRoutes) applyStep(step surveys.Step) func(*route.Call) (route.Repl
 }
 
 func (s surveyRoutes) deleteSurvey(c *route.Call, v surveys.Survey) (route.Reply, error) {
-	if err := v.CheckUnlocked(); err != nil {
+	if err := checkRemovable(v); err != nil {
 		return route.Reply{}, err
 	}
-	switch v.State {
-	case surveys.Draft, surveys.Done:
-	case surveys.Stopping:
-		return route.Reply{}, weir.Errorf(weir.CodeConflict, "survey %s is stopping; delete it when it is done", v.Name)
-	default:
-		return route.Reply{}, weir.Errorf(weir.CodeConflict, "survey %s is %s; stop it first, and delete it when it is done", v.Name, v.State)
-	}
-	if err := s.store.RemoveSurvey(c, v.ID); err != nil {
+	pilots, err := pilotsOf(c, s.store, v.Name)
+	if err != nil {
 		return route.Reply{}, err
+	}
+	for _, pilot := range pilots {
+		if err := checkRemovable(pilot); err != nil {
+			return route.Reply{}, err
+		}
+	}
+	for _, x := range append(pilots, v) {
+		if err := s.store.RemoveSurvey(c, x.ID); err != nil {
+			return route.Reply{}, err
+		}
 	}
 	s.broker.Changed(v.ID)
 	return route.Reply{Status: http.StatusNoContent}, nil
+}
+
+// checkRemovable returns why a survey cannot be deleted now.
+func checkRemovable(v surveys.Survey) error {
+	if err := v.CheckUnlocked(); err != nil {
+		return err
+	}
+	switch v.State {
+	case surveys.Draft, surveys.Done:
+		return nil
+	case surveys.Stopping:
+		return weir.Errorf(weir.CodeConflict, "survey %s is stopping; delete it when it is done", v.Name)
+	default:
+		return weir.Errorf(weir.CodeConflict, "survey %s is %s; stop it first, and delete it when it is done", v.Name, v.State)
+	}
 }
 
 func (s surveyRoutes) surveyStats(c *route.Call, v surveys.Survey) (route.Reply, error) {

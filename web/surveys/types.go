@@ -70,6 +70,7 @@ type SurveySummary struct {
 	Cause      surveys.Cause `json:"cause,omitempty" enum:"exhausted,reached,window_over,stopped,budget_spent" doc:"why it is stopping or done"`
 	Braked     *weir.Braked  `json:"braked,omitempty" doc:"it is paused because it paused itself; absent: it did not"`
 	Locked     bool          `json:"locked,omitempty" doc:"it cannot be paused, stopped, changed or deleted until it is unlocked; it ends by itself all the same"`
+	PilotOf    string        `json:"pilot_of,omitempty" doc:"it is a pilot of this survey; absent: it is none"`
 	Version    int64         `json:"version" doc:"counts the changes"`
 	CreatedAt  time.Time     `json:"created_at"`
 	UpdatedAt  time.Time     `json:"updated_at"`

@@ -13,8 +13,9 @@ import (
 )
 
 func surveySummary(s surveys.Survey) SurveySummary {
+	of, _ := surveys.PilotOf(s.Name)
 	return SurveySummary{
-		Survey: s.Name, Title: s.Title, State: s.State, Cause: s.Cause, Braked: s.Braked, Locked: s.Locked, Version: s.Version,
+		Survey: s.Name, PilotOf: of, Title: s.Title, State: s.State, Cause: s.Cause, Braked: s.Braked, Locked: s.Locked, Version: s.Version,
 		CreatedAt: s.Created.UTC(), UpdatedAt: s.Updated.UTC(), LaunchedAt: httpjson.Instant(s.Launched), EndedAt: httpjson.Instant(s.Ended),
 	}
 }
