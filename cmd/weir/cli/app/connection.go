@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -131,9 +132,16 @@ func ClientCommand[C interface{ Close() }](use, short, long, example string, con
 	}
 }
 
-// NamedArgs checks that exactly the named arguments are present. One in brackets may be absent.
+// NamedArgs checks that exactly the named arguments are present. One in brackets may be absent, and the last,
+// if three dots follow it, be there more than once.
 func NamedArgs(names []string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
+		names := names
+		if n := len(names); n > 0 && strings.HasSuffix(names[n-1], "...") {
+			for names = slices.Clone(names); len(names) < len(args); {
+				names = append(names, names[n-1])
+			}
+		}
 		switch {
 		case len(args) < len(names) && !strings.HasPrefix(names[len(args)], "["):
 			return command.UsageError(c, names[len(args)]+" is missing")

@@ -30,7 +30,7 @@ const example = `  weir survey put flu.json flu
 func Command(a *app.App) *cobra.Command {
 	r := a.NewConnection().Completing("NAME", app.SurveyNames)
 	return r.APIGroup("survey", "Create, run, show and delete surveys", about, example,
-		putCommand(a.Console, r), importCommand(a, r), launchCommand(a, r),
+		putCommand(a.Console, r), importCommand(a, r), pilotCommand(a, r), launchCommand(a, r),
 		stateCommand(r, "pause", "Pause a survey", "Pause a survey: no respondent is contacted until it is resumed. Contacts in flight\nfinish normally, and answers are recorded.", (*client.Client).PauseSurvey),
 		stateCommand(r, "resume", "Resume a paused survey", "", (*client.Client).ResumeSurvey),
 		stateCommand(r, "lock", "Lock a running survey", "Lock a running survey: it cannot be paused, stopped, changed or deleted until it is unlocked.\nIt ends by itself all the same, and its respondents can be added, corrected, stopped\nand removed.", (*client.Client).LockSurvey),
@@ -88,8 +88,8 @@ With --respondent only this respondent is stopped, and the survey continues.`, "
 
 // deleteCommand makes "weir survey delete".
 func deleteCommand(r *app.Connection) *cobra.Command {
-	return r.DeleteCommand("delete NAME", "Delete a survey", `Delete a survey, its respondents, their results and its log. A running survey must be
-stopped first.`, "  weir survey delete flu --yes",
+	return r.DeleteCommand("delete NAME", "Delete a survey", `Delete a survey, its respondents, their results, its log and its pilots. A survey or pilot
+that is running must be stopped first.`, "  weir survey delete flu --yes",
 		"this deletes survey %s, its respondents and their results", "survey", (*client.Client).DeleteSurvey)
 }
 
