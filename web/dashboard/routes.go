@@ -194,6 +194,7 @@ func surveyPages() []*page {
 		{name: "survey_form", path: one + "/edit", scopes: admin, load: editSurvey, posted: changeSurvey, room: maxDefinition},
 		{name: "survey_json", path: one + "/edit/json", scopes: admin, load: editDocument, posted: changeDocument, room: maxDefinition},
 		{name: "survey_questions", path: one + "/questions", scopes: admin, load: loadQuestions, posted: changeQuestions, room: maxQuestionnaireForm},
+		{name: "survey_pilot", path: one + "/pilot", scopes: reader, load: loadPilot, posted: beginPilot, live: []string{"pilot"}},
 		{name: "survey_answers", path: one + "/answers", scopes: reader, load: loadAnswers, live: []string{"answers"}},
 		{name: "survey_texts", path: one + "/answers/{question}", scopes: reader, load: loadTexts},
 		{

@@ -389,7 +389,7 @@ type definitionData struct {
 
 // Editable reports whether anything but the title and the application can change.
 func editableSurvey(s *surveyapi.SurveySummary) bool {
-	return !s.Locked && (s.State == surveys.Draft || s.State == surveys.Running || s.State == surveys.Paused)
+	return s.PilotOf == "" && !s.Locked && (s.State == surveys.Draft || s.State == surveys.Running || s.State == surveys.Paused)
 }
 
 // Editable reports whether the definition can be changed.

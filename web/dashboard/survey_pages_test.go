@@ -12,7 +12,7 @@ import (
 func surveyAndRouterPages() []string {
 	return []string{
 		"/surveys", "/surveys/flu", "/surveys/flu/respondents", "/surveys/flu/log", "/surveys/flu/launch", "/surveys/flu/stop",
-		"/surveys/_new", "/surveys/_new/json", "/surveys/flu/edit", "/surveys/flu/edit/json", "/surveys/flu/definition", "/surveys/flu/import", "/surveys/flu/clone",
+		"/surveys/_new", "/surveys/_new/json", "/surveys/flu/edit", "/surveys/flu/edit/json", "/surveys/flu/definition", "/surveys/flu/import", "/surveys/flu/clone", "/surveys/flu/pilot",
 		"/router", "/router?wall=1", "/router/workers", "/router/queues", "/router/jobs", "/router/policies",
 		"/router/workers/ann", "/router/workers/ann/off", "/router/jobs/one", "/router/jobs/one/cancel", "/router/queues/calls",
 	}

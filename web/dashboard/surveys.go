@@ -56,7 +56,7 @@ func (c surveyCard) Editable() bool { return editableSurvey(&c.SurveySummary) }
 
 // Importable reports whether respondents can be added.
 func (c surveyCard) Importable() bool {
-	return c.State == surveys.Draft || c.State == surveys.Running || c.State == surveys.Paused
+	return c.PilotOf == "" && (c.State == surveys.Draft || c.State == surveys.Running || c.State == surveys.Paused)
 }
 
 // maxSurveys is the maximum number of surveys on the overview.

@@ -1,0 +1,166 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/surveys"
+	"weir/surveys/questions"
+	"weir/web/dashboard/locale"
+	surveyapi "weir/web/surveys"
+)
+
+// pilotData is the data of the page of pilots: the form that begins one, and what came back of one.
+type pilotData struct {
+	*locale.Locale
+	Survey    string
+	Asks      bool // Weir itself asks the questions
+	Open      bool // a pilot can begin
+	Next      int  // number of the pilot that the form begins
+	Numbers   string
+	Languages []questions.Language // to choose from; nil: there is no choice
+	Language  string
+	Has       []pilotAttribute
+	Mistakes  map[string]string
+	Problem   *problem
+	Shown     *surveyapi.PilotView // nil: there is none yet
+	Others    []surveyapi.PilotSummary
+}
+
+// pilotAttribute is an attribute that the texts of a survey use.
+type pilotAttribute struct{ Name, Value string }
+
+// Field returns the name of the input.
+func (a pilotAttribute) Field() string { return "has_" + a.Name }
+
+// Says describes an answer of a respondent.
+func (d *pilotData) Says(a surveyapi.AnswerView) string {
+	if a.Status == questions.Answered {
+		return a.Question + ": " + a.Value
+	}
+	return a.Question + ": " + becameText(d.Locale, a.Status)
+}
+
+func pilotLink(survey string) string { return surveyLink(survey) + "/pilot" }
+
+// openPilot reads what the page of pilots shows.
+func openPilot(v *visit) (*pilotData, error) {
+	s, err := readSurvey(v.caller, v.r.PathValue("name"))
+	if err != nil {
+		return nil, err
+	}
+	d := &pilotData{Locale: v.Locale, Survey: s.Survey, Asks: s.Questions != nil, Mistakes: map[string]string{}}
+	d.Open = s.PilotOf == "" && (s.State == surveys.Draft || s.State == surveys.Running || s.State == surveys.Paused)
+	if s.Questions != nil && len(s.Questions.Languages) > 1 {
+		d.Languages, d.Language = s.Questions.Languages, shownLanguage(v.Locale, s.Questions)
+	}
+	if plan, _ := s.Compile(surveys.Defaults{}); plan != nil {
+		for _, name := range plan.RequiredAttributes() {
+			d.Has = append(d.Has, pilotAttribute{Name: name})
+		}
+	}
+	var list surveyapi.PilotList
+	if err := v.get(apiPath("v1", "surveys", s.Survey, "pilots"), nil, &list); err != nil {
+		return nil, err
+	}
+	d.Next = list.Next
+	asked, _ := strconv.Atoi(v.r.URL.Query().Get("pilot"))
+	at := max(0, slices.IndexFunc(list.Pilots, func(p surveyapi.PilotSummary) bool { return p.Pilot == asked }))
+	if len(list.Pilots) > 0 {
+		d.Shown = &surveyapi.PilotView{}
+		if err := v.get(apiPath("v1", "surveys", s.Survey, "pilots", strconv.Itoa(list.Pilots[at].Pilot)), nil, d.Shown); err != nil {
+			return nil, err
+		}
+		d.Others = slices.Delete(list.Pilots, at, at+1)
+	}
+	return d, nil
+}
+
+func (d *pilotData) content() *content {
+	return &content{title: d.T("Pilot of %s", d.Survey), crumbs: surveyCrumbs(d.Locale, d.Survey, crumb{Text: d.T("Pilot")}), data: d}
+}
+
+func loadPilot(v *visit) (*content, error) {
+	d, err := openPilot(v)
+	if err != nil {
+		return nil, err
+	}
+	return d.content(), nil
+}
+
+// beginPilot begins a pilot. The form has its number, so that a form that is sent twice asks nobody twice.
+func beginPilot(v *visit) (*content, error) {
+	d, err := openPilot(v)
+	if err != nil {
+		return nil, err
+	}
+	body := d.read(v.r.PostForm)
+	c := d.content()
+	err = v.call(http.MethodPut, apiPath("v1", "surveys", d.Survey, "pilots", strconv.Itoa(d.Next)), body, nil)
+	if err == nil {
+		c.to, c.flash = pilotLink(d.Survey), &flash{Text: d.T("Pilot %[1]s of %[2]s has begun.", strconv.Itoa(d.Next), d.Survey)}
+		return c, nil
+	}
+	status, p := statusOf(err)
+	switch status {
+	case http.StatusUnprocessableEntity, http.StatusBadRequest, http.StatusConflict:
+	default:
+		return nil, err
+	}
+	d.place(p)
+	c.status, c.flash = status, &flash{Bad: true, Text: d.T("Nobody was contacted.")}
+	return c, nil
+}
+
+// read fills in what was posted, and returns the body that it makes.
+func (d *pilotData) read(form url.Values) surveyapi.PilotBody {
+	if n, err := strconv.Atoi(form.Get("pilot")); err == nil {
+		d.Next = n
+	}
+	d.Numbers = form.Get("numbers")
+	attributes := map[string]any{}
+	for i := range d.Has {
+		a := &d.Has[i]
+		if a.Value = strings.TrimSpace(form.Get(a.Field())); a.Value != "" {
+			attributes[a.Name] = a.Value
+		}
+	}
+	if d.Languages != nil && form.Get("language") != "" {
+		d.Language = form.Get("language")
+		attributes["language"] = d.Language
+	}
+	body := surveyapi.PilotBody{Respondents: []surveyapi.RespondentBody{}}
+	for line := range strings.Lines(d.Numbers) {
+		if line = strings.TrimSpace(line); line != "" {
+			body.Respondents = append(body.Respondents, surveyapi.RespondentBody{Phone: line, Attributes: attributes})
+		}
+	}
+	return body
+}
+
+// place puts each mistake beside the field that it is about.
+func (d *pilotData) place(p *problem) {
+	rest := *p
+	rest.Errors = nil
+	for _, e := range p.Errors {
+		field := ""
+		at := strings.Split(strings.TrimPrefix(e.Pointer, "/respondents"), "/")
+		switch {
+		case len(at) == 4 && at[2] == "attributes" && slices.ContainsFunc(d.Has, func(a pilotAttribute) bool { return a.Name == at[3] }):
+			field = "has_" + at[3]
+		case strings.HasPrefix(e.Pointer, "/respondents"):
+			field = "numbers"
+		}
+		if field == "" {
+			rest.Errors = append(rest.Errors, e)
+		} else if d.Mistakes[field] == "" {
+			d.Mistakes[field] = asSentence(e.Detail)
+		}
+	}
+	if len(d.Mistakes) == 0 || len(rest.Errors) > 0 {
+		d.Problem = &rest
+	}
+}
