@@ -22,6 +22,6 @@ export function pages(known) {
 export function questions(known) {
   return {
     "pause a channel": "/channels/texts/pause", "capacity of a channel": "/channels/texts/capacity", "delete a channel": "/channels/goner/delete",
-    "cancel contacts": "/contacts/_cancel?channel=held", "cancel a contact": `/contacts/${known.waiting}/cancel`, "requeue dead letters": "/dead-letters/requeue", "launch a survey": "/surveys/water/launch", "clone a survey": "/surveys/water/clone", "remove a respondent": `/surveys/vaccines/respondents/${known.respondent}/remove`, "cancel a job": "/router/jobs/klingon/cancel", "delete a purpose": "/purposes/research/delete", "delete a limit": "/limits/portfolio/delete", "delete a price": "/prices/held/delete", "replay events": `/webhooks/${known.webhook}/replay`,
+    "cancel contacts": "/contacts/_cancel?channel=held", "cancel a contact": `/contacts/${known.waiting}/cancel`, "requeue dead letters": "/dead-letters/requeue", "launch a survey": "/surveys/water/launch", "clone a survey": "/surveys/water/clone", "delete a survey": "/surveys/water/delete", "remove a respondent": `/surveys/vaccines/respondents/${known.respondent}/remove`, "cancel a job": "/router/jobs/klingon/cancel", "delete a purpose": "/purposes/research/delete", "delete a limit": "/limits/portfolio/delete", "delete a price": "/prices/held/delete", "replay events": `/webhooks/${known.webhook}/replay`,
   };
 }

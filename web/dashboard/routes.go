@@ -221,6 +221,9 @@ func surveyPages() []*page {
 					title: "Stop survey %s", button: "Stop", danger: true,
 					text: "This cannot be undone. Queued contacts are canceled, providers are asked to cancel contacts in flight, and respondents who are not done end as canceled. Results are kept.",
 				}, statusCount{"Will be canceled", []surveys.Status{surveys.Active, surveys.Pending}}, statusCount{"Being contacted now", []surveys.Status{surveys.Active}})},
+				{path: one + "/delete", scopes: admin, run: deleteSurvey, ask: askSurvey(asking{
+					title: "Delete survey %s", button: "Delete", danger: true, text: "This cannot be undone. Its respondents, their answers, its log and its pilots are deleted. Its name is free at once.",
+				}, statusCount{"Completed", []surveys.Status{surveys.Completed}})},
 			},
 			files: map[string]handler{one + "/results.csv": surveyFile("results.csv"), one + "/codebook.csv": surveyFile("codebook.csv"), one + "/log.csv": surveyFile("log.csv")},
 		},

@@ -331,6 +331,16 @@ func askSurvey(about asking, counts ...statusCount) func(*visit) (*question, err
 	}
 }
 
+// deleteSurvey deletes a survey, and leads to the list, or from a pilot to its survey's pilots.
+func deleteSurvey(v *visit) (*done, error) {
+	name := v.r.PathValue("name")
+	to := "/surveys"
+	if of, n := surveys.PilotOf(name); n != 0 {
+		to = pilotLink(of)
+	}
+	return &done{text: v.T("Survey %s is deleted.", name), to: to}, v.call(http.MethodDelete, apiPath("v1", "surveys", name), nil, nil)
+}
+
 // aboutSurvey reads a survey and its statistics, and fills the question about it.
 func aboutSurvey(c *caller, name string, q *question) (s surveyapi.SurveyView, stats *surveyapi.StatsView, err error) {
 	if s, err = readSurvey(c, name); err != nil {

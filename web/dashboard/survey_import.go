@@ -21,6 +21,7 @@ type respondentFile struct {
 	region     string
 	needs      []string // attributes that the texts use
 	duplicates string
+	over       bool // the survey takes nobody in
 }
 
 func newRespondentFile(v *visit, form url.Values) (fileUse, error) {
@@ -30,7 +31,7 @@ func newRespondentFile(v *visit, form url.Values) (fileUse, error) {
 	}
 	f := &respondentFile{
 		Locale: v.Locale, link: v.Link("/surveys", s.Survey), survey: s.Survey,
-		region: s.Region, duplicates: "skip",
+		region: s.Region, duplicates: "skip", over: !surveyCard{SurveySummary: s.SurveySummary}.Importable(),
 	}
 	if plan, _ := s.Compile(surveys.Defaults{}); plan != nil {
 		f.needs = plan.RequiredAttributes()
@@ -42,10 +43,14 @@ func newRespondentFile(v *visit, form url.Values) (fileUse, error) {
 }
 
 func (f *respondentFile) about() *fileWords {
+	first := f.T("Nothing is imported before you have seen how.")
+	if f.over {
+		first = f.T("This survey takes no more respondents; a clone of it does.")
+	}
 	return &fileWords{
 		title: f.T("Import respondents of %s", f.survey), crumbs: surveyCrumbs(f.Locale, f.survey, crumb{Text: f.T("Import")}), Path: surveyLink(f.survey) + "/import", Verb: f.T("Import"),
 		Help:  f.T("The first line names the columns, separated by commas, semicolons or tabs. Excel on Windows saves CSV as windows-1252. The phone number identifies a respondent within the survey."),
-		First: f.T("Nothing is imported before you have seen how."),
+		First: first,
 		Named: "Name of the attribute", NamedOf: "Name of the attribute of column %s", Shown: []string{respondents.FieldPhone}, Heads: []string{f.T("Phone number"), f.T("Attributes")},
 		done: f.T("File imported"), doneInPart: f.T("File imported in part"), Stopped: "Not all of %[1]s was imported, because %[2]s.",
 		Whole: f.T("Or mend and send the whole file: what was imported is not imported twice."),

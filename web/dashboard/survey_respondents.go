@@ -25,6 +25,7 @@ type respondentList struct {
 	Pager               pager
 	Number              string // of a search; it must not get into a URL
 	Mistakes            map[string]string
+	Importable          bool // the survey takes respondents in
 }
 
 // endedStatus is shown for respondents that are done. Their statuses only tell how Weir
@@ -58,8 +59,10 @@ func newRespondentList(survey string) (l *respondentList, ended []string) {
 	return l, ended
 }
 
-func (l *respondentList) content(v *visit) *content {
-	return &content{title: v.T("Respondents of %s", l.Survey), crumbs: surveyCrumbs(v.Locale, l.Survey, crumb{Text: v.T("Respondents")}), data: l}
+func (l *respondentList) content(v *visit) (*content, error) {
+	s, err := readSurvey(v.caller, l.Survey)
+	l.Importable = surveyCard{SurveySummary: s.SurveySummary}.Importable()
+	return &content{title: v.T("Respondents of %s", l.Survey), crumbs: surveyCrumbs(v.Locale, l.Survey, crumb{Text: v.T("Respondents")}), data: l}, err
 }
 
 // searchRespondent finds the respondent with a phone number, which is posted in a form so that
@@ -67,9 +70,12 @@ func (l *respondentList) content(v *visit) *content {
 func searchRespondent(v *visit) (*content, error) {
 	l, _ := newRespondentList(v.r.PathValue("name"))
 	l.Number = strings.TrimSpace(v.r.PostForm.Get("number"))
-	c := l.content(v)
+	c, err := l.content(v)
+	if err != nil {
+		return nil, err
+	}
 	var page surveyapi.RespondentList
-	err := v.get(apiPath("v1", "surveys", l.Survey, "respondents"), url.Values{"phone": {l.Number}, "limit": {"2"}}, &page)
+	err = v.get(apiPath("v1", "surveys", l.Survey, "respondents"), url.Values{"phone": {l.Number}, "limit": {"2"}}, &page)
 	if status, p := statusOf(err); err != nil && status == http.StatusUnprocessableEntity {
 		c.status, l.Mistakes["number"] = status, v.T("This is no phone number.")
 		for _, e := range p.Errors {
@@ -113,7 +119,7 @@ func loadRespondents(v *visit) (*content, error) {
 		return nil, err
 	}
 	l.Respondents, l.Pager = page.Respondents, v.more(page.NextCursor)
-	return l.content(v), nil
+	return l.content(v)
 }
 
 // respondentData is the data of a respondent's page.

@@ -59,6 +59,11 @@ func (c surveyCard) Importable() bool {
 	return c.PilotOf == "" && (c.State == surveys.Draft || c.State == surveys.Running || c.State == surveys.Paused)
 }
 
+// Deletable reports whether the survey can be deleted now.
+func (c surveyCard) Deletable() bool {
+	return !c.Locked && (c.State == surveys.Draft || c.State == surveys.Done)
+}
+
 // maxSurveys is the maximum number of surveys on the overview.
 const maxSurveys = 50
 

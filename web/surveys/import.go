@@ -261,7 +261,7 @@ func checkAcceptsRespondents(v surveys.Survey) error {
 		return weir.Errorf(weir.CodeConflict, "a pilot has the respondents with which it began; begin another pilot of survey %s", of)
 	}
 	if v.Deleting || v.State == surveys.Stopping || v.State == surveys.Done {
-		return weir.Errorf(weir.CodeConflict, "survey %s is %s and accepts no respondents", v.Name, v.State)
+		return weir.Errorf(weir.CodeConflict, "survey %s is %s and accepts no respondents; a clone of it does", v.Name, v.State)
 	}
 	return nil
 }
