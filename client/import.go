@@ -18,13 +18,13 @@ import (
 type Import struct {
 	Survey      string
 	Params      PostRespondentsParams
-	ContentType string // text/csv or application/x-ndjson
+	ContentType string // text/csv, application/x-ndjson, or that of Excel workbooks
 	Body        io.Reader
 	Size        int64 // of the body, in bytes; 0: unknown
 	// Progress is called with each part of the body that was read for sending; may be
 	// nil.
 	Progress func(part []byte)
-	// Refused receives the rejected rows, in the format of the file; nil: only the first reasons are returned.
+	// Refused receives the rejected rows, in the format of the file, those of a workbook as CSV; nil: only the first reasons are returned.
 	// It receives none if the import ends early.
 	Refused io.Writer
 }
@@ -56,6 +56,7 @@ func (c *Client) Import(ctx context.Context, i Import) (result ImportResult, err
 	setQuery(query, "phone", i.Params.Phone)
 	setQuery(query, "columns", i.Params.Columns)
 	setQuery(query, "header", i.Params.Header)
+	setQuery(query, "sheet", i.Params.Sheet)
 	err = c.importFile(ctx, upload{
 		path: "/v1/surveys/" + url.PathEscape(i.Survey) + "/respondents", query: query, contentType: i.ContentType,
 		body: i.Body, size: i.Size, progress: i.Progress, refused: i.Refused,

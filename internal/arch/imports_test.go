@@ -145,7 +145,7 @@ func ownType(types []string, folder string) string {
 }
 
 // Every CSV file that Weir writes has the guards of internal/csvfile, and one package reads such files: web/imports, at
-// the server, by the reader of surveys/respondents. The command line and the dashboard pass files on.
+// the server, by the readers of surveys/respondents and internal/workbook. The command line and the dashboard pass files on.
 func TestImports_OneReaderAndOneWriterOfCSV(t *testing.T) {
 	t.Parallel()
 	// Data of the lab, and of an example: read by programs, without texts of people.
@@ -182,7 +182,7 @@ func opensTables(f *ast.File) map[string]bool {
 			return true
 		}
 		of, ok := s.X.(*ast.Ident)
-		if ok && (of.Name == "respondents" && (s.Sel.Name == "NewTable" || s.Sel.Name == "NewLines") || of.Name == "csv" && s.Sel.Name == "NewReader") {
+		if ok && (of.Name == "respondents" && (s.Sel.Name == "NewTable" || s.Sel.Name == "NewLines") || of.Name == "csv" && s.Sel.Name == "NewReader" || of.Name == "workbook" && s.Sel.Name == "Open") {
 			out[of.Name+"."+s.Sel.Name] = true
 		}
 		return true

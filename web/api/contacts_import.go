@@ -58,21 +58,23 @@ func (r *acceptRoutes) importRoute(post *route.Route) *route.Route {
 	rt := &route.Route{
 		Method: "POST", Path: "/v1/channels/{channel}/contacts:import", ID: "import-contacts", Tag: "contacts",
 		Summary: "Queue the contacts of a file on a channel",
-		Description: "A file of any length, read row by row: text/csv (the first line names the columns; commas, semicolons or tabs separate them) or application/x-ndjson (one contact a line, as in POST …/contacts). " +
+		Description: "A file of any length, read row by row: text/csv (the first line names the columns; commas, semicolons or tabs separate them), an Excel workbook, or application/x-ndjson (one contact a line, as in POST …/contacts). " +
 			"Or as multipart/form-data: first a part contact, JSON with the fields that rows leave out, then a part file. " +
 			"Rows are queued up to 1000 at a time. Those that cannot be are rejected, and the others queued. A row without a key gets one of its content, its channel and the run, so that the same file can be sent again, after an interruption or mended, and nobody is contacted twice. " +
 			"The import ends when the connection does; what was queued stays. If it stops early, import in the problem says how far it came. " +
 			"Accept: text/csv, or application/x-ndjson for such a file, answers with the rejected rows, each with its reason, in the format of the file, at most 64 MiB; the header Weir-Import has the figures as JSON. Accept: multipart/mixed answers with both. Whoever mends the rows can send them as they are: the columns weir_line, weir_column and weir_reason are ignored. " +
+			imports.XLSXHelp() +
 			"The connection is closed when no row has come for 30 seconds. Bounds: 100 columns, 64 kB a row of CSV, 1 MB a line of NDJSON.",
 		Query: []httpjson.Parameter{
 			{Name: "dry_run", Kind: "boolean", Description: "queue nothing: check the rows, and show what the columns are and what the first rows become"},
 			{Name: "columns", Kind: "string", Longest: 16 << 10, Description: "what columns of CSV are, as COLUMN=FIELD, separated by commas; quoted as in CSV if it has one. COLUMN is the name in the file, or #3 for the third column; FIELD is to, message, key, priority, not_before, not_after, survey, purpose, time_zone, callback_url, call_flow_id, twiml or label.NAME, or empty: the column is left out. *= leaves out all whose names are not understood, which are refused otherwise. The other columns are what their names say"},
 			{Name: "header", Kind: "string", Description: "refuse a file of CSV with other columns than those of the dry run that has answered this header: columns by number would be others"},
 			{Name: "encoding", Kind: "string", Enum: respondents.Encodings(), Single: true, Description: "of the file; absent: the charset of the content type, else as the file says, UTF-8, or windows-1252 of CSV"},
+			imports.SheetParameter(),
 			{Name: "run", Kind: "string", Description: "name of the run: under another one the same rows are queued again"},
 			{Name: "from_line", Kind: "integer", Minimum: 0, Maximum: 1 << 40, Description: "leave out the rows of earlier lines"},
 		},
-		BodyLimit: route.MaxImport, Uploads: []string{route.CSVType, route.NDJSONType, imports.FormType},
+		BodyLimit: route.MaxImport, Uploads: imports.Types(),
 		Answers:  []route.Answer{{Status: http.StatusOK, Description: "what came of the rows", Body: route.TypeOf[ContactImport]()}},
 		OnDemand: []string{route.CSVType, route.NDJSONType, imports.MixedType},
 		Refusal:  route.TypeOf[ContactImportProblem](),
@@ -167,10 +169,11 @@ func (i *contactImport) run(p *route.Deadlines, rt *route.Route) (refused *impor
 	if err != nil {
 		return nil, err
 	}
-	table, err := u.Table(c.Query.Text("encoding"))
+	table, err := u.Table(c.Query)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { _ = table.Close() }()
 	if u.Format == respondents.NDJSON && c.Query.Text("columns") != "" {
 		return nil, weir.Errorf(weir.CodeInvalid, "columns are those of a file in CSV")
 	}

@@ -240,33 +240,42 @@ func (f *fileForm) preview(v *visit, u *upload) error {
 		return uploadError(err)
 	}
 	whole := len(head) <= maxCarried && u.form.Get("partial") == "" // a script sends the beginning only
-	if !whole {
-		// The last line may be cut off. The preview needs none that long.
-		head = head[:bytes.LastIndexByte(head, '\n')+1]
+	if !whole && imports.IsPacked(head) {                           // it cannot be read from its beginning
+		return f.previewFile(v, u, nil, io.MultiReader(bytes.NewReader(head), u.file))
 	}
-	return f.previewFile(v, u, head, whole)
+	if !whole {
+		return f.previewHead(v, u, head)
+	}
+	return f.previewFile(v, u, head, bytes.NewReader(head))
 }
 
-// previewFile shows what the rows of the beginning of a file become, or of a whole one.
-func (f *fileForm) previewFile(v *visit, u *upload, file []byte, whole bool) error {
+// previewHead shows what the rows of the beginning of a file become. Its last line may be cut off; the preview needs none that long.
+func (f *fileForm) previewHead(v *visit, u *upload, head []byte) error {
+	return f.previewFile(v, u, nil, bytes.NewReader(head[:bytes.LastIndexByte(head, '\n')+1]))
+}
+
+// previewFile shows what the rows of a file become. carried is the whole file, if the form can have it.
+func (f *fileForm) previewFile(v *visit, u *upload, carried []byte, file io.Reader) error {
 	if path, _, _ := f.use.request(); path == "" {
 		return nil // said already
 	}
 	chosen := f.chosen(u.form)
-	told, err := f.post(v, u, bytes.NewReader(file), chosen, true)
-	if chosen.Get("header") != "" && changed(err) { // another file is chosen now
+	told, err := f.post(v, u, file, chosen, true)
+	again, ok := file.(*bytes.Reader)
+	if chosen.Get("header") != "" && changed(err) && ok { // another file is chosen now
+		_, _ = again.Seek(0, io.SeekStart) // in memory
 		f.Header = ""
-		told, err = f.post(v, u, bytes.NewReader(file), f.chosen(url.Values{}), true)
+		told, err = f.post(v, u, again, f.chosen(url.Values{}), true)
 	}
 	f.showColumns(told, u.form)
-	if whole && len(told.Columns) > 0 {
-		f.Carried, f.Total = base64.StdEncoding.EncodeToString(file), told.Rows
+	if carried != nil && len(told.Columns) > 0 {
+		f.Carried, f.Total = base64.StdEncoding.EncodeToString(carried), told.Rows
 	}
 	if err != nil {
 		return f.refuseFile(err, len(told.Columns))
 	}
 	f.showRows(told)
-	f.Notes = append(f.Notes, f.use.notes(f, told, whole)...)
+	f.Notes = append(f.Notes, f.use.notes(f, told, carried != nil)...)
 	return nil
 }
 
@@ -363,9 +372,9 @@ func (f *fileForm) sendFile(v *visit, u *upload, carried []byte) error {
 			if carried, err = io.ReadAll(io.LimitReader(u.file, maxCarried)); err != nil {
 				return uploadError(err)
 			}
-			carried = carried[:bytes.LastIndexByte(carried, '\n')+1]
+			return f.previewHead(v, u, carried)
 		}
-		return f.previewFile(v, u, carried, u.carried)
+		return f.previewFile(v, u, carried, bytes.NewReader(carried))
 	}
 	told, err := f.post(v, u, u.file, f.chosen(u.form), false)
 	if told.Rows > 0 || !refusedWhole(err) {
@@ -376,7 +385,7 @@ func (f *fileForm) sendFile(v *visit, u *upload, carried []byte) error {
 	if changed(err) {
 		u.form.Del("column")
 	} else if carried != nil {
-		return f.previewFile(v, u, carried, true)
+		return f.previewFile(v, u, carried, bytes.NewReader(carried))
 	}
 	f.showColumns(told, u.form)
 	if carried != nil {

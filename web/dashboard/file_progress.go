@@ -62,10 +62,14 @@ func (s *sendings) find(key string) *sending {
 	return s.byKey[key]
 }
 
-func (s *sending) note(so imports.Progress) {
+// note notes the progress, and ends a file that was read whole before its first row and is stopped.
+func (s *sending) note(so imports.Progress) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.so = so
+	if s.so = so; s.stopped {
+		return errStopped
+	}
+	return nil
 }
 
 func (s *sending) stop() {
@@ -80,6 +84,15 @@ func (s *sending) state() (so imports.Progress, stopped bool) {
 	return s.so, s.stopped
 }
 
+// isStopped reports whether a file is stopped; nil is none.
+func (s *sending) isStopped() bool {
+	if s == nil {
+		return false
+	}
+	_, stopped := s.state()
+	return stopped
+}
+
 // reader returns a reader of the file that ends when it is stopped.
 func (s *sending) reader(file io.Reader) io.Reader { return stoppable{file, s} }
 
@@ -90,7 +103,7 @@ type stoppable struct {
 
 // Read implements io.Reader.
 func (r stoppable) Read(p []byte) (int, error) {
-	if _, stopped := r.of.state(); stopped {
+	if r.of.isStopped() {
 		return 0, errStopped
 	}
 	return r.Reader.Read(p)

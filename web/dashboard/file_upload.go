@@ -78,6 +78,9 @@ func (c *caller) importFile(u *upload, path string, defaults map[string]any, fil
 	if err != nil && from.failed != nil {
 		err = uploadError(from.failed)
 	}
+	if err != nil && u.sending.isStopped() {
+		err = uploadError(errStopped)
+	}
 	return told, err
 }
 

@@ -1,5 +1,5 @@
-// Package imports takes files of rows apart at the server, whatever the rows become: it opens a file
-// in its format and encoding, says what its columns are, reads it row by row, hands the rows on in
+// Package imports takes files of rows apart at the server, whatever the rows become: it opens a file,
+// CSV, NDJSON or an Excel workbook, says what its columns are, reads it row by row, hands the rows on in
 // batches, and keeps those that are refused.
 //
 // # Invariants
@@ -102,13 +102,14 @@ type Progress struct{ Rows, Rejected, LastLine int }
 // progress is the key of a context under which it has the function of [WithProgress].
 type progress struct{}
 
-// WithProgress returns a context in which [Run] calls a function after each batch.
-func WithProgress(ctx context.Context, report func(Progress)) context.Context {
+// WithProgress returns a context in which [Run] calls a function after each batch. Its error ends the import.
+func WithProgress(ctx context.Context, report func(Progress) error) context.Context {
 	return context.WithValue(ctx, progress{}, report)
 }
 
 // Run imports a file. What was stored before an error stays, and the report says so.
 func Run[T any](ctx context.Context, k Kind[T], from *Table, columns []Column, o Options) (*Report[T], error) {
+	from.taken = columns
 	o.BatchRows, o.BatchBytes, o.Tries = cmp.Or(o.BatchRows, batchRows), cmp.Or(o.BatchBytes, batchBytes), cmp.Or(o.Tries, maxTries)
 	r := &run[T]{kind: k, columns: columns, o: o, Report: Report[T]{States: map[string]int{}, Values: make([][]string, len(columns))}}
 	err := r.all(ctx, from)
@@ -214,8 +215,8 @@ func (r *run[T]) flush(ctx context.Context) error {
 	if err == nil {
 		r.LastLine = r.last
 	}
-	if report, ok := ctx.Value(progress{}).(func(Progress)); ok {
-		report(Progress{r.Rows, r.Rejected, r.LastLine})
+	if report, ok := ctx.Value(progress{}).(func(Progress) error); ok {
+		err = cmp.Or(err, report(Progress{r.Rows, r.Rejected, r.LastLine}))
 	}
 	clear(r.batch)
 	r.batch, r.bytes, r.stored = r.batch[:0], 0, time.Now()

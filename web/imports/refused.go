@@ -35,8 +35,7 @@ func NewRefused(of *Table) (*Refused, error) {
 	r := &Refused{Max: MaxRefused, Format: of.Format, file: f}
 	r.out = respondents.NewRejectedWriter(&r.row, of.Format)
 	if of.Columns != nil {
-		_, separator := of.reader.Header()
-		r.out.SetHeader(of.Columns, rune(separator[0]), of.reader.Decoded())
+		r.out.SetHeader(of.Columns, of.separator, of.marked())
 	}
 	return r, nil
 }

@@ -10,13 +10,24 @@ import (
 // maxLine is the max length of a line of NDJSON, in bytes.
 const maxLine = 1 << 20
 
-// Table is a file as rows.
+// Table is a file as rows. Close it.
 type Table struct {
-	Format  respondents.Format
-	Columns []string // the names of the columns, as in the file; nil: each row names its fields
+	Format  respondents.Format // in which refused rows are given back
+	Columns []string           // the names of the columns, as in the file; nil: each row names its fields
 
-	reader *respondents.Reader
-	next   func() (cells []string, line int, err error)
+	next      func() (cells []string, line int, err error)
+	separator rune        // of refused rows in CSV
+	marked    func() bool // whether these begin with a byte order mark
+	taken     []Column    // what the columns are, once that is known
+	close     func() error
+}
+
+// Close closes the file.
+func (t *Table) Close() error {
+	if t.close == nil {
+		return nil
+	}
+	return t.close()
 }
 
 // Open begins to read a file in an encoding; empty: as the file says. It fails if the file is
@@ -27,7 +38,7 @@ func Open(from io.Reader, format respondents.Format, encoding string) (*Table, e
 		if err != nil {
 			return nil, err
 		}
-		return &Table{Format: format, reader: r, next: func() ([]string, int, error) {
+		return &Table{Format: format, next: func() ([]string, int, error) {
 			text, line, err := r.Line()
 			return []string{text}, line, err
 		}}, nil
@@ -36,12 +47,11 @@ func Open(from io.Reader, format respondents.Format, encoding string) (*Table, e
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{Format: respondents.CSV, reader: r, next: func() ([]string, int, error) {
+	columns, separator := r.Header()
+	return &Table{Format: respondents.CSV, Columns: columns, separator: rune(separator[0]), marked: r.Decoded, next: func() ([]string, int, error) {
 		cells, line, err := r.Fields()
 		return slices.Clone(cells), line, err
-	}}
-	t.Columns, _ = r.Header()
-	return t, nil
+	}}, nil
 }
 
 // Cells returns the cells of the next row, one for each column.

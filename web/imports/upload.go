@@ -1,6 +1,8 @@
 package imports
 
 import (
+	"bufio"
+	"cmp"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -18,7 +20,16 @@ import (
 const (
 	FormType  = "multipart/form-data"
 	MixedType = "multipart/mixed"
+	XLSXType  = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 )
+
+// Types returns the media types of the files that an import takes.
+func Types() []string { return []string{route.CSVType, route.NDJSONType, XLSXType, FormType} }
+
+// SheetParameter is the parameter of every import that names the sheet of a workbook.
+func SheetParameter() httpjson.Parameter {
+	return httpjson.Parameter{Name: "sheet", Kind: "string", Longest: 31, Description: "of an Excel workbook: the name of the sheet with the rows; absent: the first one that is not hidden"}
+}
 
 // Upload is the file of a request, which is read while it arrives.
 type Upload struct {
@@ -46,12 +57,23 @@ func OpenUpload(r *http.Request, p *route.Deadlines, uploads []string, before ma
 	return u, nil
 }
 
-// Table opens the file in an encoding; empty: as the request or the file says.
-func (u *Upload) Table(encoding string) (*Table, error) {
-	if encoding == "" {
-		encoding = u.Charset
+// Table opens the file, which the caller closes: in the encoding that the request names, that of its
+// content type, or as the file says; of a workbook the sheet that the request names. A file that is
+// sent as CSV and begins as a workbook is read as one.
+func (u *Upload) Table(q httpjson.Query) (*Table, error) {
+	in := bufio.NewReader(u.body)
+	head, _ := in.Peek(4) // an error comes again
+	sheet := q.Text(SheetParameter().Name)
+	var table *Table
+	var err error
+	switch {
+	case u.Format == XLSX || u.Format == respondents.CSV && IsPacked(head):
+		table, err = openWorkbook(in, sheet)
+	case sheet != "":
+		err = weir.Errorf(weir.CodeInvalid, "sheet is one of an Excel workbook (.xlsx)")
+	default:
+		table, err = Open(in, u.Format, cmp.Or(q.Text("encoding"), u.Charset))
 	}
-	table, err := Open(u.body, u.Format, encoding)
 	if err != nil {
 		return nil, route.ReadError(err)
 	}
@@ -98,8 +120,11 @@ func (u *Upload) openPart(part *multipart.Part) {
 	format, known := formatOf(kind)
 	if u.Format = format; !known {
 		u.Format = respondents.CSV
-		if ext := strings.ToLower(path.Ext(part.FileName())); ext == ".ndjson" || ext == ".jsonl" {
+		switch strings.ToLower(path.Ext(part.FileName())) {
+		case ".ndjson", ".jsonl":
 			u.Format = respondents.NDJSON
+		case ".xlsx", ".xlsm":
+			u.Format = XLSX
 		}
 	}
 	u.Charset, u.body.Reader = params["charset"], part
@@ -111,6 +136,8 @@ func formatOf(kind string) (respondents.Format, bool) {
 		return respondents.CSV, true
 	case route.NDJSONType:
 		return respondents.NDJSON, true
+	case XLSXType:
+		return XLSX, true
 	}
 	return "", false
 }

@@ -41,17 +41,18 @@ type consentRoutes struct {
 func (r *consentRoutes) table() []*route.Route {
 	post := &route.Route{
 		Method: "POST", Path: "/v1/consents", ID: "post-consents", Tag: "people", Summary: "Record refusals and consents",
-		Description: "As JSON: 1 to 1000, all or none. As text/csv (the first line names the columns; commas, semicolons or tabs separate them) or application/x-ndjson (one consent a line, as in the JSON body), or as multipart/form-data with such a part file: a file of any length, read row by row and recorded in parts; of one person in the order of the rows. " +
+		Description: "As JSON: 1 to 1000, all or none. As text/csv (the first line names the columns; commas, semicolons or tabs separate them), as an Excel workbook, or application/x-ndjson (one consent a line, as in the JSON body), or as multipart/form-data with such a part file: a file of any length, read row by row and recorded in parts; of one person in the order of the rows. " +
 			"Rows with mistakes are left out, and the first 1000 of them reported. Accept: text/csv, or application/x-ndjson for such a file, answers with the rejected rows, each with its reason, in the format of the file, at most 64 MiB; the header Weir-Import has the figures as JSON. Accept: multipart/mixed answers with both. Whoever mends the rows can send them as they are: the columns weir_line, weir_column and weir_reason are ignored. " +
-			"A file that breaks off leaves the rows up to last_line of the answer, and may leave some behind it. It can be sent again: a row of CSV gets a key of its content and the run, and so is not recorded twice; lines of NDJSON need keys for that. " +
+			"A file that breaks off leaves the rows up to last_line of the answer, and may leave some behind it. It can be sent again: a row of CSV gets a key of its content and the run, and so is not recorded twice; lines of NDJSON need keys for that. " + imports.XLSXHelp() +
 			"They are durable before the response, and a contact whose claim begins after it is not dispatched to an address that has refused: it ends as suppressed, also if it waited already. What is in flight is called off where the provider can. " +
 			"A refusal that a person sent as a message, or that a provider reports, can be taken back only by the person. The state is kept by a keyed hash of the address.",
-		Body: route.TypeOf[api.ConsentsBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBatchBody, Handle: r.record, Uploads: []string{route.CSVType, route.NDJSONType, imports.FormType},
+		Body: route.TypeOf[api.ConsentsBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBatchBody, Handle: r.record, Uploads: imports.Types(),
 		Query: []httpjson.Parameter{
 			{Name: "dry_run", Kind: "boolean", Description: "record nothing: check the consents, and show of a file what the columns are and what the first rows say"},
 			{Name: "columns", Kind: "string", Longest: 16 << 10, Description: "of a file in CSV: what columns are, as COLUMN=FIELD, separated by commas; quoted as in CSV if it has one. COLUMN is the name in the file, #3 for the third column, or empty: no column is the field; FIELD is to, status, at, words or purpose, or empty: the column is left out. The other columns are what their names say, or left out. No column is status by its name; a name that suggests it is refused. Without it every row is a refusal"},
 			{Name: "header", Kind: "string", Description: "refuse a file of CSV with other columns than those of the dry run that has answered this header: columns by number would be others"},
 			{Name: "encoding", Kind: "string", Enum: respondents.Encodings(), Single: true, Description: "of a file; absent: the charset of the content type, else as the file says, UTF-8, or windows-1252 of CSV"},
+			imports.SheetParameter(),
 			{Name: "run", Kind: "string", Longest: maxRun, Description: "of a file in CSV, name of the run: under another one the same rows are recorded again"},
 		},
 		Answers:  []route.Answer{{Status: http.StatusOK, Description: "what counts of each address now, in the order of the request, with pii:read; or what became of a file", Body: route.TypeOf[StateList]()}},

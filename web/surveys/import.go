@@ -47,10 +47,11 @@ func (s importRoute) routes() []*route.Route {
 	post := &route.Route{
 		Method: "POST", Path: Path + "/respondents", ID: "post-respondents", Tag: "respondents",
 		Summary: "Add respondents",
-		Description: "As JSON: 1 to 1000, all or none. As text/csv (the first line names the columns, one of them phone; commas, semicolons or tabs separate them) or application/x-ndjson (one flat object a line), or as multipart/form-data with such a part file: a file of any length, read row by row. " +
+		Description: "As JSON: 1 to 1000, all or none. As text/csv (the first line names the columns, one of them phone; commas, semicolons or tabs separate them), as an Excel workbook, or application/x-ndjson (one flat object a line), or as multipart/form-data with such a part file: a file of any length, read row by row. " +
 			"Numbers are normalised to E.164; one that the survey has is a duplicate. Respondents of a survey that was launched must have every value that its texts use. Numbers of another import that is in progress or being rolled back are a conflict. " +
 			"Of a file the first 1000 bad rows are reported with their lines. Accept: text/csv, or application/x-ndjson for such a file, answers with the rejected rows, each with its reason, in the format of the file, at most 64 MiB; the header Weir-Import has the figures as JSON. Accept: multipart/mixed answers with both. If nothing is loaded because of them, they are in file of the problem. Whoever mends the rows can send them as they are: the columns weir_line, weir_column and weir_reason are ignored. " +
 			"A file that breaks off leaves nothing with on_error=none, and with skip the rows up to last_line of the answer. It can be sent again: a number is in a survey once. " +
+			imports.XLSXHelp() +
 			"The connection is closed when no row has come for 30 seconds. Bounds: 64 kB a row of CSV, 1 MB a line of NDJSON, 100 attributes of 500 characters a row.",
 		Query: []httpjson.Parameter{
 			{Name: "on_error", Kind: "string", Enum: []string{"none", "skip"}, Single: true, Default: "none", Description: "of a file: load nothing if a row is bad, or skip bad rows"},
@@ -60,8 +61,9 @@ func (s importRoute) routes() []*route.Route {
 			{Name: "columns", Kind: "string", Longest: 16 << 10, Description: "of a file in CSV: the other columns to read, separated by commas and quoted as in CSV if they have one, each as COLUMN, COLUMN=ATTRIBUTE, COLUMN=phone, or COLUMN= for one that is left out; COLUMN is the name in the file, or #3 for the third column; absent: all, under their names. *= reads those whose names are those of a phone number or can be of an attribute, and leaves out the others"},
 			{Name: "header", Kind: "string", Description: "refuse a file of CSV with other columns than those of the dry run that has answered this header: columns by number would be others"},
 			{Name: "encoding", Kind: "string", Enum: respondents.Encodings(), Single: true, Description: "of a file; absent: the charset of the content type, else as the file says, UTF-8, or windows-1252 of CSV"},
+			imports.SheetParameter(),
 		},
-		Body: route.TypeOf[RespondentsBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBatchBody, Uploads: []string{route.CSVType, route.NDJSONType, imports.FormType},
+		Body: route.TypeOf[RespondentsBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBatchBody, Uploads: imports.Types(),
 		Answers:  []route.Answer{{Status: http.StatusOK, Description: "what came of them", Body: route.TypeOf[ImportView]()}},
 		OnDemand: []string{route.CSVType, route.NDJSONType, imports.MixedType},
 		Refusal:  route.TypeOf[ImportProblem](),

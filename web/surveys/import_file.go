@@ -80,10 +80,11 @@ func (f *fileImport) load(p *route.Deadlines, rt *route.Route) error {
 	if err != nil {
 		return err
 	}
-	table, err := u.Table(f.call.Query.Text("encoding"))
+	table, err := u.Table(f.call.Query)
 	if err != nil {
 		return err
 	}
+	defer func() { _ = table.Close() }()
 	columns, err := f.mapColumns(table)
 	if err != nil {
 		return err

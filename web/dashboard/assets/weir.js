@@ -161,13 +161,14 @@
     document.querySelectorAll("input[name=contact]").forEach(function (box) { box.checked = e.target.checked; });
   });
 
-  // Uploads: only the beginning of a large file is sent for the preview, and the next form gets the whole file.
+  // Uploads: only the beginning of a large file is sent for the preview, and the next form gets the whole file. A workbook
+  // cannot be read from its beginning.
   var head = 256 * 1024;
   document.addEventListener("submit", function (e) {
     var form = e.target;
     var input = form.matches("form[data-upload]") && form.querySelector("input[type=file]");
     var file = input && input.files[0];
-    if (!file || file.size <= head || !window.DataTransfer) return;
+    if (!file || file.size <= head || /\.xls[xm]$/i.test(file.name) || !window.DataTransfer) return;
     e.preventDefault();
     var data = new FormData(form);
     data.delete("file");
