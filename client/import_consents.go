@@ -9,7 +9,7 @@ import (
 
 // ConsentsImport is a file of refusals and consents to record.
 type ConsentsImport struct {
-	ContentType string // text/csv or application/x-ndjson
+	ContentType string // text/csv, application/x-ndjson, or that of Excel workbooks
 	Body        io.Reader
 	Size        int64 // of the body, in bytes; 0: unknown
 	// Progress is called with each part of the body that was read for sending; may be
@@ -20,6 +20,7 @@ type ConsentsImport struct {
 	Columns  string // what columns of CSV are, as COLUMN=FIELD, separated by commas
 	Header   string // refuse a file with other columns than those of this header of a dry run
 	Encoding string // empty: as the file says
+	Sheet    string // of a workbook; empty: the first one
 	Run      string // under another name the same rows are recorded again
 	// Refused receives the rejected rows, in the format of the file; nil: only the first reasons are returned.
 	// It receives none if the import ends early.
@@ -63,6 +64,7 @@ func (c *Client) ImportConsents(ctx context.Context, i ConsentsImport) (result C
 	setQuery(query, "columns", i.Columns)
 	setQuery(query, "header", i.Header)
 	setQuery(query, "encoding", i.Encoding)
+	setQuery(query, "sheet", i.Sheet)
 	setQuery(query, "run", i.Run)
 	var answer struct {
 		File *ConsentsImportResult `json:"file"`

@@ -14,7 +14,7 @@ import (
 type ContactsImport struct {
 	Channel     string
 	Defaults    ContactBody // of what rows leave out; without To and Key
-	ContentType string      // text/csv or application/x-ndjson
+	ContentType string      // text/csv, application/x-ndjson, or that of Excel workbooks
 	Body        io.Reader
 	Size        int64 // of the body, in bytes; 0: unknown
 	// Progress is called with each part of the body that was read for sending; may be
@@ -25,6 +25,7 @@ type ContactsImport struct {
 	Columns  string // what columns of CSV are, as COLUMN=FIELD, separated by commas
 	Header   string // refuse a file with other columns than those of this header of a dry run
 	Encoding string // empty: as the file says
+	Sheet    string // of a workbook; empty: the first one
 	Run      string // under another name the same rows are queued again
 	FromLine int    // rows of earlier lines are left out
 	// Refused receives the rejected rows, in the format of the file; nil: only the first reasons are returned.
@@ -69,6 +70,7 @@ func (c *Client) ImportContacts(ctx context.Context, i ContactsImport) (result C
 	setQuery(query, "columns", i.Columns)
 	setQuery(query, "header", i.Header)
 	setQuery(query, "encoding", i.Encoding)
+	setQuery(query, "sheet", i.Sheet)
 	setQuery(query, "run", i.Run)
 	setQuery(query, "from_line", i.FromLine)
 	head, tail, kind, err := contactsForm(i)

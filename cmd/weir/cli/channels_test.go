@@ -138,7 +138,7 @@ func TestContacts_AreSentAndShown(t *testing.T) {
 	clitest.Check(t, b.run("contact", "list", "--outcome", "gone"), app.Rejected, "^$", "/outcome: must be one of")
 	clitest.Check(t, b.run("contact", "show", "1-zzzzzz"), app.NotFound, "^$", "404")
 	for args, want := range map[string]string{
-		"--to +15550001 --file x.csv": "cannot be combined with", "": "no contact given", "--file x.csv --key k": "may have a column key", "--file x.xlsx": "add --format", "--to +15550001 --label x": "NAME=VALUE",
+		"--to +15550001 --file x.csv": "cannot be combined with", "": "no contact given", "--file x.csv --key k": "may have a column key", "--file x.ods": "add --format", "--to +15550001 --label x": "NAME=VALUE",
 		"--to +15550001 --not-before soon": "must be an instant", "--to +15550001 --dry-run": "need --file", "--file x.csv --dry-run --errors y.csv": "--errors cannot be combined", "--file x.csv --from-line -1": "must be 0 or more",
 	} {
 		clitest.Check(t, b.run(append([]string{"contact", "send", "sms"}, strings.Fields(args)...)...), app.Usage, "^$", want)

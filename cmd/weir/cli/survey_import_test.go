@@ -56,17 +56,19 @@ func TestSurveyImport_PrintsItsCountsAndPassesFlagsOn(t *testing.T) {
 	same(t, f.run(`{"phone":"+15550001"}`, "import", "-", "flu", "--format", "ndjson", "--output", "json", "--encoding", "windows-1252", "--on-error", "none", "--duplicates", "error"),
 		app.OK, `{"survey":"flu","added":1234,"duplicates":1,"rejected":0,"errors":[]}`+"\n", "")
 	same(t, f.run("", "import", file(t, "crm.csv", people), "flu", "--phone", "Mobile no.", "--columns", "First name=name,age", "--columns", "Ward"), app.OK, "flu: 1,234 respondents imported, 1 duplicate, 0 rows rejected\n", "")
+	same(t, f.run("", "import", file(t, "people.xlsx", "PK"), "flu", "--sheet", "May"), app.OK, "flu: 1,234 respondents imported, 1 duplicate, 0 rows rejected\n", "")
 	want := []string{
 		"POST /v1/surveys/flu/respondents?duplicates=skip&on_error=skip text/csv " + strings.TrimSpace(people),
 		`POST /v1/surveys/flu/respondents?duplicates=error&encoding=windows-1252&on_error=none application/x-ndjson {"phone":"+15550001"}`,
 		"POST /v1/surveys/flu/respondents?columns=First+name%3Dname%2Cage%2CWard&duplicates=skip&on_error=skip&phone=Mobile+no. text/csv " + strings.TrimSpace(people),
+		"POST /v1/surveys/flu/respondents?duplicates=skip&on_error=skip&sheet=May application/vnd.openxmlformats-officedocument.spreadsheetml.sheet PK",
 	}
 	if diff := cmp.Diff(want, f.requests()); diff != "" {
 		t.Error(diff)
 	}
 	clitest.Check(t, f.run("", "import", "-", "flu"), app.Usage, "^$", "add --format csv")
 	clitest.Check(t, f.run("", "import", "people.csv", "flu", "--dry-run", "--errors", "x.csv"), app.Usage, "^$", "cannot be combined")
-	clitest.Check(t, f.run("", "import", "people.xlsx", "flu"), app.Usage, "^$", "add --format csv")
+	clitest.Check(t, f.run("", "import", "people.ods", "flu"), app.Usage, "^$", "add --format csv")
 	clitest.Check(t, f.run("", "import", "people.csv", "flu", "--on-error", "stop"), app.Usage, "^$", "want skip or none")
 	clitest.Check(t, f.run("", "import", "people.csv", "flu", "--show", "-1"), app.Usage, "^$", "--show")
 	clitest.Check(t, f.run("", "import", "none.csv", "flu"), app.Failure, "^$", "no such file")

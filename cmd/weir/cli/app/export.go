@@ -70,7 +70,7 @@ func writeFile(a *App, r *Connection, export func(io.Writer) error, file string)
 			_ = os.Remove(part.Name())
 		}
 	}()
-	p := a.Console.NewProgress(a.Clock, filepath.Base(file), 0, true)
+	p := a.Console.NewProgress(a.Clock, filepath.Base(file), 0, "text/csv")
 	err = export(io.MultiWriter(part, p))
 	p.Clear()
 	// Synced before the rename: after a crash, the final name must not stand for an empty file.

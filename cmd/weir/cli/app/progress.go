@@ -45,10 +45,11 @@ func (l *StatusLine) Clear() {
 // Only one goroutine at a time may add parts.
 type Progress struct {
 	*StatusLine
-	now  func() time.Time
-	name string
-	size int64 // in bytes; 0: unknown
-	head bool  // the first line is a header
+	now    func() time.Time
+	name   string
+	size   int64 // in bytes; 0: unknown
+	head   bool  // the first line is a header
+	packed bool  // its rows cannot be counted
 
 	began, drawn time.Time
 	Bytes, lines int64
@@ -60,8 +61,9 @@ const drawEvery = 100 * time.Millisecond
 
 // NewProgress returns the progress of a stream of size bytes; 0: unknown. If head is
 // set, the first line is a header and not counted.
-func (o *Console) NewProgress(clock *Clock, name string, size int64, head bool) *Progress {
-	return &Progress{StatusLine: o.NewStatusLine(), name: name, size: size, head: head, now: clock.Now, began: clock.Now()}
+// contentType is that of the stream.
+func (o *Console) NewProgress(clock *Clock, name string, size int64, contentType string) *Progress {
+	return &Progress{StatusLine: o.NewStatusLine(), name: name, size: size, head: contentType == "text/csv", packed: contentType == workbookType, now: clock.Now, began: clock.Now()}
 }
 
 // Write implements io.Writer; it counts what is written.
@@ -99,8 +101,10 @@ func (p *Progress) text(now time.Time) string {
 	if p.size > 0 {
 		parts[0] = fmt.Sprintf("%s of %s", terminal.Bytes(p.Bytes), terminal.Bytes(p.size))
 	}
-	parts = append(parts, terminal.Number(p.Rows())+" rows")
-	if took >= 0.5 {
+	if !p.packed {
+		parts = append(parts, terminal.Number(p.Rows())+" rows")
+	}
+	if took >= 0.5 && !p.packed {
 		parts = append(parts, terminal.Number(int64(float64(p.Rows())/took))+"/s")
 	}
 	switch {

@@ -15,6 +15,12 @@ import (
 	"weir/cmd/internal/terminal"
 )
 
+// workbookType is the content type of Excel workbooks.
+const workbookType = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+
+// FileFormats returns the formats of files of rows, for a flag.
+func FileFormats() []string { return []string{"csv", "ndjson", "xlsx"} }
+
 // ContentType returns the content type of a file.
 func ContentType(file, format string) (string, error) {
 	if format == "" {
@@ -23,12 +29,17 @@ func ContentType(file, format string) (string, error) {
 			format = "csv"
 		case ".ndjson", ".jsonl":
 			format = "ndjson"
+		case ".xlsx", ".xlsm":
+			format = "xlsx"
 		default:
-			return "", fmt.Errorf("unknown format of %q; add --format csv or --format ndjson", file)
+			return "", fmt.Errorf("unknown format of %q; add --format csv, --format ndjson or --format xlsx", file)
 		}
 	}
-	if format == "csv" {
+	switch format {
+	case "csv":
 		return "text/csv", nil
+	case "xlsx":
+		return workbookType, nil
 	}
 	return "application/x-ndjson", nil
 }
@@ -51,8 +62,12 @@ func NewRejectedRows(c *cobra.Command, errorsFile, from, contentType string, lim
 	if errorsFile == "" {
 		return r, nil
 	}
-	if kind, err := ContentType(errorsFile, ""); err == nil && kind != contentType {
-		return nil, command.UsageError(c, "--errors needs a file of the same format as the rows, "+contentType)
+	wanted := contentType
+	if wanted == workbookType { // the server gives rows back as CSV
+		wanted = "text/csv"
+	}
+	if kind, err := ContentType(errorsFile, ""); err == nil && kind != wanted {
+		return nil, command.UsageError(c, "--errors needs a file for rejected rows of the format "+wanted)
 	}
 	if a, err := os.Stat(from); err == nil {
 		if b, err := os.Stat(errorsFile); err == nil && os.SameFile(a, b) {

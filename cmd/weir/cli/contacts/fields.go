@@ -23,6 +23,7 @@ type sendFlags struct {
 	twiml               string
 	file                string
 	format, encoding    command.Choice
+	sheet               string
 	columns             string
 	run, errors         string
 	show, from          int

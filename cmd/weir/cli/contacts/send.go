@@ -29,7 +29,7 @@ CSV: the first line names the columns: to (or phone) is required; optional are k
 priority, not_before, not_after, survey, purpose, time_zone, message (repeatable), callback_url,
 call_flow_id, twiml and label.NAME. Commas, semicolons and tabs separate. For a file with other
 names, --columns says what they are, as COLUMN=FIELD; "*=" leaves out all other columns.
-NDJSON: one contact per line, in the format of the API. --dry-run shows what the first rows
+An Excel workbook (.xlsx) is as CSV. NDJSON: one contact per line, in the format of the API. --dry-run shows what the first rows
 become, and sends nothing.
 
 The command can be repeated safely. A contact without an idempotency key gets one that
@@ -38,7 +38,7 @@ a corrected file, is not queued twice. To send the same contacts again on purpos
 each run a name with --run.
 
 Rows that cannot be sent are listed with their line; the others are sent, and the exit
-code is 4. --errors writes them to a file of the same format, with the columns weir_line,
+code is 4. --errors writes them to a file of the same format (of a workbook: CSV), with the columns weir_line,
 weir_column and weir_reason, which are ignored when it is sent: correct the rows and send
 that file, under the same --run.`
 
@@ -50,7 +50,7 @@ const sendExample = `  weir contact send sms --to +15550001 --message "Please ca
 
 // sendCommand makes "weir contact send".
 func sendCommand(a *app.App, r *app.Connection) *cobra.Command {
-	s := &sendFlags{format: command.NewChoice("", "csv", "ndjson"), encoding: command.NewChoice("", append([]string{""}, respondents.Encodings()...)...)}
+	s := &sendFlags{format: command.NewChoice("", app.FileFormats()...), encoding: command.NewChoice("", append([]string{""}, respondents.Encodings()...)...)}
 	c := r.APICommand("send CHANNEL", "Queue a contact, or the contacts of a file", sendAbout, sendExample,
 		func(ctx context.Context, c *cobra.Command, _ *client.Client, args []string) error {
 			if err := checkFlags(a.Clock, c, s); err != nil {
@@ -76,6 +76,7 @@ func (s *sendFlags) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVarP(&s.file, "file", "f", "", `file of contacts, "-" for standard input`)
 	f.Var(&s.format, "format", "format of the file (default: by its extension)")
+	f.StringVar(&s.sheet, "sheet", "", "sheet of an Excel workbook (default: the first one)")
 	f.Var(&s.encoding, "encoding", "encoding of a CSV file (default: as the file says, UTF-8 or windows-1252)")
 	f.StringVar(&s.run, "run", "", "name of the run; with another name the same contacts are queued again")
 	f.StringVar(&s.columns, "columns", "", "what columns of CSV are, as COLUMN=FIELD, separated by commas (default: as their names say)")
@@ -141,10 +142,10 @@ func sendFile(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connecti
 	if err != nil {
 		return err
 	}
-	p := a.Console.NewProgress(a.Clock, filepath.Base(s.file), bytes, kind == "text/csv")
+	p := a.Console.NewProgress(a.Clock, filepath.Base(s.file), bytes, kind)
 	sum, err := to.ImportContacts(ctx, client.ContactsImport{
 		Channel: channel, Defaults: s.defaults, ContentType: kind, Body: from, Size: bytes, Progress: p.Add,
-		DryRun: s.dryRun, Columns: s.columns, Encoding: s.encoding.Value, Run: s.run, FromLine: s.from, Refused: rejected.File(),
+		DryRun: s.dryRun, Columns: s.columns, Encoding: s.encoding.Value, Sheet: s.sheet, Run: s.run, FromLine: s.from, Refused: rejected.File(),
 	})
 	p.Clear()
 	rejected.Received(sum.Errors, sum.Rejected, sum.Kept)

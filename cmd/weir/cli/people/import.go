@@ -28,6 +28,7 @@ type importFlags struct {
 	format           command.Choice
 	columns          map[string]*string // by the field
 	encoding, errors string
+	sheet            string
 	source           string
 	show             int
 	dryRun           bool
@@ -76,7 +77,7 @@ func columnFlags() map[string]string {
 
 // importCommand makes "weir consent import".
 func importCommand(a *app.App, r *app.Connection) *cobra.Command {
-	o := &importFlags{columns: map[string]*string{}, format: command.NewChoice("", "csv", "ndjson")}
+	o := &importFlags{columns: map[string]*string{}, format: command.NewChoice("", app.FileFormats()...)}
 	c := r.APICommand("import FILE", "Record the refusals of a file", importAbout, importExample,
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
 			return runImport(ctx, a, c, r, to, o, args[0])
@@ -93,6 +94,7 @@ func importCommand(a *app.App, r *app.Connection) *cobra.Command {
 	}
 	f.Var(&o.format, "format", "format of the file (default: by its extension, otherwise csv)")
 	f.StringVar(&o.source, "source-name", "", "name of the list, a part of the idempotency keys")
+	f.StringVar(&o.sheet, "sheet", "", "sheet of an Excel workbook (default: the first one)")
 	f.StringVar(&o.encoding, "encoding", "", "encoding: utf-8, utf-16le, utf-16be or windows-1252 (default: as the file says, UTF-8 or windows-1252)")
 	f.StringVar(&o.errors, "errors", "", "write all rejected rows to this file, with the reasons")
 	f.IntVar(&o.show, "show", 10, "number of rejected rows to print")
@@ -141,10 +143,10 @@ func runImport(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connect
 	if err != nil {
 		return err
 	}
-	p := a.Console.NewProgress(a.Clock, filepath.Base(file), bytes, kind == "text/csv")
+	p := a.Console.NewProgress(a.Clock, filepath.Base(file), bytes, kind)
 	sum, err := to.ImportConsents(ctx, client.ConsentsImport{
 		ContentType: kind, Body: from, Size: bytes, Progress: p.Add,
-		DryRun: o.dryRun, Columns: o.chosen(c), Encoding: o.encoding, Run: o.source, Refused: rejected.File(),
+		DryRun: o.dryRun, Columns: o.chosen(c), Encoding: o.encoding, Sheet: o.sheet, Run: o.source, Refused: rejected.File(),
 	})
 	p.Clear()
 	rejected.Received(sum.Errors, sum.Rejected, sum.Kept)

@@ -25,6 +25,7 @@ import (
 type importFlags struct {
 	format, onError, duplicates command.Choice
 	encoding, errors, phone     string
+	sheet                       string
 	columns                     []string
 	show                        int
 	dryRun                      bool
@@ -34,7 +35,7 @@ const importAbout = `Import respondents from a file ("-" for standard input) int
 are streamed.
 
 CSV: the first line names the columns, including phone, or another one that --phone
-names. NDJSON: one flat object per line, with a key phone. All other columns are
+names. An Excel workbook (.xlsx) is as CSV. NDJSON: one flat object per line, with a key phone. All other columns are
 attributes; --columns reads only some of them, as COLUMN or COLUMN=ATTRIBUTE; #3 is the
 third column, and "*=" reads those whose names can be that of a phone number or of an
 attribute. --dry-run shows what the first rows become, and imports nothing. The
@@ -45,14 +46,14 @@ survey already has is a duplicate and is skipped, so an import can be repeated. 
 Invalid rows are listed with their line, and the exit code is 4: with --on-error skip
 the others are imported; none: import nothing if any row is invalid.
 
---errors writes the invalid rows to a file of the same format, in UTF-8, with the columns
+--errors writes the invalid rows to a file of the same format (of a workbook: CSV), in UTF-8, with the columns
 weir_line, weir_column and weir_reason, which an import ignores: correct the rows and
 import that file.`
 
 // importCommand makes "weir survey import".
 func importCommand(a *app.App, r *app.Connection) *cobra.Command {
 	o := importFlags{
-		format:  command.NewChoice("", "csv", "ndjson"),
+		format:  command.NewChoice("", app.FileFormats()...),
 		onError: command.NewChoice("skip", "skip", "none"), duplicates: command.NewChoice("skip", "skip", "error", "update"),
 	}
 	c := r.APICommand("import FILE NAME", "Import respondents from a CSV or NDJSON file", importAbout, `  weir survey import people.csv flu
@@ -66,6 +67,7 @@ func importCommand(a *app.App, r *app.Connection) *cobra.Command {
 	f.Var(&o.format, "format", "format of the file (default: by its extension)")
 	f.StringVar(&o.phone, "phone", "", "column of CSV with the phone number (default: phone)")
 	f.StringSliceVar(&o.columns, "columns", nil, "other columns of CSV to read, as COLUMN or COLUMN=ATTRIBUTE (default: all, under their names)")
+	f.StringVar(&o.sheet, "sheet", "", "sheet of an Excel workbook (default: the first one)")
 	f.StringVar(&o.encoding, "encoding", "", "encoding: utf-8, utf-16le, utf-16be or windows-1252 (default: as the file says, UTF-8 or windows-1252)")
 	f.Var(&o.onError, "on-error", "skip invalid rows; none: import nothing if any row is invalid")
 	f.Var(&o.duplicates, "duplicates", "skip a duplicate phone number, treat it as an invalid row, or update the respondent")
@@ -97,9 +99,9 @@ func runImport(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connect
 	if err != nil {
 		return err
 	}
-	p := a.Console.NewProgress(a.Clock, filepath.Base(file), bytes, kind == "text/csv")
+	p := a.Console.NewProgress(a.Clock, filepath.Base(file), bytes, kind)
 	sum, err := to.Import(ctx, client.Import{
-		Survey: survey, Params: client.PostRespondentsParams{OnError: o.onError.Value, Duplicates: o.duplicates.Value, DryRun: o.dryRun, Encoding: o.encoding, Phone: o.phone, Columns: respondents.JoinList(o.columns)},
+		Survey: survey, Params: client.PostRespondentsParams{OnError: o.onError.Value, Duplicates: o.duplicates.Value, DryRun: o.dryRun, Encoding: o.encoding, Sheet: o.sheet, Phone: o.phone, Columns: respondents.JoinList(o.columns)},
 		ContentType: kind, Body: from, Size: bytes, Progress: p.Add, Refused: rejected.File(),
 	})
 	p.Clear()
