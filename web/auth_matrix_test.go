@@ -101,6 +101,7 @@ func rights() map[string]string {
 		"GET /v1/surveys/{survey}/log":                           "contacts:read surveys:admin",
 		"GET /v1/surveys/{survey}/log.csv":                       "contacts:read surveys:admin",
 		"GET /v1/surveys/{survey}/results.csv":                   "contacts:read surveys:admin",
+		"GET /v1/surveys/{survey}/results.xlsx":                  "contacts:read surveys:admin",
 		"GET /v1/surveys/{survey}/codebook.csv":                  "contacts:read surveys:admin",
 		"GET /v1/surveys/{survey}/respondents":                   "contacts:read surveys:admin",
 		"GET /v1/surveys/{survey}/respondents/{id}":              "contacts:read surveys:admin",
@@ -158,7 +159,7 @@ func reaches() map[string]string {
 		},
 		"survey": {
 			"GET /v1/surveys/{survey}", "GET /v1/surveys/{survey}/stats", "GET /v1/surveys/{survey}/answers", "GET /v1/surveys/{survey}/answers/{question}/texts", "GET /v1/surveys/{survey}/launch-check", "GET /v1/surveys/{survey}/course", "GET /v1/surveys/{survey}/log",
-			"GET /v1/surveys/{survey}/log.csv", "GET /v1/surveys/{survey}/results.csv", "GET /v1/surveys/{survey}/codebook.csv", "GET /v1/surveys/{survey}/respondents", "GET /v1/surveys/{survey}/respondents/{id}",
+			"GET /v1/surveys/{survey}/log.csv", "GET /v1/surveys/{survey}/results.csv", "GET /v1/surveys/{survey}/results.xlsx", "GET /v1/surveys/{survey}/codebook.csv", "GET /v1/surveys/{survey}/respondents", "GET /v1/surveys/{survey}/respondents/{id}",
 			"GET /v1/surveys/{survey}/pilots", "GET /v1/surveys/{survey}/pilots/{pilot}", "PUT /v1/surveys/{survey}/pilots/{pilot}",
 			"PUT /v1/surveys/{survey}", "PATCH /v1/surveys/{survey}", "DELETE /v1/surveys/{survey}", "POST /v1/surveys/{survey}:launch", "POST /v1/surveys/{survey}:pause", "POST /v1/surveys/{survey}:resume",
 			"POST /v1/surveys/{survey}:stop", "POST /v1/surveys/{survey}:lock", "POST /v1/surveys/{survey}:unlock", "POST /v1/surveys/{survey}/respondents", "PATCH /v1/surveys/{survey}/respondents/{id}",

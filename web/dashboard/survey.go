@@ -530,9 +530,13 @@ func surveyFile(file string) handler {
 			return err // rendered as a page
 		}
 		query := url.Values{}
-		if file == "results.csv" {
+		if strings.HasPrefix(file, "results.") {
 			chooseRespondents(v, query)
 		}
-		return v.export(w, apiPath("v1", "surveys", v.r.PathValue("name"), file), query)
+		to := apiPath("v1", "surveys", v.r.PathValue("name"), file)
+		if strings.HasSuffix(file, ".xlsx") {
+			return v.forward(w, withQuery(to, query))
+		}
+		return v.export(w, to, query)
 	}
 }

@@ -20,11 +20,10 @@ import (
 const (
 	FormType  = "multipart/form-data"
 	MixedType = "multipart/mixed"
-	XLSXType  = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 )
 
 // Types returns the media types of the files that an import takes.
-func Types() []string { return []string{route.CSVType, route.NDJSONType, XLSXType, FormType} }
+func Types() []string { return []string{route.CSVType, route.NDJSONType, route.XLSXType, FormType} }
 
 // SheetParameter is the parameter of every import that names the sheet of a workbook.
 func SheetParameter() httpjson.Parameter {
@@ -136,7 +135,7 @@ func formatOf(kind string) (respondents.Format, bool) {
 		return respondents.CSV, true
 	case route.NDJSONType:
 		return respondents.NDJSON, true
-	case XLSXType:
+	case route.XLSXType:
 		return XLSX, true
 	}
 	return "", false

@@ -94,7 +94,7 @@ func TestWorkbook_IsTheImportOfItsCSV(t *testing.T) {
 			d.Fatal(err)
 		}
 		a, knownA, refusedA := imported(t, file.Bytes(), route.CSVType)
-		b, knownB, refusedB := imported(t, workbookOf(t, rows), imports.XLSXType)
+		b, knownB, refusedB := imported(t, workbookOf(t, rows), route.XLSXType)
 		if diff := cmp.Diff(knownA, knownB); diff != "" || a.Rows != b.Rows || a.Rejected != b.Rejected || !cmp.Equal(a.States, b.States) || !cmp.Equal(a.Values, b.Values) {
 			d.Fatalf("%d rows, %d rejected, %v; as a workbook %d, %d, %v\n%s", a.Rows, a.Rejected, a.States, b.Rows, b.Rejected, b.States, diff)
 		}
@@ -120,7 +120,7 @@ func TestWorkbook_RefusesWhatExcelHasNotKept(t *testing.T) {
 		"n=message,code=key,*=":  {{Line: 3, Column: "code", Reason: workbook.WrongFormula}, {Line: 6, Column: "n", Reason: workbook.WrongRounded}},
 		"name=message,born=key,": nil,
 	} {
-		table, err := opened(t, file, imports.XLSXType, nil)
+		table, err := opened(t, file, route.XLSXType, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,13 +161,13 @@ func TestWorkbook_WrongFilesAreRefused(t *testing.T) {
 		code  weir.Code
 		want  string
 	}{
-		"csv as a workbook":     {[]byte("phone\n+1\n"), imports.XLSXType, "", weir.CodeInvalid, "no Excel workbook"},
+		"csv as a workbook":     {[]byte("phone\n+1\n"), route.XLSXType, "", weir.CodeInvalid, "no Excel workbook"},
 		"password":              {password, route.CSVType, "", weir.CodeInvalid, "password"},
-		"empty sheet":           {workbookOf(t, [][]string{{""}}), imports.XLSXType, "", weir.CodeInvalid, "empty"},
-		"cut":                   {good[:len(good)-10], imports.XLSXType, "", weir.CodeInvalid, "arrived whole"},
-		"no such sheet":         {good, imports.XLSXType, "Personas", weir.CodeInvalid, "its sheets are People"},
+		"empty sheet":           {workbookOf(t, [][]string{{""}}), route.XLSXType, "", weir.CodeInvalid, "empty"},
+		"cut":                   {good[:len(good)-10], route.XLSXType, "", weir.CodeInvalid, "arrived whole"},
+		"no such sheet":         {good, route.XLSXType, "Personas", weir.CodeInvalid, "its sheets are People"},
 		"sheet of CSV":          {[]byte("phone\n+1\n"), route.CSVType, "People", weir.CodeInvalid, "sheet is one of an Excel workbook"},
-		"larger than allowed":   {append(good, make([]byte, workbook.MaxSize)...), imports.XLSXType, "", weir.CodeTooLarge, "64 MiB"},
+		"larger than allowed":   {append(good, make([]byte, workbook.MaxSize)...), route.XLSXType, "", weir.CodeTooLarge, "64 MiB"},
 		"a workbook as objects": {good, route.NDJSONType, "", weir.CodeInvalid, "Excel workbook"},
 	} {
 		if _, err := opened(t, tt.file, tt.kind, httpjson.Query{"sheet": tt.sheet}); weir.CodeOf(err) != tt.code || !strings.Contains(err.Error(), tt.want) {
@@ -178,7 +178,7 @@ func TestWorkbook_WrongFilesAreRefused(t *testing.T) {
 		t.Error(left, err)
 	}
 	t.Setenv("TMPDIR", filepath.Join(dir, "none"))
-	if _, err := opened(t, good, imports.XLSXType, nil); weir.CodeOf(err) != weir.CodeUnavailable {
+	if _, err := opened(t, good, route.XLSXType, nil); weir.CodeOf(err) != weir.CodeUnavailable {
 		t.Error(err)
 	}
 }

@@ -57,11 +57,17 @@ type Downloads struct {
 	Logger    *slog.Logger
 }
 
-// CSV is one CSV file in progress.
+// CSV is one CSV file in progress, or a sheet of a workbook.
 type CSV struct {
 	*Call
 	from *Downloads
-	out  *csvfile.Writer
+	out  rowWriter
+}
+
+// rowWriter writes rows. It keeps the first error until Flush.
+type rowWriter interface {
+	Write(cells []string) error
+	Flush() error
 }
 
 // Write serves a CSV file. The HTTP header is written with the first rows: until then
@@ -76,7 +82,7 @@ func (d *Downloads) Write(c *Call, w http.ResponseWriter, name string, write fun
 	p.ClearRead()
 	w.Header().Set("Content-Type", CSVType+"; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`.csv"`)
-	out := csvfile.NewWriter(p, ',')
+	var out rowWriter = csvfile.NewWriter(p, ',')
 	if separator, given := Separators()[c.Query.Text("spreadsheet")]; given {
 		out = csvfile.NewSpreadsheet(p, separator)
 	}

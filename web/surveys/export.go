@@ -51,7 +51,7 @@ func (s exportRoutes) routes() []*route.Route {
 			Summary: "Results, one row per respondent",
 			Description: "Columns that every survey has, then one for each question that Weir asks, in order (one with the name of another column is questions.name; empty if there is no answer), then the attributes in order (up to 100; one with the name of another column is attributes.name), " +
 				"then other_attributes with the rest as JSON. " + route.CSVHelp,
-			Query:    append(respondentFilters(), route.SpreadsheetParameter()),
+			Query:    append(respondentFilters(), valuesParameter(), route.SpreadsheetParameter()),
 			Download: route.CSVType, Serve: s.download("results", (*csvDownload).results),
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the file"}},
 			Codes:   []weir.Code{weir.CodeNotFound},
@@ -65,6 +65,7 @@ func (s exportRoutes) routes() []*route.Route {
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
 		s.codebookRoute(),
+		s.workbookRoute(),
 	}
 }
 
@@ -100,9 +101,14 @@ func (d *csvDownload) results(v surveys.Survey) error {
 		return err
 	}
 	how, asked := progressOf(v), asked(v)
+	labels := d.Query.Text("values") == "labels"
 	d.Row(resultHeader(asked, names))
 	err = d.pages(f, len(asked) > 0, func(r *surveys.Respondent) {
-		d.Row(resultRow(shownRespondent(d.Call, d.from.tokens, how, r), r, shownAnswers(d.Call, asked, r), names))
+		answers := shownAnswers(d.Call, asked, r)
+		if labels && len(asked) > 0 {
+			label(v, asked, answers)
+		}
+		d.Row(resultRow(shownRespondent(d.Call, d.from.tokens, how, r), r, answers, names))
 	})
 	if err != nil {
 		d.Abort(err)

@@ -206,7 +206,8 @@ func TestSurvey_ExportWritesWholeFilesOnly(t *testing.T) {
 	t.Parallel()
 	const csv = "id,answer\nr1,\"two\nlines\"\nr2,x\n"
 	f := newFakeWeir(t, map[string]http.HandlerFunc{
-		"GET /v1/surveys/flu/results.csv": answers(http.StatusOK, csv),
+		"GET /v1/surveys/flu/results.csv":  answers(http.StatusOK, csv),
+		"GET /v1/surveys/flu/results.xlsx": answers(http.StatusOK, "PK\n\n"),
 		"GET /v1/surveys/flu/log.csv": func(w http.ResponseWriter, r *http.Request) {
 			answers(http.StatusOK, csv)(w, r)
 			_ = http.NewResponseController(w).Flush()
@@ -224,6 +225,11 @@ func TestSurvey_ExportWritesWholeFilesOnly(t *testing.T) {
 	same(t, f.run("", "export", "results", "flu", "--file", "-"), app.OK, csv, "")
 	clitest.Check(t, f.run("", "export", "results", "flu", "-f", "-", "--disposition", "refused,interim partial", "--disposition", "ineligible", "--since", "2026-01-31T09:00:00Z", "--until", "2026-02-01T09:00:00Z"), app.OK, "r1", "^$")
 	if got, want := f.requests()[len(f.requests())-1], "GET /v1/surveys/flu/results.csv?disposition=refused%2Cinterim+partial%2Cineligible&since=2026-01-31T09%3A00%3A00Z&until=2026-02-01T09%3A00%3A00Z"; got != want {
+		t.Errorf("asked %q, want %q", got, want)
+	}
+	book := filepath.Join(folder, "book.xlsx")
+	same(t, f.run("", "export", "results", "flu", "--file", book, "--format", "xlsx", "--values", "labels", "--status", "failed"), app.OK, book+": 4 B\n", "")
+	if got, want := f.requests()[len(f.requests())-1], "GET /v1/surveys/flu/results.xlsx?status=failed&values=labels"; got != want || os.Remove(book) != nil {
 		t.Errorf("asked %q, want %q", got, want)
 	}
 	// An interrupted export leaves no file, and does not change an existing one.

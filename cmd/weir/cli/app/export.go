@@ -43,7 +43,11 @@ func (e *Export) Write(a *App, c *cobra.Command, r *Connection, body io.ReadClos
 		_ = body.Close()
 		return err
 	}
-	return writeFile(a, r, export, file)
+	kind, err := ContentType(usual, "")
+	if err != nil {
+		kind = "text/csv"
+	}
+	return writeFile(a, r, export, file, kind)
 }
 
 // download writes the body of a response of any size.
@@ -58,8 +62,8 @@ func download(body io.ReadCloser, out io.Writer) error {
 	return buffered.Flush()
 }
 
-// writeFile writes to a temporary file, which gets its final name once it is complete.
-func writeFile(a *App, r *Connection, export func(io.Writer) error, file string) (err error) {
+// writeFile writes what has a content type to a temporary file, which gets its final name once it is complete.
+func writeFile(a *App, r *Connection, export func(io.Writer) error, file, contentType string) (err error) {
 	// In the same folder: a rename cannot cross file systems.
 	part, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*")
 	if err != nil {
@@ -70,7 +74,7 @@ func writeFile(a *App, r *Connection, export func(io.Writer) error, file string)
 			_ = os.Remove(part.Name())
 		}
 	}()
-	p := a.Console.NewProgress(a.Clock, filepath.Base(file), 0, "text/csv")
+	p := a.Console.NewProgress(a.Clock, filepath.Base(file), 0, contentType)
 	err = export(io.MultiWriter(part, p))
 	p.Clear()
 	// Synced before the rename: after a crash, the final name must not stand for an empty file.
@@ -79,6 +83,9 @@ func writeFile(a *App, r *Connection, export func(io.Writer) error, file string)
 	}
 	if err := os.Rename(part.Name(), file); err != nil {
 		return err
+	}
+	if contentType == workbookType {
+		return a.Console.PrintValue(&r.Output, map[string]any{"file": file, "bytes": p.Bytes}, "%s: %s", file, terminal.Bytes(p.Bytes))
 	}
 	return a.Console.PrintValue(&r.Output, map[string]any{"file": file, "bytes": p.Bytes, "rows": p.Rows()},
 		"%s: %s, %s", file, terminal.Plural(p.Rows(), "row", "rows"), terminal.Bytes(p.Bytes))

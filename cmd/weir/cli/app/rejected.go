@@ -62,12 +62,12 @@ func NewRejectedRows(c *cobra.Command, errorsFile, from, contentType string, lim
 	if errorsFile == "" {
 		return r, nil
 	}
-	wanted := contentType
-	if wanted == workbookType { // the server gives rows back as CSV
-		wanted = "text/csv"
+	wanted, why := contentType, "--errors needs a file of the same format as the rows, "
+	if wanted == workbookType {
+		wanted, why = "text/csv", "--errors needs a file in the format in which rows of a workbook are given back, "
 	}
 	if kind, err := ContentType(errorsFile, ""); err == nil && kind != wanted {
-		return nil, command.UsageError(c, "--errors needs a file for rejected rows of the format "+wanted)
+		return nil, command.UsageError(c, why+wanted)
 	}
 	if a, err := os.Stat(from); err == nil {
 		if b, err := os.Stat(errorsFile); err == nil && os.SameFile(a, b) {

@@ -17,13 +17,21 @@ import (
 func exportCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var p client.GetResultsParams
 	var statuses, dispositions []string
+	format, values := command.NewChoice("csv", "csv", "xlsx"), command.NewChoice("", "codes", "labels")
 	results := exportFileCommand(a, r, "results", "Export a row for each respondent", `Write a row for each respondent: status, disposition, attempts and attributes. --since and
---until select by the last change.`, `
-  weir survey export results flu --disposition refused --disposition ineligible --since 24h`,
+--until select by the last change. --format xlsx writes an Excel workbook with the codebook
+as a second sheet.`, `
+  weir survey export results flu --disposition refused --disposition ineligible --since 24h
+  weir survey export results flu --format xlsx --values labels`,
 		func(ctx context.Context, to *client.Client, survey string) (io.ReadCloser, error) {
 			p.Status, p.Disposition = strings.Join(statuses, ","), strings.Join(dispositions, ",")
+			if p.Values = values.Value; format.Value == "xlsx" {
+				return to.GetResultsWorkbook(ctx, survey, client.GetResultsWorkbookParams{Status: p.Status, Disposition: p.Disposition, Since: p.Since, Until: p.Until, Values: p.Values})
+			}
 			return to.GetResults(ctx, survey, p)
 		})
+	results.Flags().Var(&format, formatFlag, "format of the file")
+	results.Flags().Var(&values, "values", "codes of choices, or their texts in the first language of the questionnaire (default: codes)")
 	results.Flags().StringSliceVar(&statuses, "status", nil, "only respondents with these statuses: pending, active, completed (ended with the conversation), failed, rejected, canceled (comma-separated, or repeated)")
 	results.Flags().StringSliceVar(&dispositions, "disposition", nil, "only respondents with these dispositions (comma-separated, or repeated)")
 	a.Clock.TimeFlag(results, &p.Since, "since", "only respondents last changed at or after")
@@ -39,6 +47,9 @@ func exportCommand(a *app.App, r *app.Connection) *cobra.Command {
 			}))
 }
 
+// formatFlag is the flag of an export that names the format, which is the extension of the file.
+const formatFlag = "format"
+
 // exportFileCommand makes a command of "weir survey export".
 func exportFileCommand(a *app.App, r *app.Connection, what, short, long, example string, open func(_ context.Context, _ *client.Client, survey string) (io.ReadCloser, error)) *cobra.Command {
 	var e app.Export
@@ -51,7 +62,11 @@ An incomplete export leaves no file.`, `  weir survey export `+what+` flu
 			if err != nil {
 				return err
 			}
-			return e.Write(a, c, r, body, filepath.Base(args[0])+"-"+what+".csv")
+			ext := ".csv"
+			if f := c.Flags().Lookup(formatFlag); f != nil {
+				ext = "." + f.Value.String()
+			}
+			return e.Write(a, c, r, body, filepath.Base(args[0])+"-"+what+ext)
 		})
 	e.AddTo(c, "NAME-"+what+".csv")
 	return c
