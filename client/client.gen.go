@@ -2765,6 +2765,9 @@ type PostConsentsParams struct {
 	// Encoding of a file; absent: the charset of the content type, else as the file says, UTF-8, or windows-1252 of CSV: utf-8, utf-16le, utf-16be, windows-1252
 	Encoding string `form:"encoding,omitempty" json:"encoding,omitempty,omitzero"`
 
+	// Sheet of an Excel workbook: the name of the sheet with the rows; absent: the first one that is not hidden
+	Sheet string `form:"sheet,omitempty" json:"sheet,omitempty,omitzero"`
+
 	// Run of a file in CSV, name of the run: under another one the same rows are recorded again
 	Run string `form:"run,omitempty" json:"run,omitempty,omitzero"`
 }
@@ -3145,6 +3148,9 @@ type PostRespondentsParams struct {
 
 	// Encoding of a file; absent: the charset of the content type, else as the file says, UTF-8, or windows-1252 of CSV: utf-8, utf-16le, utf-16be, windows-1252
 	Encoding string `form:"encoding,omitempty" json:"encoding,omitempty,omitzero"`
+
+	// Sheet of an Excel workbook: the name of the sheet with the rows; absent: the first one that is not hidden
+	Sheet string `form:"sheet,omitempty" json:"sheet,omitempty,omitzero"`
 }
 
 // GetResultsParams defines parameters for GetResults.
@@ -3161,8 +3167,29 @@ type GetResultsParams struct {
 	// Until an instant (RFC 3339): respondents last changed before
 	Until time.Time `form:"until,omitempty" json:"until,omitempty,omitzero"`
 
+	// Values of questions with choices: the codes of the codebook, or their texts in the first language of the questionnaire, where several are separated by semicolons: codes, labels
+	Values string `form:"values,omitempty" json:"values,omitempty,omitzero"`
+
 	// Spreadsheet for Excel, with this separator, which is the semicolon where decimals have a comma: begins with a byte order mark, and numbers that Excel would round, like those of phones, have an apostrophe in front. Imports read such files, too: comma, semicolon
 	Spreadsheet string `form:"spreadsheet,omitempty" json:"spreadsheet,omitempty,omitzero"`
+}
+
+// GetResultsWorkbookParams defines parameters for GetResultsWorkbook.
+type GetResultsWorkbookParams struct {
+	// Status one or more, joined by commas: pending, active, completed, failed, rejected, canceled
+	Status string `form:"status,omitempty" json:"status,omitempty,omitzero"`
+
+	// Disposition one or more, joined by commas: registered, queued, contacted, started, interim partial, completed, partial, breakoff, unresponsive, ineligible, rejected, refused, failed
+	Disposition string `form:"disposition,omitempty" json:"disposition,omitempty,omitzero"`
+
+	// Since an instant (RFC 3339): respondents last changed then or later
+	Since time.Time `form:"since,omitempty" json:"since,omitempty,omitzero"`
+
+	// Until an instant (RFC 3339): respondents last changed before
+	Until time.Time `form:"until,omitempty" json:"until,omitempty,omitzero"`
+
+	// Values of questions with choices: the codes of the codebook, or their texts in the first language of the questionnaire, where several are separated by semicolons: codes, labels
+	Values string `form:"values,omitempty" json:"values,omitempty,omitzero"`
 }
 
 // LaunchSurveyParams defines parameters for LaunchSurvey.
@@ -3491,7 +3518,7 @@ func (c *Client) ListConsents(ctx context.Context, params ListConsentsParams) (*
 
 // PostConsents Record refusals and consents.
 //
-// As JSON: 1 to 1000, all or none. As text/csv (the first line names the columns; commas, semicolons or tabs separate them) or application/x-ndjson (one consent a line, as in the JSON body), or as multipart/form-data with such a part file: a file of any length, read row by row and recorded in parts; of one person in the order of the rows. Rows with mistakes are left out, and the first 1000 of them reported. Accept: text/csv, or application/x-ndjson for such a file, answers with the rejected rows, each with its reason, in the format of the file, at most 64 MiB; the header Weir-Import has the figures as JSON. Accept: multipart/mixed answers with both. Whoever mends the rows can send them as they are: the columns weir_line, weir_column and weir_reason are ignored. A file that breaks off leaves the rows up to last_line of the answer, and may leave some behind it. It can be sent again: a row of CSV gets a key of its content and the run, and so is not recorded twice; lines of NDJSON need keys for that. They are durable before the response, and a contact whose claim begins after it is not dispatched to an address that has refused: it ends as suppressed, also if it waited already. What is in flight is called off where the provider can. A refusal that a person sent as a message, or that a provider reports, can be taken back only by the person. The state is kept by a keyed hash of the address.
+// As JSON: 1 to 1000, all or none. As text/csv (the first line names the columns; commas, semicolons or tabs separate them), as an Excel workbook, or application/x-ndjson (one consent a line, as in the JSON body), or as multipart/form-data with such a part file: a file of any length, read row by row and recorded in parts; of one person in the order of the rows. Rows with mistakes are left out, and the first 1000 of them reported. Accept: text/csv, or application/x-ndjson for such a file, answers with the rejected rows, each with its reason, in the format of the file, at most 64 MiB; the header Weir-Import has the figures as JSON. Accept: multipart/mixed answers with both. Whoever mends the rows can send them as they are: the columns weir_line, weir_column and weir_reason are ignored. A file that breaks off leaves the rows up to last_line of the answer, and may leave some behind it. It can be sent again: a row of CSV gets a key of its content and the run, and so is not recorded twice; lines of NDJSON need keys for that. An Excel workbook (.xlsx) is the same as CSV, of at most 200000 rows and 64 MiB: the first row with a text names the columns; numbers have all their digits, dates are as in ISO 8601, formulas have the values that Excel has stored; a row is rejected for a number of more than 15 digits, which Excel has rounded. Rejected rows come as CSV. Nothing is read before the whole file has arrived. They are durable before the response, and a contact whose claim begins after it is not dispatched to an address that has refused: it ends as suppressed, also if it waited already. What is in flight is called off where the provider can. A refusal that a person sent as a message, or that a provider reports, can be taken back only by the person. The state is kept by a keyed hash of the address.
 //
 // POST /v1/consents
 func (c *Client) PostConsents(ctx context.Context, body ConsentsBody, params PostConsentsParams) (*StateList, error) {
@@ -3501,6 +3528,7 @@ func (c *Client) PostConsents(ctx context.Context, body ConsentsBody, params Pos
 	setQuery(r.Query, "columns", params.Columns)
 	setQuery(r.Query, "header", params.Header)
 	setQuery(r.Query, "encoding", params.Encoding)
+	setQuery(r.Query, "sheet", params.Sheet)
 	setQuery(r.Query, "run", params.Run)
 	return call[StateList](ctx, c, r)
 }
@@ -4154,7 +4182,7 @@ func (c *Client) ListRespondents(ctx context.Context, survey string, params List
 
 // PostRespondents Add respondents.
 //
-// As JSON: 1 to 1000, all or none. As text/csv (the first line names the columns, one of them phone; commas, semicolons or tabs separate them) or application/x-ndjson (one flat object a line), or as multipart/form-data with such a part file: a file of any length, read row by row. Numbers are normalised to E.164; one that the survey has is a duplicate. Respondents of a survey that was launched must have every value that its texts use. Numbers of another import that is in progress or being rolled back are a conflict. Of a file the first 1000 bad rows are reported with their lines. Accept: text/csv, or application/x-ndjson for such a file, answers with the rejected rows, each with its reason, in the format of the file, at most 64 MiB; the header Weir-Import has the figures as JSON. Accept: multipart/mixed answers with both. If nothing is loaded because of them, they are in file of the problem. Whoever mends the rows can send them as they are: the columns weir_line, weir_column and weir_reason are ignored. A file that breaks off leaves nothing with on_error=none, and with skip the rows up to last_line of the answer. It can be sent again: a number is in a survey once. The connection is closed when no row has come for 30 seconds. Bounds: 64 kB a row of CSV, 1 MB a line of NDJSON, 100 attributes of 500 characters a row.
+// As JSON: 1 to 1000, all or none. As text/csv (the first line names the columns, one of them phone; commas, semicolons or tabs separate them), as an Excel workbook, or application/x-ndjson (one flat object a line), or as multipart/form-data with such a part file: a file of any length, read row by row. Numbers are normalised to E.164; one that the survey has is a duplicate. Respondents of a survey that was launched must have every value that its texts use. Numbers of another import that is in progress or being rolled back are a conflict. Of a file the first 1000 bad rows are reported with their lines. Accept: text/csv, or application/x-ndjson for such a file, answers with the rejected rows, each with its reason, in the format of the file, at most 64 MiB; the header Weir-Import has the figures as JSON. Accept: multipart/mixed answers with both. If nothing is loaded because of them, they are in file of the problem. Whoever mends the rows can send them as they are: the columns weir_line, weir_column and weir_reason are ignored. A file that breaks off leaves nothing with on_error=none, and with skip the rows up to last_line of the answer. It can be sent again: a number is in a survey once. An Excel workbook (.xlsx) is the same as CSV, of at most 200000 rows and 64 MiB: the first row with a text names the columns; numbers have all their digits, dates are as in ISO 8601, formulas have the values that Excel has stored; a row is rejected for a number of more than 15 digits, which Excel has rounded. Rejected rows come as CSV. Nothing is read before the whole file has arrived. The connection is closed when no row has come for 30 seconds. Bounds: 64 kB a row of CSV, 1 MB a line of NDJSON, 100 attributes of 500 characters a row.
 //
 // POST /v1/surveys/{survey}/respondents
 func (c *Client) PostRespondents(ctx context.Context, survey string, body RespondentsBody, params PostRespondentsParams) (*ImportView, error) {
@@ -4167,6 +4195,7 @@ func (c *Client) PostRespondents(ctx context.Context, survey string, body Respon
 	setQuery(r.Query, "columns", params.Columns)
 	setQuery(r.Query, "header", params.Header)
 	setQuery(r.Query, "encoding", params.Encoding)
+	setQuery(r.Query, "sheet", params.Sheet)
 	return call[ImportView](ctx, c, r)
 }
 
@@ -4232,7 +4261,24 @@ func (c *Client) GetResults(ctx context.Context, survey string, params GetResult
 	setQuery(r.Query, "disposition", params.Disposition)
 	setQuery(r.Query, "since", params.Since)
 	setQuery(r.Query, "until", params.Until)
+	setQuery(r.Query, "values", params.Values)
 	setQuery(r.Query, "spreadsheet", params.Spreadsheet)
+	return c.Open(ctx, r)
+}
+
+// GetResultsWorkbook Results as an Excel workbook.
+//
+// The rows and columns of results.csv in the sheet results, and those of codebook.csv in the sheet codebook. Counts and answers to questions of the kind number are numbers. A sheet has at most 1048576 rows; more are in results 2, and so on. A connection that breaks off before the end means that the file is not whole. Texts are texts, so that Excel evaluates none of them and keeps all digits of phone numbers; a text of more than 32767 characters is cut. Instants are texts as in the API, because Excel knows no time zones. Numbers are numbers.
+//
+// GET /v1/surveys/{survey}/results.xlsx
+func (c *Client) GetResultsWorkbook(ctx context.Context, survey string, params GetResultsWorkbookParams) (io.ReadCloser, error) {
+	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/surveys/%s/results.xlsx", url.PathEscape(survey))}
+	r.Query = url.Values{}
+	setQuery(r.Query, "status", params.Status)
+	setQuery(r.Query, "disposition", params.Disposition)
+	setQuery(r.Query, "since", params.Since)
+	setQuery(r.Query, "until", params.Until)
+	setQuery(r.Query, "values", params.Values)
 	return c.Open(ctx, r)
 }
 

@@ -150,7 +150,7 @@ func TestMigrate_WritersGoByTheirRows(t *testing.T) {
 		if r := <-storetest.Commit(s, lease, storetest.Advance(got[0].Contact), canceled); r.Err != nil || len(r.Stale) > 0 {
 			t.Fatalf("%+v", r)
 		}
-		if downBefore(t, s, "00034") == 0 {
+		if downBefore(t, s, "00037") == 0 {
 			t.Fatal("there is no such step")
 		}
 		if err := s.Close(ctx); err != nil {
@@ -178,7 +178,7 @@ func TestMigrate_WritersGoByTheirRows(t *testing.T) {
 		if n, err := next.QueuedCount(ctx, id); err != nil || n != 3 {
 			t.Errorf("%d queued, want 3 (%v)", n, err)
 		}
-		if oldest, err := next.OldestStep(ctx); err != nil || oldest < 34 {
+		if oldest, err := next.OldestStep(ctx); err != nil || oldest < 37 {
 			t.Errorf("a program that knows step %d could write (%v)", oldest, err)
 		}
 		if _, err := next.Accept(ctx, id, storetest.ContactSpecs(2, 1)); err != nil {

@@ -8,10 +8,10 @@ PREPARE weir_step FROM @weir_step;
 EXECUTE weir_step;
 DEALLOCATE PREPARE weir_step;
 DROP TABLE IF EXISTS channel_counts;
-UPDATE meta SET value = 34 WHERE name = 'oldest_step' AND value < 34;
+UPDATE meta SET value = 37 WHERE name = 'oldest_step' AND value < 37;
 
 -- +goose Down
-UPDATE meta SET value = 33 WHERE name = 'oldest_step' AND value = 34;
+UPDATE meta SET value = 36 WHERE name = 'oldest_step' AND value = 37;
 SET @weir_step = IF((SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'writers' AND column_name = 'batch') = 0,
   'ALTER TABLE writers ADD COLUMN batch BIGINT NOT NULL DEFAULT 0', 'DO 0');
 PREPARE weir_step FROM @weir_step;

@@ -4,10 +4,10 @@
 -- the number of its latest transaction, and for the counters.
 ALTER TABLE writers DROP COLUMN batch;
 DROP TABLE IF EXISTS channel_counts;
-UPDATE meta SET value = 34 WHERE name = 'oldest_step' AND value < 34;
+UPDATE meta SET value = 37 WHERE name = 'oldest_step' AND value < 37;
 
 -- +goose Down
-UPDATE meta SET value = 33 WHERE name = 'oldest_step' AND value = 34;
+UPDATE meta SET value = 36 WHERE name = 'oldest_step' AND value = 37;
 ALTER TABLE writers ADD COLUMN batch INTEGER NOT NULL DEFAULT 0;
 CREATE TABLE IF NOT EXISTS channel_counts (
   channel_id INTEGER NOT NULL PRIMARY KEY,
