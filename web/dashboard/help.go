@@ -70,7 +70,7 @@ func helpTargets() map[string]string {
 
 		"/surveys": "surveys#your-first-survey", surveyCalendarPath: "surveys#in-the-browser", newSurveyPath: "surveys#in-the-browser", newSurveyPath + "/json": "surveys#the-definition",
 		"/surveys/{name}": "surveys#states", "/surveys/{name}/edit": "surveys#in-the-browser", "/surveys/{name}/edit/json": "surveys#the-definition", "/surveys/{name}/definition": "surveys#the-definition",
-		"/surveys/{name}/import": "surveys#importing", "/surveys/{name}/import/send": "surveys#importing", "/surveys/{name}/import/progress": "surveys#importing", "/surveys/{name}/questions": "questions", "/surveys/{name}/answers": "surveys#following", "/surveys/{name}/answers/{question}": "surveys#following",
+		"/surveys/{name}/import": "surveys#importing", "/surveys/{name}/import/send": "surveys#importing", "/surveys/{name}/import/progress": "surveys#importing", "/surveys/{name}/questions": "questions", "/surveys/{name}/pilot": "surveys#a-pilot", "/surveys/{name}/answers": "surveys#following", "/surveys/{name}/answers/{question}": "surveys#following",
 		"/surveys/{name}/respondents": "surveys#a-respondents-life", "/surveys/{name}/respondents/{id}": "surveys#a-respondents-life",
 		"/surveys/{name}/respondents/{id}/edit": "surveys#correcting-stopping-and-removing-respondents", "/surveys/{name}/log": "surveys#following",
 

@@ -20,7 +20,7 @@ import (
 // that they make are mistakes, too.
 func refusing() []refusingFiles {
 	return []refusingFiles{
-		{"instant.go", true}, {"brake.go", true}, {"internal/validation/*.go", true}, {"internal/phonenumber/zones.go", true}, {"internal/phonenumber/phone.go", true},
+		{"instant.go", true}, {"brake.go", true}, {"internal/validation/*.go", true}, {"internal/phonenumber/zones.go", true}, {"internal/phonenumber/phone.go", true}, {"internal/workbook/*.go", true},
 		{"surveys/*.go", true}, {"surveys/calendar/*.go", true}, {"surveys/questions/*.go", true}, {"surveys/questions/expression/*.go", true}, {"surveys/respondents/*.go", true},
 		{"people/address.go", true}, {"people/purpose.go", true}, {"people/limit.go", true}, {"people/money.go", true}, {"people/budget.go", true}, {"operators/rights.go", true},
 		{"channels/settings.go", true}, {"channels/provider/settings.go", false}, {"channels/httpgateway/*.go", false}, {"channels/kannel/settings.go", false}, {"channels/nuntium/driver.go", false},
@@ -40,7 +40,7 @@ type refusingFiles struct {
 // neverShown are refusals of what no page sends, and errors that only the log has.
 func neverShown() []string {
 	return []string{
-		"a survey is asked to :launch, :pause, :resume, :stop, :lock or :unlock", "is %s", "disposition", "call", "messages", "columns are those of a file in CSV",
+		"a survey is asked to :launch, :pause, :resume, :stop, :lock or :unlock", "is %s", "disposition", "call", "messages", "columns are those of a file in CSV", "sheet is one of an Excel workbook (.xlsx)",
 		"each item must be COLUMN=FIELD, or COLUMN= for one that is left out", "send the body as %s, not compressed", "the form has no boundary", "the form has no part file",
 		"the form may have the parts contact and file, in this order", "the part contact has what rows leave out, and neither to nor key", "the part contact must be a JSON object",
 		"method not allowed; use DELETE, GET, HEAD, PATCH or PUT, and POST …:launch, :pause, :resume, :stop, :lock or :unlock for steps",
@@ -171,6 +171,8 @@ func (s *sentences) said(n ast.Node, errs bool) []ast.Expr {
 			return n.Args[1:2]
 		case slices.Contains([]string{"Add", "add", "fail", "refuse", "wrong", "Wrong"}, name) && len(n.Args) > 2:
 			return n.Args[2:3]
+		case slices.Contains([]string{"errorf", "tooLarge", "errBroken"}, name) && strings.Contains(s.dir, "workbook"):
+			return append(n.Args[:1:1], s.constantsOf(n.Args[1:])...)
 		case name == "Refuse" && len(n.Args) == 2:
 			return n.Args[1:]
 		case name == "Errorf" && nameOf(n.Fun.(*ast.SelectorExpr).X) == "weir":
@@ -179,7 +181,7 @@ func (s *sentences) said(n ast.Node, errs bool) []ast.Expr {
 			return n.Args[:1]
 		}
 	case *ast.KeyValueExpr:
-		if name := nameOf(n.Key); name == "Detail" || name == "Message" || name == "Missing" {
+		if name := nameOf(n.Key); name == "Detail" || name == "Message" || name == "Missing" || name == "Wrong" {
 			return []ast.Expr{n.Value}
 		}
 	case *ast.CompositeLit:
@@ -202,6 +204,16 @@ func (s *sentences) said(n ast.Node, errs bool) []ast.Expr {
 		}
 	}
 	return nil
+}
+
+// constantsOf returns the arguments that are constant texts, which are parts of a sentence.
+func (s *sentences) constantsOf(args []ast.Expr) (list []ast.Expr) {
+	for _, e := range args {
+		if name, ok := e.(*ast.Ident); ok && len(s.textsOf(s.constants[name.Name])) == 1 {
+			list = append(list, e)
+		}
+	}
+	return list
 }
 
 // partsIn are functions that make a part of a sentence.
