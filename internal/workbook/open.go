@@ -227,7 +227,7 @@ func (b *book) open(name string, limit int64) (io.Reader, error) {
 	if part == nil {
 		return nil, errBroken(name + ", which is missing")
 	}
-	if part.UncompressedSize64 > uint64(limit) { //nolint:gosec // limits are positive
+	if part.UncompressedSize64 > uint64(limit) { // limits are positive
 		return nil, tooLarge("the workbook unpacks to more than %d MiB; divide it, or %s", limit>>20, asCSV)
 	}
 	in, err := part.Open()

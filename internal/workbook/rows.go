@@ -346,7 +346,7 @@ func (b *book) readTexts() (*texts, error) {
 				if err := out.write(plain(one.String())); err != nil {
 					return nil, err
 				}
-				t.ends = append(t.ends, uint32(out.length)) //nolint:gosec // less than MaxUnpacked
+				t.ends = append(t.ends, uint32(out.length)) // less than MaxUnpacked
 			}
 		}
 	}
@@ -387,7 +387,7 @@ func (t *texts) at(n int) (string, error) {
 	if n > 0 {
 		begin = t.ends[n-1]
 	}
-	if begin < t.from || end > t.from+uint32(len(t.block)) { //nolint:gosec // a block is small
+	if begin < t.from || end > t.from+uint32(len(t.block)) { // a block is small
 		size := min(max(blockSize, int64(end-begin)), int64(t.ends[len(t.ends)-1]-begin))
 		if int64(cap(t.block)) < size {
 			t.block = make([]byte, size)
