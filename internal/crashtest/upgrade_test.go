@@ -3,10 +3,15 @@ package crashtest_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"testing"
 	"time"
 
 	"weir/internal/polling"
+	"weir/persistence"
+	"weir/persistence/storetest"
+	"weir/persistence/testmysql"
 )
 
 // olderVariable names the program of an earlier version, for make test-upgrade. Without it,
@@ -23,12 +28,15 @@ func older(t *testing.T) string {
 }
 
 // TestCrashUpgrade replaces the processes of a cluster by those of a newer version under load,
-// and goes back: nobody notices, one version writes at a time, and the newer one is preferred.
+// and goes back: nobody notices, one version writes at a time, and the newer one is preferred. Where
+// the older one cannot run on the newer schema, it stands by for a while, and never owns the database.
 func TestCrashUpgrade(t *testing.T) {
 	t.Parallel()
 	from := seed(t)
 	old, latest := []string{older(t), "serve"}, []string{os.Getenv(binaryVariable), "serve"}
-	c := newClusterOf(t, [][]string{old, old, latest}, from, true, newCalls(t, capacity), newSMS(t, capacity))
+	// The older program makes the schema, the newer one migrates it.
+	url := testmysql.URL(t)
+	c := newClusterOn(t, url, [][]string{old, old, latest}, from, true, newCalls(t, capacity), newSMS(t, capacity))
 	c.feed()
 	owns := func(b *broker, line []string) {
 		t.Helper()
@@ -37,6 +45,7 @@ func TestCrashUpgrade(t *testing.T) {
 		}
 	}
 	owns(c.owner(), old) // the first that started
+	known := c.owner().schemaMade()
 	rest(nil, 1500*time.Millisecond)
 	c.hand("SIGTERM", func(b *broker) { b.terminate(); b.line = latest })
 	owns(c.owner(), latest)
@@ -61,9 +70,14 @@ func TestCrashUpgrade(t *testing.T) {
 	replace(old) // the owner alone is new
 	owns(c.owner(), latest)
 	rest(nil, 1500*time.Millisecond)
-	c.hand("SIGTERM", func(b *broker) { b.terminate(); b.line = old })
-	owns(c.owner(), old)
-	replace(old)
+	if known < oldestStep(t, url) { // the older ones only pass requests on
+		rest(nil, 1500*time.Millisecond)
+		replace(latest)
+	} else {
+		c.hand("SIGTERM", func(b *broker) { b.terminate(); b.line = old })
+		owns(c.owner(), old)
+		replace(old)
+	}
 	c.within("SIGTERM", time.Second)
 	requests := c.balancer.Tally()
 	if requests.Failed() > 0 {
@@ -72,6 +86,30 @@ func TestCrashUpgrade(t *testing.T) {
 	t.Logf("CELL upgrade: the next contact at most %v after the end of an owner, the slowest of %d requests, %s, took %v",
 		c.worst["SIGTERM"], requests.Served, requests.SlowestOf, requests.Slowest.Round(time.Millisecond))
 	c.settle("upgrade", handOver)
+}
+
+// schemaMade returns the last step of the schema that a process has made.
+func (b *broker) schemaMade() (step int64) {
+	b.t.Helper()
+	m := regexp.MustCompile(`msg="schema created" steps=\d+ last=(\d+)`).FindStringSubmatch(b.tail())
+	if m == nil {
+		b.t.Fatal("the process that started first has not made the schema")
+	}
+	step, err := strconv.ParseInt(m[1], 10, 64)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return step
+}
+
+// oldestStep returns which step a program has to know to run on the schema of a database.
+func oldestStep(t *testing.T, url string) int64 {
+	t.Helper()
+	step, err := storetest.OpenOnly(t, url, persistence.Options{}).OldestStep(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return step
 }
 
 // joined waits until a standby is ready.
