@@ -19,7 +19,7 @@ type CancelBody struct {
 // CancelDone is the result of a request that cancels many contacts.
 type CancelDone struct {
 	DryRun   bool  `json:"dry_run" doc:"nothing was done"`
-	Matching int64 `json:"matching" doc:"of a dry run: contacts that a request would cancel; otherwise those that this request has tried to cancel"`
+	Matching int64 `json:"matching" doc:"contacts that this request tried to cancel; in a dry run, contacts that it would cancel"`
 	Waiting  int64 `json:"waiting" doc:"of those matching, how many are queued, and end as canceled at once"`
 	Canceled int64 `json:"canceled" doc:"how many ended as canceled"`
 	Asked    int64 `json:"asked" doc:"how many are in flight: the provider is asked to cancel them"`

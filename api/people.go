@@ -71,8 +71,8 @@ type SkippedList struct {
 	Skipped []SkippedView `json:"skipped" nullable:"false" doc:"by channel, survey and rule"`
 }
 
-// Conversation is what went to a person, and what came from one, over all channels: a part of
-// both together, newest first.
+// Conversation lists contacts to a person and messages from that person over all channels: one page
+// of both together, newest first.
 type Conversation struct {
 	Contacts        []ContactView  `json:"contacts" nullable:"false" doc:"contacts to the person over all channels, newest first, with their attempts"`
 	Messages        []ReceivedView `json:"messages" nullable:"false" doc:"messages from the person over all channels, newest first"`

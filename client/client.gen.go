@@ -708,7 +708,7 @@ type ConsentFile struct {
 	// First of a dry run: what the first rows without mistakes say
 	First []ConsentRow `json:"first,omitempty,omitzero"`
 
-	// Given consents that are recorded; in a dry run those that would be
+	// Given consents recorded; in a dry run, consents that would be recorded
 	Given int `json:"given"`
 
 	// Header of a dry run of CSV, and if the columns are refused: identifies the names of the columns in their order, for the parameter header
@@ -726,7 +726,7 @@ type ConsentFile struct {
 	// OtherAddresses refusals and consents of addresses that are no phone numbers
 	OtherAddresses int `json:"other_addresses,omitempty,omitzero"`
 
-	// Refused refusals that are recorded; in a dry run those that would be
+	// Refused refusals recorded; in a dry run, refusals that would be recorded
 	Refused int `json:"refused"`
 
 	// Rejected rows with mistakes, whether listed in errors or not
@@ -1225,7 +1225,7 @@ type ImportProblem struct {
 
 // ImportView The result of an import of respondents.
 type ImportView struct {
-	// Added rows that were loaded; in a dry run those that would be, unless the survey has their numbers
+	// Added rows loaded; in a dry run, rows that would be loaded unless the survey has their numbers
 	Added int `json:"added"`
 
 	// Columns of a dry run of CSV, and if they are others than those of the parameter header: what they are

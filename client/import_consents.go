@@ -45,7 +45,7 @@ type ConsentsImportResult struct {
 	First    []ConsentsImportRow    `json:"first,omitempty"` // of a dry run
 }
 
-// ConsentsImportRow is what a row says.
+// ConsentsImportRow is a row of the file as it was read.
 type ConsentsImportRow struct {
 	Line    int       `json:"line"`
 	To      string    `json:"to"`

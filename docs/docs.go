@@ -1,4 +1,4 @@
-// Package docs holds the documents that the dashboard serves under /help: those that help a person with a browser. What is only for
+// Package docs holds the documents that the dashboard serves under /help, for people who have a browser and no terminal. What is only for
 // whoever installs Weir, writes a program or changes Weir needs a terminal or the repository in any case, and stays there.
 package docs
 

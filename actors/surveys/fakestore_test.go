@@ -332,7 +332,7 @@ func (m *fakeStore) Surveys(ctx context.Context, states []surveys.State, after s
 }
 
 // selectRespondents lists respondents of a survey, in the order of less, or without it in that in which they were added.
-// Only those that it returns are copied: a round asks for a few of many, and each copy costs the race detector dearly.
+// It copies only what it returns: a round asks for a few of many, and each copy costs the race detector dearly.
 func (m *fakeStore) selectRespondents(
 	ctx context.Context, operation string, survey int64, limit int, is func(*surveys.Respondent) bool, less ...func(a, b *surveys.Respondent) int,
 ) (out []surveys.Respondent, _ error) {

@@ -8,8 +8,8 @@ import (
 	"weir/channels"
 )
 
-// Meaning is what an HTTP status says about a dispatch, if nothing that the driver knows stands in the answer: its fate, and whose fault
-// it is. What is the same for every contact, such as the account, the address or the form of the request, is the channel's: else
+// Meaning returns the result of a dispatch by the HTTP status of the answer alone, when its body has nothing that the driver knows: its
+// fate, and whose fault it is. What is the same for every contact, such as the account, the address or the form of the request, is the channel's: else
 // a mistake in the settings would use up the tries of a whole list.
 func Meaning(status int) channels.SendResult {
 	switch status {

@@ -35,7 +35,7 @@ type ContactImport struct {
 // ImportFigures are how many rows became what.
 type ImportFigures struct {
 	Rows       int `json:"rows" doc:"that were read"`
-	Queued     int `json:"queued" doc:"that were queued; in a dry run those that would be, unless the channel knows their keys"`
+	Queued     int `json:"queued" doc:"contacts queued; in a dry run, contacts that would be queued unless the channel knows their keys"`
 	Duplicates int `json:"duplicates" doc:"whose key the channel knew with the same content, or that the file has twice: nothing was queued"`
 	Rejected   int `json:"rejected" doc:"that were not queued; errors says why"`
 	Kept       int `json:"kept,omitempty" doc:"rejected rows that the file in the answer has, if not all"`

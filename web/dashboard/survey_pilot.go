@@ -53,7 +53,7 @@ func openPilot(v *visit) (*pilotData, error) {
 		return nil, err
 	}
 	d := &pilotData{Locale: v.Locale, Survey: s.Survey, Asks: s.Questions != nil, Mistakes: map[string]string{}}
-	d.Open = s.PilotOf == "" && (s.State == surveys.Draft || s.State == surveys.Running || s.State == surveys.Paused)
+	d.Open = surveyCard{SurveySummary: s.SurveySummary}.Importable() // as for respondents
 	if s.Questions != nil && len(s.Questions.Languages) > 1 {
 		d.Languages, d.Language = s.Questions.Languages, shownLanguage(v.Locale, s.Questions)
 	}

@@ -40,8 +40,8 @@ type ConsentFile struct {
 // ConsentFigures are how many rows said what.
 type ConsentFigures struct {
 	Rows       int `json:"rows" doc:"that were read"`
-	Refused    int `json:"refused" doc:"refusals that are recorded; in a dry run those that would be"`
-	Given      int `json:"given" doc:"consents that are recorded; in a dry run those that would be"`
+	Refused    int `json:"refused" doc:"refusals recorded; in a dry run, refusals that would be recorded"`
+	Given      int `json:"given" doc:"consents recorded; in a dry run, consents that would be recorded"`
 	Superseded int `json:"superseded" doc:"refusals and consents that change nothing, because something else counts for the person; 0 without pii:read"`
 	Silent     int `json:"not_opted_out,omitempty" doc:"rows of people who have not opted out: they say nothing"`
 	NoNumbers  int `json:"other_addresses,omitempty" doc:"refusals and consents of addresses that are no phone numbers"`
