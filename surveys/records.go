@@ -88,7 +88,7 @@ type Respondent struct {
 	Bucket     int // index into the quotas, or NoBucket
 	Progress
 	Contact  weir.Ref  // the latest contact; zero: none
-	Said     weir.Ref  // the contact that says the present turn of a conversation of questions; zero: none
+	Said     weir.Ref  // the first contact that says the present question of a conversation; zero: none, or it ended before it was sent
 	Reached  time.Time // when the provider accepted the latest contact; zero: none so far
 	Added    time.Time
 	Started  time.Time // when the status became active
@@ -96,6 +96,8 @@ type Respondent struct {
 	Updated  time.Time // when anything changed; zero: not since it was added, or by an older version
 	// Answers are those to questions, by name; nil: they were not read. A [Move] stores them beside it.
 	Answers map[string]questions.Answer
+	// Unsaid is set if the present question is known to wait until it is sent. It is not stored.
+	Unsaid bool
 }
 
 // LastChange returns the instant of the last change of a respondent. Those changed by a

@@ -194,6 +194,27 @@ func (pl *Plan) Timeout(p Progress, now time.Time) (Progress, Effects) {
 	return pl.attempt(p, now)
 }
 
+// Claimed records when a contact was claimed that says a turn of a conversation of questions. The delay of
+// the next step counts from when the person may have seen the question.
+func (pl *Plan) Claimed(p Progress, turn int, at time.Time) Progress {
+	first := p.Talk.Asked == 0
+	p.Talk = p.Talk.Claimed(turn, at)
+	if first && p.Talk.Asked != 0 && p.Status == Active && p.Contact == Idle && !p.DueAt.IsZero() {
+		p.DueAt = calendar.LaterOf(p.DueAt, pl.nextStepAt(p, time.UnixMicro(p.Talk.Asked)))
+	}
+	return p
+}
+
+// Unsaid postpones the step of a respondent that is due while the present question waits to be sent. ok is
+// false if there is nothing to postpone.
+func (pl *Plan) Unsaid(p Progress, now time.Time) (_ Progress, ok bool) {
+	if _, opens := pl.Schedule.NextOpen(now); !opens || !p.Due(now) || p.Contact != Idle {
+		return p, false
+	}
+	p.DueAt = pl.nextStepAt(p, now)
+	return p, true
+}
+
 // attempt begins the next attempt of the present mode.
 func (pl *Plan) attempt(p Progress, now time.Time) (Progress, Effects) {
 	p.Tries++

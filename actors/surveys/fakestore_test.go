@@ -211,7 +211,7 @@ func (m *fakeStore) Work(ctx context.Context, w surveys.Work) (out surveys.Writt
 			r.Contact = c.Ref
 			out.Contacts = append(out.Contacts, c)
 			m.enqueuedAt[r.Survey][time.Now().Truncate(time.Second)]++
-			if surveys.TurnOf(&c) != 0 {
+			if surveys.TurnOf(&c) != 0 && r.Said == (weir.Ref{}) {
 				r.Said = c.Ref
 			}
 		}
@@ -220,7 +220,9 @@ func (m *fakeStore) Work(ctx context.Context, w surveys.Work) (out surveys.Writt
 				panic("two contacts say one turn: " + v.Reply.Key)
 			}
 			c, _ := m.enqueue(v.Channel, *v.Reply)
-			r.Said = c.Ref
+			if r.Said == (weir.Ref{}) {
+				r.Said = c.Ref
+			}
 			out.Contacts = append(out.Contacts, c)
 		}
 		m.record(r, v.Answers)

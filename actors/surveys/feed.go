@@ -211,7 +211,7 @@ func (f *feeder) dueCandidates(ctx context.Context, sv *surveyState, room func(w
 	}
 	st, err := f.view.stepper(ctx, sv)
 	if err == nil {
-		err = f.io.readTalks(ctx, sv, false, pointers(page))
+		err = f.io.readTalks(ctx, sv, true, pointers(page))
 	}
 	if err != nil {
 		return nil, err
@@ -250,6 +250,14 @@ func (f *feeder) stepDue(ctx context.Context, st *stepper, who surveys.Responden
 		if c, ok := st.step(who, st.plan.Reject); ok {
 			return []change{c}, nil, nil
 		}
+	}
+	if who.Unsaid {
+		if p, ok := st.plan.Unsaid(who.Progress, f.now); ok {
+			return []change{st.buildChange(who, p, surveys.Effects{})}, nil, nil
+		}
+	}
+	if !who.Due(f.now) { // the question was sent later than it was to be
+		return []change{st.buildChange(who, who.Progress, surveys.Effects{})}, nil, nil
 	}
 	p, e, err := st.try(who.Progress, certain(func(p surveys.Progress) (surveys.Progress, surveys.Effects) { return st.plan.Timeout(p, f.now) }))
 	switch {

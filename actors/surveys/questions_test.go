@@ -227,6 +227,81 @@ func TestQuestions_FirstClaimCounts(t *testing.T) {
 	})
 }
 
+// TestQuestions_FirstContactWithAQuestionCounts lets the receipt of a question be lost, and what repeats the
+// question wait behind it: what was received meanwhile is an answer, whichever contact said the question.
+func TestQuestions_FirstContactWithAQuestionCounts(t *testing.T) {
+	for name, repeat := range map[string]func(*lab, weir.ChannelID, string){
+		"reminder": func(l *lab, _ weir.ChannelID, _ string) { l.advance(35 * time.Minute) },
+		"help": func(l *lab, channel weir.ChannelID, number string) {
+			l.advance(25 * time.Minute)
+			l.channels.receiveMessage(channel, number, "help")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var sent []string
+			duration := time.Hour
+			inLab(t, func(weir.Contact) contactResult {
+				defer func() { duration = 24 * time.Hour }()
+				return contactResult{duration: duration, outcome: weir.Completed, acceptedLost: true}
+			}, func(l *lab) {
+				ch := l.store.addChannel("texts", "text", 1)
+				s := l.addSurvey("s", askSurvey("30m 1d 1d"), 1)
+				number := phone(s.ID, 0)
+				l.channels.onDispatch = func(c weir.Contact) { sent = append(sent, strings.Join(c.Messages, "\n")) }
+				l.command("s", surveys.Launch)
+				l.advance(time.Minute)
+				l.channels.receiveMessage(ch.ID, number, "yes")
+				l.advance(55 * time.Minute)
+				if r := l.respondents(s.ID)[0]; len(sent) != 1 || r.Talk.Turn != 2 || len(l.store.contacts) != 2 {
+					t.Fatalf("reminded of a question that waits to be sent: %q %+v", sent, r.Talk)
+				}
+				repeat(l, ch.ID, number)
+				l.advance(time.Minute)
+				if r := l.respondents(s.ID)[0]; len(sent) != 2 || r.Talk.Turn != 3 || r.Talk.Question != "age" {
+					t.Fatalf("sent: %q, %+v", sent, r.Talk)
+				}
+				l.channels.receiveMessage(ch.ID, number, "35") // what repeats the question waits: the only slot is taken
+				l.advance(time.Minute)
+				if r := l.respondents(s.ID)[0]; r.Disposition != surveys.Complete || l.store.answers[r.ID]["age"].Value != "35" {
+					t.Errorf("at the end: %s %+v %v", r.Disposition, r.Talk, l.store.answers[r.ID])
+				}
+			})
+		})
+	}
+}
+
+// TestQuestions_NobodyIsRemindedOfWhatWaits keeps a question in the queue for longer than the delay of
+// reminders. The delay counts from when it is sent.
+func TestQuestions_NobodyIsRemindedOfWhatWaits(t *testing.T) {
+	var sent []string
+	inLab(t, noAnswer, func(l *lab) {
+		ch := l.store.addChannel("texts", "text", 1)
+		s := l.addSurvey("s", askSurvey("30m"), 1)
+		l.channels.onDispatch = func(c weir.Contact) { sent = append(sent, strings.Join(c.Messages, "\n")) }
+		l.command("s", surveys.Launch)
+		l.advance(10 * time.Minute)
+		l.store.locked(func() { l.channels.dispatchNothing = true })
+		l.channels.receiveMessage(ch.ID, phone(s.ID, 0), "yes")
+		check := func(when string, texts, contacts int) {
+			t.Helper()
+			if r := l.respondents(s.ID)[0]; len(sent) != texts || len(l.store.contacts) != contacts || r.Status != surveys.Active {
+				t.Fatalf("%s: sent %q, %d contacts, %s %+v", when, sent, len(l.store.contacts), r.Status, r.Talk)
+			}
+		}
+		l.advance(3*time.Hour + 10*time.Minute)
+		check("while the question waits", 1, 2)
+		l.store.locked(func() { l.channels.dispatchNothing = false })
+		l.channels.dispatchAll()
+		l.advance(29 * time.Minute)
+		check("after it was sent", 2, 2)
+		l.advance(2 * time.Minute)
+		check("after the delay", 3, 3)
+		if !strings.Contains(sent[2], "still waiting") {
+			t.Errorf("sent: %q", sent)
+		}
+	})
+}
+
 // TestQuestions_AnswersAreAppliedAtOnce answers questions without a round. The messages of a person count in
 // the order in which they were received; one that is delivered again means what it meant before.
 func TestQuestions_AnswersAreAppliedAtOnce(t *testing.T) {

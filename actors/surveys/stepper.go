@@ -140,8 +140,11 @@ func (st *stepper) setNewState(c *change, p surveys.Progress, e surveys.Effects)
 	p = st.closeTalk(c, p)
 	is := *was
 	is.Rev++
-	is.Answers = nil
+	is.Answers, is.Unsaid = nil, false
 	is.Progress, is.Updated = p, st.now
+	if p.Talk.Since != was.Talk.Since { // another question; the store says which contact says it
+		is.Said = weir.Ref{}
+	}
 	if was.Status == surveys.Pending && p.Status == surveys.Active {
 		is.Started = st.now
 	}
@@ -268,7 +271,7 @@ func (st *stepper) applyAsEntry(who surveys.Respondent, n surveys.OutboxEntry) c
 func (st *stepper) ruleFor(n *surveys.OutboxEntry, who *surveys.Respondent, spoken *surveys.Spoken) rule {
 	return func(p surveys.Progress) (q surveys.Progress, e surveys.Effects, err error) {
 		if n.Turn > 0 && !n.Claimed.IsZero() {
-			p.Talk = p.Talk.Claimed(n.Turn, n.Claimed)
+			p = st.plan.Claimed(p, n.Turn, n.Claimed)
 		}
 		switch q = p; {
 		case n.Kind == surveys.ContactAccepted:

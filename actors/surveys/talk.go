@@ -116,8 +116,8 @@ func (st *stepper) countBucket(m *surveys.Move) {
 }
 
 // readTalks reads what conversations of questions need to go on: the answers of the respondents, and,
-// if they have written, when their present questions were claimed. Without questions it does nothing.
-func (a *access) readTalks(ctx context.Context, sv *surveyState, wrote bool, list []*surveys.Respondent) error {
+// if they have written or may be asked again, when their present questions were claimed. Without questions it does nothing.
+func (a *access) readTalks(ctx context.Context, sv *surveyState, claims bool, list []*surveys.Respondent) error {
 	if sv.plan.Questions == nil {
 		return nil
 	}
@@ -140,8 +140,8 @@ func (a *access) readTalks(ctx context.Context, sv *surveyState, wrote bool, lis
 		if r.Answers = answers[r.ID]; r.Answers == nil {
 			r.Answers = map[string]questions.Answer{} // they were read
 		}
-		if wrote {
-			if err := a.readClaim(ctx, r); err != nil {
+		if claims {
+			if err := a.readClaim(ctx, sv.plan, r); err != nil {
 				return err
 			}
 		}
@@ -162,9 +162,9 @@ func (a *access) readBuckets(ctx context.Context, sv *surveyState, st *stepper) 
 	return nil
 }
 
-// readClaim learns when the contact was claimed that says the present turn of a respondent, if that is
-// not known yet: the answer to a question may be received before the provider's receipt of it.
-func (a *access) readClaim(ctx context.Context, r *surveys.Respondent) error {
+// readClaim learns when the contact was first claimed that says the present question of a respondent, if that
+// is not known yet: the answer to a question may be received before the provider's receipt of it.
+func (a *access) readClaim(ctx context.Context, plan *surveys.Plan, r *surveys.Respondent) error {
 	if r.Talk.Turn == 0 || r.Talk.Asked != 0 || r.Said == (weir.Ref{}) {
 		return nil
 	}
@@ -172,11 +172,17 @@ func (a *access) readClaim(ctx context.Context, r *surveys.Respondent) error {
 	first := firstClaim(&c, ended)
 	switch {
 	case weir.CodeOf(err) == weir.CodeNotFound: // long done, and deleted
-		r.Talk = r.Talk.Claimed(r.Talk.Turn, time.UnixMicro(1))
+		r.Progress = plan.Claimed(r.Progress, r.Talk.Turn, time.UnixMicro(1))
 	case err != nil:
 		return fmt.Errorf("read the contact of a question: %w", err)
-	case surveys.TurnOf(&c) == r.Talk.Turn && !first.IsZero():
-		r.Talk = r.Talk.Claimed(r.Talk.Turn, first)
+	case !first.IsZero():
+		r.Progress = plan.Claimed(r.Progress, surveys.TurnOf(&c), first)
+	case c.State.InFlight(): // its claim is being committed, and can be read in a moment
+		return weir.Errorf(weir.CodeUnavailable, "when the question of respondent %s was sent cannot be read now", r.ID)
+	case c.State == weir.Done: // it was never sent, and will not be; the next contact says the question first
+		r.Said = weir.Ref{}
+	default:
+		r.Unsaid = true
 	}
 	return nil
 }

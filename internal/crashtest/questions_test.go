@@ -194,7 +194,7 @@ func (w *talkWorld) settle() {
 	}
 }
 
-// reminderAfterAnswer is for how long a reminder that was queued already may be claimed after the answer was
+// reminderAfterAnswer is for how long what repeats a question, and was queued already, may be claimed after the answer was
 // acknowledged: until a round has applied it, where too many messages came at once.
 const reminderAfterAnswer = 10 * time.Second
 
@@ -221,12 +221,12 @@ func (w *talkWorld) checkTexts() {
 		if contacts[o.key]++; contacts[o.key] > 1 || p.question < 0 {
 			continue
 		}
-		got[p] = true
 		answered := w.heard.when(p.guid())
 		late := time.Duration(0)
-		if strings.Contains(o.what, "still waiting") {
+		if got[p] {
 			late = reminderAfterAnswer
 		}
+		got[p] = true
 		if first := claimed[contactOf(o.key)]; !answered.IsZero() && first.After(answered.Add(late)) {
 			w.t.Errorf("%s was asked %q again, %v after the answer was acknowledged: %q", p.number, asked[p.question], first.Sub(answered), o.what)
 		}

@@ -26,7 +26,7 @@ func testSurveyAnswers(t *testing.T, d *surveyBench) {
 		return a
 	}
 	said := func(m surveys.Move, r surveys.Respondent, key string, turn int) surveys.Move {
-		m.Channel, m.Is.Talk = channel, questions.State{Turn: turn, Question: "t", Tries: 1, Language: "pt-BR", Seed: 1<<64 - 1, Asked: 5, Before: "q", Missed: 2, Last: 1<<32 - 1, LastAt: 6, Partial: true, Ended: questions.Completed, Told: true}
+		m.Channel, m.Is.Talk = channel, questions.State{Turn: turn, Question: "t", Tries: 1, Language: "pt-BR", Seed: 1<<64 - 1, Since: 1, Asked: 5, Before: "q", Missed: 2, Last: 1<<32 - 1, LastAt: 6, Partial: true, Ended: questions.Completed, Told: true}
 		m.Reply = &weir.Spec{
 			Key: key, To: "+1", Priority: weir.Reply, Messages: []string{"next"}, Labels: map[string]string{"turn": "2"},
 			Owner: weir.Owner{Group: v.ID, ID: int64(r.ID)},

@@ -209,7 +209,7 @@ func (w *surveyWork) enqueue(t *commit.Tx, r *commit.Request, moves []*move) ([]
 		if m.Enqueue != nil {
 			m.is.Contact = c.Ref
 		}
-		if surveys.TurnOf(c) != 0 {
+		if surveys.TurnOf(c) != 0 && m.is.Said == (weir.Ref{}) {
 			m.is.Said = c.Ref
 		}
 		if !m.accepted.Duplicate {

@@ -276,6 +276,32 @@ func TestTurn_MessagesBeforeTheQuestionWasRepeated(t *testing.T) {
 	}
 }
 
+// What says a question may become known in any order: the first claim of any of it counts.
+func TestState_ClaimedByTheFirstContactOfTheQuestion(t *testing.T) {
+	t.Parallel()
+	at := func(s int64) time.Time { return time.UnixMicro(s) }
+	repeated := questions.State{Turn: 5, Since: 3, Question: "q"}
+	for name, tt := range map[string]struct {
+		state  questions.State
+		claims [][2]int64 // turn, instant
+		want   int64
+	}{
+		"in order":            {repeated, [][2]int64{{3, 10}, {4, 20}, {5, 30}}, 10},
+		"the last first":      {repeated, [][2]int64{{5, 30}, {3, 10}, {4, 20}}, 10},
+		"only a repetition":   {repeated, [][2]int64{{4, 20}}, 20},
+		"the question before": {repeated, [][2]int64{{2, 1}, {1, 1}}, 0},
+		"of an older program": {questions.State{Turn: 5, Question: "q"}, [][2]int64{{4, 20}, {5, 30}}, 30},
+		"a turn to come":      {repeated, [][2]int64{{6, 5}}, 0},
+	} {
+		for _, c := range tt.claims {
+			tt.state = tt.state.Claimed(int(c[0]), at(c[1]))
+		}
+		if tt.state.Asked != tt.want {
+			t.Errorf("%s: asked at %d, want %d", name, tt.state.Asked, tt.want)
+		}
+	}
+}
+
 func TestTurn_MessagesAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	qs := compile(t, `{"messages": {"over": {"es": "Ya terminó.", "en": "Over."}}, "questions": [{"name": "free", "kind": "text", "text": {"es": "¿?", "en": "?"}}]}`)

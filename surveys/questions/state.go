@@ -1,6 +1,7 @@
 package questions
 
 import (
+	"cmp"
 	"time"
 )
 
@@ -11,6 +12,7 @@ type State struct {
 	Tries    int    `json:"tries,omitempty"`
 	Language string `json:"lang,omitempty"`
 	Seed     uint64 `json:"seed,omitempty"`    // of the order of shuffled choices
+	Since    int    `json:"since,omitempty"`   // the turn by which the present question was said first; 0: Turn
 	Asked    int64  `json:"asked,omitempty"`   // when the first contact with the question was claimed, in µs; 0: not yet
 	Before   string `json:"before,omitempty"`  // the question answered last, if it is one for a text
 	Missed   int    `json:"missed,omitempty"`  // answers that did not fit, of all questions
@@ -24,9 +26,14 @@ type State struct {
 // Claimed records when the contact that says a turn was claimed for dispatch. A message that was
 // received before the present question was first sent cannot be an answer to it; one that was received
 // before the question was repeated can.
+//
+// A question may be repeated before it is known when it was first sent; then it becomes known in any order.
 func (s State) Claimed(turn int, at time.Time) State {
-	if turn == s.Turn && s.Asked == 0 {
-		s.Asked = at.UnixMicro()
+	if turn < cmp.Or(s.Since, s.Turn) || turn > s.Turn {
+		return s
+	}
+	if first := at.UnixMicro(); s.Asked == 0 || first < s.Asked {
+		s.Asked = first
 	}
 	return s
 }

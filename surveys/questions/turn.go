@@ -1,6 +1,7 @@
 package questions
 
 import (
+	"cmp"
 	"hash/fnv"
 	"math"
 	"slices"
@@ -84,8 +85,9 @@ func (qs *Questionnaire) Start(s State, p Person, seed uint64) Result {
 func (qs *Questionnaire) StartAgain(s State, p Person) Result {
 	r := qs.Start(State{}, p, s.Seed)
 	r.State.Turn = s.Turn + 1 // what it says names no turn
+	r.State.Since = r.State.Turn
 	if r.State.Question == s.Question {
-		r.State.Asked = s.Asked
+		r.State.Since, r.State.Asked = cmp.Or(s.Since, s.Turn), s.Asked
 	}
 	return r
 }
@@ -308,7 +310,7 @@ func (t *talk) misfit(q *question, in Input, problem problem) Result {
 
 // goOn passes what is not asked, and asks the next question that is relevant.
 func (t *talk) goOn(from int) {
-	t.state.Question, t.state.Tries, t.state.Asked, t.state.Last, t.state.LastAt = "", 0, 0, 0, 0
+	t.state.Question, t.state.Tries, t.state.Since, t.state.Asked, t.state.Last, t.state.LastAt = "", 0, t.state.Turn, 0, 0, 0
 	for i := from; i < len(t.questions); i++ {
 		q := &t.questions[i]
 		if _, known := t.person.Answers[q.Name]; known && t.added[q.Name].Status == "" && q.Kind.Recorded() {
@@ -368,7 +370,7 @@ func (t *talk) close(e Ending, before int) {
 			t.record(Answer{Question: q.Name, Status: NotReached})
 		}
 	}
-	t.state.Question, t.state.Tries, t.state.Asked, t.state.Ended, t.ended = "", 0, 0, e, e
+	t.state.Question, t.state.Tries, t.state.Since, t.state.Asked, t.state.Ended, t.ended = "", 0, t.state.Turn, 0, e, e
 }
 
 // goodbye says the message for how the conversation ended.
