@@ -116,6 +116,9 @@ func (r *Reader) Fields() (fields []string, line int, err error) {
 // reading failed.
 func (r *Reader) nextFields() (fields []string, number int, err error) {
 	fields, number, err = r.lines.record(r.comma)
+	for i, f := range fields {
+		fields[i] = csvfile.Unguarded(f)
+	}
 	if err != nil {
 		return fields, number, err
 	}
@@ -125,9 +128,6 @@ func (r *Reader) nextFields() (fields []string, number int, err error) {
 	// Only empty ones: a value beyond the header is a mistake that must not be dropped.
 	for len(fields) > len(r.names) && strings.TrimSpace(fields[len(fields)-1]) == "" {
 		fields = fields[:len(fields)-1] // spreadsheets pad rows
-	}
-	for i, f := range fields {
-		fields[i] = csvfile.Unguarded(f)
 	}
 	switch {
 	case strings.TrimSpace(strings.Join(fields, "")) == "":

@@ -145,6 +145,33 @@ func TestReader_ReadsCSV(t *testing.T) {
 	}
 }
 
+// What a row holds does not depend on what it is refused for: whoever writes it back guards it again.
+func TestReader_FieldsOfRefusedRowsAreUnguarded(t *testing.T) {
+	t.Parallel()
+	const guarded, want = "'+525512345678", "+525512345678"
+	for name, row := range map[string]string{
+		"a NUL character":      guarded + ",x\x00",
+		"bytes of no encoding": guarded + ",Jos\xe9 é",
+		"a field too many":     guarded + ",a,b",
+		"a field too few":      guarded,
+		"a quote in a field":   guarded + `,5"6`,
+		"a quote left open":    guarded + `,"5`,
+		"a long line":          guarded + "," + strings.Repeat("x", 70_000),
+	} {
+		r, err := respondents.NewTable(strings.NewReader("phone,a\n"+row+"\n"), "utf-8")
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields, line, err := r.Fields()
+		if bad, ok := errors.AsType[*respondents.RowError](err); !ok || line != 2 || bad.Line != 2 {
+			t.Errorf("%s: line %d, %v", name, line, err)
+		}
+		if len(fields) > 0 && fields[0] != "" && !strings.HasPrefix(fields[0], want) {
+			t.Errorf("%s: %q, want %q", name, fields[0], want)
+		}
+	}
+}
+
 func TestReader_RefusesInvalidFiles(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, file, encoding, want string }{
