@@ -227,6 +227,12 @@ func TestQuestions_FirstClaimCounts(t *testing.T) {
 	})
 }
 
+// got returns the texts that were sent so far, which grow with the store locked.
+func (l *lab) got(texts *[]string) (list []string) {
+	l.store.locked(func() { list = slices.Clone(*texts) })
+	return list
+}
+
 // TestQuestions_FirstContactWithAQuestionCounts lets the receipt of a question be lost, and what repeats the
 // question wait behind it: what was received meanwhile is an answer, whichever contact said the question.
 func TestQuestions_FirstContactWithAQuestionCounts(t *testing.T) {
@@ -252,13 +258,13 @@ func TestQuestions_FirstContactWithAQuestionCounts(t *testing.T) {
 				l.advance(time.Minute)
 				l.channels.receiveMessage(ch.ID, number, "yes")
 				l.advance(55 * time.Minute)
-				if r := l.respondents(s.ID)[0]; len(sent) != 1 || r.Talk.Turn != 2 || len(l.store.contacts) != 2 {
-					t.Fatalf("reminded of a question that waits to be sent: %q %+v", sent, r.Talk)
+				if r, texts := l.respondents(s.ID)[0], l.got(&sent); len(texts) != 1 || r.Talk.Turn != 2 {
+					t.Fatalf("before the question was sent: %q %+v", texts, r.Talk)
 				}
 				repeat(l, ch.ID, number)
 				l.advance(time.Minute)
-				if r := l.respondents(s.ID)[0]; len(sent) != 2 || r.Talk.Turn != 3 || r.Talk.Question != "age" {
-					t.Fatalf("sent: %q, %+v", sent, r.Talk)
+				if r, texts := l.respondents(s.ID)[0], l.got(&sent); len(texts) != 2 || r.Talk.Turn != 3 || r.Talk.Question != "age" {
+					t.Fatalf("sent: %q, %+v", texts, r.Talk)
 				}
 				l.channels.receiveMessage(ch.ID, number, "35") // what repeats the question waits: the only slot is taken
 				l.advance(time.Minute)
@@ -284,8 +290,10 @@ func TestQuestions_NobodyIsRemindedOfWhatWaits(t *testing.T) {
 		l.channels.receiveMessage(ch.ID, phone(s.ID, 0), "yes")
 		check := func(when string, texts, contacts int) {
 			t.Helper()
-			if r := l.respondents(s.ID)[0]; len(sent) != texts || len(l.store.contacts) != contacts || r.Status != surveys.Active {
-				t.Fatalf("%s: sent %q, %d contacts, %s %+v", when, sent, len(l.store.contacts), r.Status, r.Talk)
+			made := 0
+			l.store.locked(func() { made = len(l.store.contacts) })
+			if r, got := l.respondents(s.ID)[0], l.got(&sent); len(got) != texts || made != contacts || r.Status != surveys.Active {
+				t.Fatalf("%s: sent %q, %d contacts, %s %+v", when, got, made, r.Status, r.Talk)
 			}
 		}
 		l.advance(3*time.Hour + 10*time.Minute)
