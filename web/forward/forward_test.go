@@ -708,7 +708,11 @@ func TestPeers_ConnectionsAreKeptUntilTheyAreGivenUp(t *testing.T) {
 		}
 	}))}
 	t.Cleanup(owner.Server.Close)
-	t.Cleanup(func() { close(stand) })
+	release := sync.OnceFunc(func() { close(free) })
+	t.Cleanup(func() {
+		release()
+		close(stand)
+	})
 	pools := &forward.Peers{TLS: func(string) *tls.Config { return &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13} }}
 	t.Cleanup(pools.Close)
 	ask := func(path string) error {
@@ -731,10 +735,11 @@ func TestPeers_ConnectionsAreKeptUntilTheyAreGivenUp(t *testing.T) {
 		return errs
 	}
 	errs := all("/")
-	if !polling.Until(waitLimit, time.Millisecond, func() bool { return connections.Load() == atOnce }) {
+	// On a slow machine one that is not ready in time is made again.
+	if !polling.Until(waitLimit, time.Millisecond, func() bool { return connections.Load() >= atOnce }) {
 		t.Fatalf("%d connections for %d requests at once", connections.Load(), atOnce)
 	}
-	close(free)
+	release()
 	for range atOnce {
 		if err := <-errs; err != nil {
 			t.Error(err)
