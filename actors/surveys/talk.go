@@ -2,6 +2,7 @@ package surveys
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -162,6 +163,9 @@ func (a *access) readBuckets(ctx context.Context, sv *surveyState, st *stepper) 
 	return nil
 }
 
+// errClaimUnknown says that the round or the request has to be repeated.
+var errClaimUnknown = errors.New("when a question was sent cannot be read now")
+
 // readClaim learns when the contact was first claimed that says the present question of a respondent, if that
 // is not known yet: the answer to a question may be received before the provider's receipt of it.
 func (a *access) readClaim(ctx context.Context, plan *surveys.Plan, r *surveys.Respondent) error {
@@ -178,7 +182,7 @@ func (a *access) readClaim(ctx context.Context, plan *surveys.Plan, r *surveys.R
 	case !first.IsZero():
 		r.Progress = plan.Claimed(r.Progress, surveys.TurnOf(&c), first)
 	case c.State.InFlight(): // its claim is being committed, and can be read in a moment
-		return weir.Errorf(weir.CodeUnavailable, "when the question of respondent %s was sent cannot be read now", r.ID)
+		return errClaimUnknown
 	case c.State == weir.Done: // it was never sent, and will not be; the next contact says the question first
 		r.Said = weir.Ref{}
 	default:
