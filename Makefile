@@ -159,10 +159,6 @@ bench: build ## Measure the targets on SQLite and on a private MariaDB, beside a
 bench-full: build ## Measure the same in runs of the size of docs/performance.md (about an hour)
 	bin/weirlab bench --set full
 
-.PHONY: bench-growth
-bench-growth: build ## Measure how the cost of a contact grows beside 0, 1,000,000 and 10,000,000 rows, on both stores (about 25 minutes, 15 GB of disk)
-	bin/weirlab bench --mode growth --peer inside --database sqlite,mysql
-
 .PHONY: test-bench
 test-bench: build ## Compare the broker with the previous release, alternating on this machine; fails if it is slower, without or with a webhook, or than a fixed revision, or if events of contacts that nothing reads cost anything (about six minutes)
 	@GO='$(GO)' scripts/bench-against bin/weirlab

@@ -135,13 +135,3 @@ func (s *Store) settle(ctx context.Context) error {
 	}
 	return nil
 }
-
-// Size returns how many bytes the store takes on disk, including space reserved for
-// later use.
-func (s *Store) Size(ctx context.Context) (n int64, err error) {
-	text := "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
-	if s.server {
-		text = "SELECT CAST(SUM(data_length + index_length + data_free) AS SIGNED) FROM information_schema.tables WHERE table_schema = DATABASE()"
-	}
-	return n, s.db.Pools().Read.QueryRowContext(ctx, text).Scan(&n)
-}

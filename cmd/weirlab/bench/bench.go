@@ -41,9 +41,6 @@ func Run(ctx context.Context, o Options) error {
 // all makes the runs of a plan.
 func (s *session) all(ctx context.Context, steps []step) error {
 	s.progress = newProgress(s.o.Err, steps)
-	if err := s.roomForAll(steps); err != nil {
-		return err
-	}
 	for i, st := range steps {
 		s.progress.begin(i)
 		f, err := s.once(ctx, st)
@@ -216,9 +213,6 @@ func (s *session) once(ctx context.Context, st step) (f Figures, err error) {
 	if !st.kept() { // a kept database is used by the next repetition, too
 		defer func() { err = errors.Join(err, d.drop()) }()
 	}
-	if st.Mode == load.Growth {
-		return s.growth(ctx, st, d)
-	}
 	s.quiet(ctx)
 	f, err = s.measured(ctx, st, d)
 	f.Peer = st.name()
@@ -229,13 +223,6 @@ func (s *session) once(ctx context.Context, st step) (f Figures, err error) {
 func (s *session) database(ctx context.Context, st step) (database, error) {
 	if d, ok := s.filled[st.place()]; ok {
 		return d, nil
-	}
-	if st.Mode == load.Growth {
-		d, err := s.filledWith(ctx, st)
-		if err == nil && st.kept() {
-			s.filled[st.place()] = d
-		}
-		return d, err
 	}
 	from, err := s.store(ctx, st.Store)
 	if err != nil {

@@ -40,11 +40,7 @@ type Figures struct {
 	Duplicate int `json:"Duplicates"`
 	Lost      int
 	Queued    int     `json:"BesideQueued,omitempty"` // contacts that existed before
-	Finished  int     `json:"BesideFinished,omitempty"`
-	People    int     `json:"BesidePeople,omitempty"`
-	StartS    float64 `json:",omitempty"`           // of growth: seconds from the start of the process until it is ready
-	StoreMB   float64 `json:",omitempty"`           // of growth: the store on disk
-	FirstSend float64 `json:"FirstSendS,omitempty"` // of restart: seconds from the start of the process
+	FirstSend float64 `json:"FirstSendS,omitempty"`   // of restart: seconds from the start of the process
 	FullRate  float64 `json:"FullRateS,omitempty"`
 	IdleCPU   float64 `json:"IdleCPUPerMin,omitempty"` // of idle: CPU seconds of the broker in a minute
 	IdleStore float64 `json:"IdleServerCPUPerMin,omitempty"`
@@ -63,7 +59,7 @@ func figuresOf(w load.Workload) Figures {
 	if w.Delay == load.StandardDelay {
 		delay = 0
 	}
-	return Figures{Delay: delay, Mode: w.Mode, N: w.N, Channels: w.Channels, Capacity: w.Capacity, Batch: w.Batch, Variant: w.Variant(), Events: w.ContactEvents, Queued: w.Queued, Finished: w.Finished, People: w.People}
+	return Figures{Delay: delay, Mode: w.Mode, N: w.N, Channels: w.Channels, Capacity: w.Capacity, Batch: w.Batch, Variant: w.Variant(), Events: w.ContactEvents, Queued: w.Queued}
 }
 
 // take computes the figures that follow from the provider's record.

@@ -181,10 +181,6 @@ func TestTargets_WhatCannotBeMeasuredIsRefused(t *testing.T) {
 		"peer":            func(o *Options) { o.Peers = []string{"river"} },
 		"set":             func(o *Options) { o.Set = "medium" },
 		"running restart": func(o *Options) { o.URL, o.Modes = "http://x", []string{load.Restart} },
-		"running growth":  func(o *Options) { o.URL, o.Modes = "http://x", []string{load.Growth} },
-		"no rows":         func(o *Options) { o.Rows = nil },
-		"negative rows":   func(o *Options) { o.Rows = []int{-1} },
-		"more than all":   func(o *Options) { o.Finished = 101 },
 		"running set":     func(o *Options) { o.URL, o.Set = "http://x", Short },
 		"nothing":         func(o *Options) { o.N = 0 },
 	} {

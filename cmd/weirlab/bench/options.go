@@ -24,9 +24,6 @@ type Options struct {
 	Capacity int // of each channel; 0: so many that they do not limit the rate
 	Repeat   int
 	Queued   int           // contacts in the queue before backlog and restart begin
-	Rows     []int         // contacts in the store before growth begins
-	Finished int           // the percentage of them that is finished
-	People   bool          // they are people instead, each with a refusal and an earlier contact
 	Delay    time.Duration // from the provider's answer to its report
 	Answer   time.Duration // until the provider answers
 	Workers  []int         // of matching
@@ -54,7 +51,7 @@ type Options struct {
 func Defaults() Options {
 	return Options{
 		Modes: []string{load.Live}, Peers: []string{PeerBaseline, PeerInside}, N: 50_000, Channels: 10, Repeat: 3,
-		Queued: 1_000_000, Rows: []int{0, 1_000_000, 10_000_000}, Finished: 50, Workers: []int{100, 1_000, 10_000}, Blocked: []int{0, 10_000, 1_000_000}, Delay: load.StandardDelay, Rate: 200, Latency: 15 * time.Second, Idle: 30 * time.Second,
+		Queued: 1_000_000, Workers: []int{100, 1_000, 10_000}, Blocked: []int{0, 10_000, 1_000_000}, Delay: load.StandardDelay, Rate: 200, Latency: 15 * time.Second, Idle: 30 * time.Second,
 		Databases: []string{"sqlite"},
 	}
 }
@@ -115,9 +112,6 @@ func (o Options) check() error {
 	}
 	if len(o.Workers) == 0 || len(o.Blocked) == 0 || slices.Min(o.Workers) < 100 || slices.Min(o.Blocked) < 0 {
 		return errors.New("matching needs numbers of workers, of 100 or more, and of jobs that wait")
-	}
-	if o.Finished < 0 || o.Finished > 100 || len(o.Rows) == 0 || slices.Min(o.Rows) < 0 {
-		return errors.New("growth needs numbers of rows, and of a hundred of them 0 to 100 are finished")
 	}
 	return nil
 }

@@ -38,12 +38,12 @@ func (st step) overHTTP() bool {
 // kept reports whether the repetitions of a step use the same database, because it took
 // long to fill.
 func (st step) kept() bool {
-	return st.Mode == load.Backlog || st.Mode == load.Growth && st.Beside() > 0
+	return st.Mode == load.Backlog
 }
 
 // place returns the name of a database that is kept.
 func (st step) place() string {
-	return fmt.Sprintf("%s %s %d %d %d", st.Mode, st.Store, st.Queued, st.Finished, st.People)
+	return fmt.Sprintf("%s %d", st.Store, st.Queued)
 }
 
 // plan lists the runs: every candidate once, then again, so that changes of the
@@ -79,16 +79,13 @@ func (o Options) peersOf(mode string) []string {
 	list := slices.Clone(o.Peers)
 	return slices.DeleteFunc(list, func(peer string) bool {
 		inside := peer == PeerInside || peer == PeerInBatch
-		return inside && o.URL != "" || peer == PeerBaseline && (o.Calls || mode == load.Loaded) || peer == PeerBaseline && (mode == load.Standing || mode == load.Backlog || mode == load.Growth)
+		return inside && o.URL != "" || peer == PeerBaseline && (o.Calls || mode == load.Loaded) || peer == PeerBaseline && (mode == load.Standing || mode == load.Backlog)
 	})
 }
 
 // steps returns the runs of a mode and peer, on each store.
 func (o Options) steps(mode, peer string) []step {
-	switch mode {
-	case load.Growth:
-		return o.growthSteps(peer)
-	case load.Matching:
+	if mode == load.Matching {
 		return o.matchingSteps()
 	}
 	if peer == PeerBaseline {
@@ -97,24 +94,6 @@ func (o Options) steps(mode, peer string) []step {
 	steps := make([]step, 0, len(o.Databases))
 	for _, store := range o.Databases {
 		steps = append(steps, o.withContactEvents(step{o.workload(mode, peer), peer, store})...)
-	}
-	return steps
-}
-
-// growthSteps returns the runs of growth: one for each number of rows and store.
-func (o Options) growthSteps(peer string) []step {
-	var steps []step
-	for _, rows := range o.Rows {
-		w := o.workload(load.Growth, peer)
-		if o.People {
-			w.People = max(rows, 1) // the first refusal makes every claim look for one
-		} else {
-			w.Finished = int(int64(rows) * int64(o.Finished) / 100)
-			w.Queued = rows - w.Finished
-		}
-		for _, store := range o.Databases {
-			steps = append(steps, step{w, peer, store})
-		}
 	}
 	return steps
 }
@@ -152,8 +131,6 @@ func (o Options) workload(mode, peer string) load.Workload {
 		w.N, w.Channels, w.Capacity, w.Batch = min(o.N, 300), 1, 1, 1
 	case load.Backlog:
 		w.N, w.Queued = min(o.N, 20_000), o.Queued
-	case load.Growth:
-		w.N = min(o.N, 20_000)
 	case load.Restart, load.Bulk:
 		w.N, w.Batch = o.Queued, 1000
 	case load.Survey:

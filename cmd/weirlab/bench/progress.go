@@ -31,7 +31,7 @@ func expectedOf(steps []step) time.Duration {
 		sum += st.expected()
 		if st.kept() && !filled[st.place()] {
 			filled[st.place()] = true
-			sum += time.Duration(st.Beside()) * time.Second / filledPerS
+			sum += time.Duration(st.Queued) * time.Second / filledPerS
 		}
 	}
 	return sum
@@ -59,15 +59,11 @@ func (st step) expected() time.Duration {
 	case load.Idle:
 		return seconds(around+settleTime.Seconds()+n/500) + st.Lasting
 	}
-	if st.Mode == load.Growth {
-		return seconds(2*around + n/7_000) // the program is started twice
-	}
 	// A provider that takes its time gets 64 contacts of a channel at a time.
 	return seconds(around+n/7_000+n/float64(64*st.Channels)*st.Answer.Seconds()) + st.Delay
 }
 
-// filledPerS is about how many contacts a second are queued in batches, or generated
-// within a database.
+// filledPerS is about how many contacts a second are queued in batches.
 const filledPerS = 50_000
 
 // begin reports which run begins, and how long the rest may take.

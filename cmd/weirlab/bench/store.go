@@ -59,14 +59,6 @@ func openStore(ctx context.Context, name, folder string) (*store, error) {
 	return s, nil
 }
 
-// disk returns the folder of the store; empty: unknown.
-func (s *store) disk() string {
-	if s.kind == "sqlite" || s.server != nil {
-		return s.folder
-	}
-	return ""
-}
-
 // fresh creates a database.
 func (s *store) fresh(ctx context.Context) (database, error) {
 	name := "weir_bench_" + strings.ToLower(rand.Text())

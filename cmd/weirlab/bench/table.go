@@ -15,16 +15,15 @@ const maxOthers = 0.35
 
 // series identifies the repetitions of a run.
 type series struct {
-	mode, peer       string
-	n, channels      int
-	variant          string
-	events           string // setting of the events of contacts
-	queued, finished int    // beside
-	people           int
+	mode, peer  string
+	n, channels int
+	variant     string
+	events      string // setting of the events of contacts
+	queued      int    // beside
 }
 
 func seriesOf(f Figures) series {
-	return series{f.Mode, f.Peer, f.N, f.Channels, f.Variant, f.Events, f.Queued, f.Finished, f.People}
+	return series{f.Mode, f.Peer, f.N, f.Channels, f.Variant, f.Events, f.Queued}
 }
 
 // group holds the runs of a series.
@@ -33,16 +32,6 @@ type group struct {
 	runs    []Figures // the runs that count
 	dropped int       // while other programs were busy
 	failed  int       // at a gate
-}
-
-// measured returns the group of a series, if it has runs that count.
-func measured(list []*group, like series) *group {
-	for _, g := range list {
-		if g.series == like && len(g.runs) > 0 {
-			return g
-		}
-	}
-	return nil
 }
 
 // groups sorts runs into groups, in the order of the first run of each. A run that
@@ -140,7 +129,6 @@ func report(out io.Writer, all []Figures) {
 	}
 	_ = w.Flush()
 	special(out, list)
-	printGrowth(out, list)
 	if dropped > 0 {
 		_, _ = fmt.Fprintf(out, "%d runs were dropped: other programs used more than %.2f cores\n", dropped, maxOthers)
 	}
@@ -163,9 +151,6 @@ func baselineOf(list []*group, g *group) *group {
 
 func line(w io.Writer, g, base *group) {
 	mode, toBase, cpuToBase := g.mode, "", ""
-	if mode == load.Growth {
-		mode = fmt.Sprintf("%s beside %d", mode, g.queued+g.finished+g.people)
-	}
 	if g.channels != 10 && (g.mode == load.Live || g.mode == load.Loaded) {
 		mode = fmt.Sprintf("%s, %d channels", mode, g.channels)
 	}
@@ -217,37 +202,6 @@ func special(out io.Writer, list []*group) {
 				m(g, func(f Figures) float64 { return float64(f.Lost) }), m(g, func(f Figures) float64 { return float64(f.Duplicate) }))
 		}
 	}
-}
-
-// printGrowth prints the runs of growth as a table in Markdown.
-func printGrowth(out io.Writer, list []*group) {
-	if !slices.ContainsFunc(list, func(g *group) bool { return g.mode == load.Growth && len(g.runs) > 0 }) {
-		return
-	}
-	_, _ = fmt.Fprint(out, "\n| store | queued beside | finished beside | people beside | runs | contacts/s | ÷ beside none | CPU of Weir, µs a contact | ÷ beside none | CPU of the server, µs | statements for 1,000 | peak MB | start, s | store on disk, MB |\n"+
-		"|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
-	for _, g := range list {
-		if g.mode != load.Growth || len(g.runs) == 0 {
-			continue
-		}
-		like := g.series
-		like.queued, like.finished, like.people = 0, 0, min(g.people, 1)
-		none := measured(list, like)
-		m := func(of func(Figures) float64) float64 { return g.median(of) }
-		_, _ = fmt.Fprintf(out, "| %s | %d | %d | %d | %d | %.0f | %s | %.0f | %s | %.0f | %.0f | %.0f | %.2f | %.0f |\n", g.peer, g.queued, g.finished, g.people, len(g.runs),
-			m(rate), toNone(g, none, rate), m(cpu)*100, toNone(g, none, cpu), m(func(f Figures) float64 { return f.CPUServer })*100,
-			m(func(f Figures) float64 { return f.Statement }), m(func(f Figures) float64 { return f.RSSClient }),
-			m(func(f Figures) float64 { return f.StartS }), m(func(f Figures) float64 { return f.StoreMB }))
-	}
-}
-
-// toNone formats a figure as a ratio to the figure without existing rows.
-func toNone(g, none *group, figure func(Figures) float64) string {
-	r, ok := ratio(g, none, figure)
-	if !ok {
-		return "–"
-	}
-	return fmt.Sprintf("%.2f", r)
 }
 
 func ratio(a, b *group, figure func(Figures) float64) (float64, bool) {

@@ -35,10 +35,6 @@ Modes:
   router      jobs are created through the router's API, one after the other
   idle        channels without contacts
   bulk        --queued contacts are queued, in batches of a thousand
-  growth      live, beside each number of --rows: contacts that are there before,
-              --finished of a hundred finished and the rest queued in a paused
-              channel; they are made within the database. Takes up to 1 GB of
-              disk for a million rows; ends with a table in Markdown
 
 With --url a running Weir is measured, in channels of its own that are removed
 at the end: for sizing an installation. It has to reach this program's provider
@@ -90,7 +86,7 @@ func (a *app) bench() *cobra.Command {
 
 func benchFlags(c *cobra.Command, o *bench.Options) {
 	f := c.Flags()
-	f.StringSliceVar(&o.Modes, "mode", o.Modes, "what is measured: live, standing, drain, latency, loaded, turnaround, backlog, restart, crash, survey, matching, router, idle, bulk, growth")
+	f.StringSliceVar(&o.Modes, "mode", o.Modes, "what is measured: live, standing, drain, latency, loaded, turnaround, backlog, restart, crash, survey, matching, router, idle, bulk")
 	f.StringSliceVar(&o.Peers, "peer", o.Peers, "floor, inside, inside-batch, http, http-batch, http-1000")
 	f.BoolVar(&o.Baseline, "floor", false, "the baseline is among the peers, too")
 	f.StringVar(&o.Set, "set", "", "short (some minutes) or full: every run that the tables of targets need, on SQLite and a private MariaDB; processes: those of one and of three processes only")
@@ -107,9 +103,6 @@ func benchFlags(c *cobra.Command, o *bench.Options) {
 	f.BoolVar(&o.Calls, "calls", false, "phone calls through Verboice instead of messages through Nuntium (not with the baseline)")
 	f.IntVar(&o.Repeat, "repeat", o.Repeat, "repetitions of every run")
 	f.IntVar(&o.Queued, "queued", o.Queued, "contacts that are queued in backlog, restart and bulk")
-	f.IntSliceVar(&o.Rows, "rows", o.Rows, "contacts that are in the store before, in growth")
-	f.BoolVar(&o.People, "people", false, "those rows are people instead, each with a refusal and an earlier contact; of interest with --rules")
-	f.IntVar(&o.Finished, "finished", o.Finished, "how many of a hundred of those are finished")
 	f.IntVar(&o.Rate, "rate", o.Rate, "contacts a second of latency")
 	f.DurationVar(&o.Latency, "latency", o.Latency, "how long latency takes")
 	f.DurationVar(&o.Idle, "idle", o.Idle, "how long idle observes")

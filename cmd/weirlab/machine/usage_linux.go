@@ -67,12 +67,3 @@ func busy() time.Duration {
 }
 
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
-
-// FreeBytes returns how many more bytes a folder can store; false if unknown.
-func FreeBytes(folder string) (int64, bool) {
-	var s syscall.Statfs_t
-	if syscall.Statfs(folder, &s) != nil {
-		return 0, false
-	}
-	return int64(s.Bavail) * int64(s.Bsize), true //nolint:unconvert // it is shorter on some machines
-}

@@ -22,6 +22,3 @@ func Of(int) (Usage, error) {
 func PSS(int) int64 { return 0 }
 
 func busy() time.Duration { return 0 }
-
-// FreeBytes reports that the number is unknown.
-func FreeBytes(string) (int64, bool) { return 0, false }

@@ -30,9 +30,7 @@ type Workload struct {
 	Streams  int           // clients that read the events
 	Rules    bool          // a rule of each kind holds for the people who are contacted, and a limit for the channels
 	Calls    bool          // phone calls through Verboice instead of messages through Nuntium
-	Queued   int           // of backlog and growth: existing queued contacts
-	Finished int           // of growth: existing finished contacts
-	People   int           // of growth: people who refused, and who were contacted, before; 1 stands for none
+	Queued   int           // of backlog: existing queued contacts
 	Lasting  time.Duration // of idle: how long it observes
 	Baseline bool          // the baseline processes it
 	// Processes is the number of processes of Weir; 0: one. At is the one that gets
@@ -66,7 +64,6 @@ const (
 	Matching   = "matching"   // the router's engine finds workers for jobs
 	Idle       = "idle"       // nothing to do
 	Bulk       = "bulk"       // enqueuing alone, in batches of a thousand
-	Growth     = "growth"     // live, beside more and more queued and finished contacts
 	Router     = "router"     // jobs are created through the router's API, one after the other
 )
 
@@ -78,11 +75,8 @@ const (
 
 // Modes lists the modes.
 func Modes() []string {
-	return []string{Live, Standing, Drain, Latency, Loaded, Turnaround, Backlog, Restart, Crash, Survey, Matching, Router, Idle, Bulk, Growth}
+	return []string{Live, Standing, Drain, Latency, Loaded, Turnaround, Backlog, Restart, Crash, Survey, Matching, Router, Idle, Bulk}
 }
-
-// Beside returns how many contacts, or people, exist before the run.
-func (w Workload) Beside() int { return w.Queued + w.Finished + w.People }
 
 // StandardDelay is the delay of the standard workload.
 const StandardDelay = 10 * time.Millisecond
