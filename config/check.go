@@ -234,7 +234,7 @@ func pathPrefix(s string) bool {
 // ownPaths returns the first segments of Weir's own paths.
 func ownPaths() []string {
 	return []string{
-		"v1", "routing", "callbacks", "metrics", "livez", "readyz", "openapi.json", "openapi.yaml", "docs",
+		"v1", "routing", "callbacks", "metrics", "livez", "readyz", "openapi.json", "docs",
 		"channels", "contacts", "dead-letters", "limits", "people", "prices", "purposes", "spending", "surveys", "router", "webhooks", "tokens", "audit", "search", "kept", "help", "login", "logout", "theme", "language", "assets", "live",
 	}
 }

@@ -25,8 +25,8 @@ func rights() map[string]string {
 	const none = ""
 	return map[string]string{
 		"GET /livez": none, "GET /readyz": none, "GET /readyz/owner": none,
-		"GET /openapi.json": none, "GET /openapi.yaml": none, // the same in every Weir of a version
-		"GET /docs": none, "GET /docs/style.css": none,
+		"GET /openapi.json": none, // the same in every Weir of a version
+		"GET /docs":         none, "GET /docs/style.css": none,
 		"GET /callbacks/{channel}/{secret}/{path...}": none, "POST /callbacks/{channel}/{secret}/{path...}": none,
 		"GET /callbacks/{channel}/{secret}": none, "POST /callbacks/{channel}/{secret}": none,
 		"GET /metrics": "metrics:read",

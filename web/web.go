@@ -73,9 +73,7 @@ func New(o Options) (http.Handler, error) {
 		s.handle("POST "+surveys.Path, surveys.StepHandler(steps, o.Gate))
 	}
 	asJSON := func() ([]byte, error) { return openapi.JSON(routes, o.Version, o.Prefix) }
-	asYAML := func() ([]byte, error) { return openapi.YAML(routes, o.Version, o.Prefix) }
 	s.plain("GET /openapi.json", written("application/openapi+json", asJSON))
-	s.plain("GET /openapi.yaml", written("application/openapi+yaml", asYAML))
 	s.plain("GET /docs", docs.Page(asJSON, httpjson.WriteProblem))
 	s.plain("GET /docs/style.css", docs.Style())
 	s.plain("GET /livez", http.HandlerFunc(webapi.Livez))

@@ -51,15 +51,6 @@ func JSON(routes []*route.Route, version, prefix string) ([]byte, error) {
 	return doc.MarshalJSON()
 }
 
-// YAML returns the API description of the routes as YAML.
-func YAML(routes []*route.Route, version, prefix string) ([]byte, error) {
-	doc, err := describe(routes, version, prefix)
-	if err != nil {
-		return nil, err
-	}
-	return doc.YAML()
-}
-
 func describe(routes []*route.Route, version, prefix string) (*huma.OpenAPI, error) {
 	texts, err := readOverlay()
 	if err != nil {

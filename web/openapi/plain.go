@@ -15,7 +15,10 @@ import (
 	"weir/web/route"
 )
 
-const textType = "text/plain"
+const (
+	textType        = "text/plain"
+	descriptionType = "application/openapi+json"
+)
 
 // readiness documents the responses of a readiness probe.
 func (d *describer) readiness(op *huma.Operation) *huma.Operation {
@@ -37,26 +40,24 @@ func (d *describer) plainOperations() []*huma.Operation {
 	metrics := plainOperation(webapi.MetricsPath, "metrics", "Metrics for Prometheus", "In the text format, or in another that the request accepts. Requires a token if the API does.")
 	metrics.Responses["200"] = d.good(route.Answer{Status: http.StatusOK, Description: "the metrics"}, textType)
 	d.problems(metrics, nil, false, []weir.Code{weir.CodeUnauthorised, weir.CodeForbidden, weir.CodeLimited, weir.CodeUnavailable, weir.CodeInternal})
-	list := []*huma.Operation{live, ready, owner}
-	for path, id := range map[string]string{"/openapi.json": "openapi-json", "/openapi.yaml": "openapi-yaml"} {
-		kind := strings.TrimPrefix(path, "/openapi.")
-		op := plainOperation(path, id, "This description, as "+strings.ToUpper(kind), "OpenAPI 3.1. GET /docs is a page for people with the same content.")
-		op.Responses["200"] = d.good(route.Answer{Status: http.StatusOK, Description: "the description"}, "application/openapi+"+kind)
-		if kind == "json" {
-			op.Responses["200"].Content["application/openapi+json"] = &huma.MediaType{
-				Schema:  &huma.Schema{Type: "object", AdditionalProperties: true},
-				Example: map[string]any{"openapi": "3.1.0", "info": map[string]any{"title": "Weir", "version": "1"}},
-			}
-		}
-		d.problems(op, nil, false, []weir.Code{weir.CodeInternal})
-		list = append(list, op)
-	}
-	list = append(list, d.callbacks()...)
+	list := append([]*huma.Operation{live, ready, owner, d.itself()}, d.callbacks()...)
 	for _, op := range list {
 		op.Security = public
 	}
 	metrics.Security = security([]operators.Scope{operators.ScopeMetricsRead})
 	return append(list, metrics)
+}
+
+// itself documents the description.
+func (d *describer) itself() *huma.Operation {
+	op := plainOperation("/openapi.json", "openapi-json", "This description, as JSON", "OpenAPI 3.1. GET /docs is a page for people with the same content.")
+	op.Responses["200"] = d.good(route.Answer{Status: http.StatusOK, Description: "the description"}, descriptionType)
+	op.Responses["200"].Content[descriptionType] = &huma.MediaType{
+		Schema:  &huma.Schema{Type: "object", AdditionalProperties: true},
+		Example: map[string]any{"openapi": "3.1.0", "info": map[string]any{"title": "Weir", "version": "1"}},
+	}
+	d.problems(op, nil, false, []weir.Code{weir.CodeInternal})
+	return op
 }
 
 // callbacks documents the requests of providers.
