@@ -3072,6 +3072,18 @@ type GetSurveyCourseParams struct {
 	TimeZone string `form:"time_zone,omitempty" json:"time_zone,omitempty,omitzero"`
 }
 
+// GetDispositionsParams defines parameters for GetDispositions.
+type GetDispositionsParams struct {
+	// Spreadsheet for Excel, with this separator, which is the semicolon where decimals have a comma: begins with a byte order mark, and numbers that Excel would round, like those of phones, have an apostrophe in front. Imports read such files, too: comma, semicolon
+	Spreadsheet string `form:"spreadsheet,omitempty" json:"spreadsheet,omitempty,omitzero"`
+}
+
+// GetIncentivesParams defines parameters for GetIncentives.
+type GetIncentivesParams struct {
+	// Spreadsheet for Excel, with this separator, which is the semicolon where decimals have a comma: begins with a byte order mark, and numbers that Excel would round, like those of phones, have an apostrophe in front. Imports read such files, too: comma, semicolon
+	Spreadsheet string `form:"spreadsheet,omitempty" json:"spreadsheet,omitempty,omitzero"`
+}
+
 // ListSurveyLogParams defines parameters for ListSurveyLog.
 type ListSurveyLogParams struct {
 	// Respondent id of a respondent: only what is about this one
@@ -4091,6 +4103,30 @@ func (c *Client) GetSurveyCourse(ctx context.Context, survey string, params GetS
 	setQuery(r.Query, "until", params.Until)
 	setQuery(r.Query, "time_zone", params.TimeZone)
 	return call[CourseView](ctx, c, r)
+}
+
+// GetDispositions How the dispositions of respondents changed, one row per change.
+//
+// By respondent, oldest first. mode is the one in which the respondent was last contacted, and at is in the time zone of the survey. Respondents who were not contacted have no rows; those who were removed keep theirs. A connection that breaks off before the end means that the file is not whole. A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none, unless spreadsheet is set.
+//
+// GET /v1/surveys/{survey}/dispositions.csv
+func (c *Client) GetDispositions(ctx context.Context, survey string, params GetDispositionsParams) (io.ReadCloser, error) {
+	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/surveys/%s/dispositions.csv", url.PathEscape(survey))}
+	r.Query = url.Values{}
+	setQuery(r.Query, "spreadsheet", params.Spreadsheet)
+	return c.Open(ctx, r)
+}
+
+// GetIncentives Phone numbers of those who completed, for a reward.
+//
+// One row for each respondent with the disposition completed, in the order in which they were added. Numbers are never masked: without pii:read the file is refused. mode is that of the interview, and completed_at is in the time zone of the survey. A connection that breaks off before the end means that the file is not whole. A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none, unless spreadsheet is set.
+//
+// GET /v1/surveys/{survey}/incentives.csv
+func (c *Client) GetIncentives(ctx context.Context, survey string, params GetIncentivesParams) (io.ReadCloser, error) {
+	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/surveys/%s/incentives.csv", url.PathEscape(survey))}
+	r.Query = url.Values{}
+	setQuery(r.Query, "spreadsheet", params.Spreadsheet)
+	return c.Open(ctx, r)
 }
 
 // GetLaunchCheck What a launch would find.

@@ -183,12 +183,19 @@ type Heard struct {
 	Purpose string      // of the survey; empty: the default, or the sender is no respondent
 }
 
+// Events of the log that have a meaning for its readers.
+const (
+	LogEnqueued = "enqueued"
+	LogMessage  = "message"
+	LogReply    = "reply"
+)
+
 // LogEntry is an entry of a survey's log.
 type LogEntry struct {
 	ID         int64 // assigned by the store, in order
 	At         time.Time
 	Respondent RespondentID
-	Event      string // "enqueued", "handed_over", "ended", "disposition", "message", "finished", …
+	Event      string // [LogEnqueued], "handed_over", "ended", "disposition", [LogMessage], "finished", …
 	Mode       Mode
 	Channel    string
 	Attempt    int

@@ -103,6 +103,8 @@ func rights() map[string]string {
 		"GET /v1/surveys/{survey}/results.csv":                   "contacts:read surveys:admin",
 		"GET /v1/surveys/{survey}/results.xlsx":                  "contacts:read surveys:admin",
 		"GET /v1/surveys/{survey}/codebook.csv":                  "contacts:read surveys:admin",
+		"GET /v1/surveys/{survey}/dispositions.csv":              "contacts:read surveys:admin",
+		"GET /v1/surveys/{survey}/incentives.csv":                "contacts:read+pii:read surveys:admin+pii:read",
 		"GET /v1/surveys/{survey}/respondents":                   "contacts:read surveys:admin",
 		"GET /v1/surveys/{survey}/respondents/{id}":              "contacts:read surveys:admin",
 		"GET /v1/surveys/{survey}/pilots":                        "contacts:read surveys:admin",
@@ -159,7 +161,7 @@ func reaches() map[string]string {
 		},
 		"survey": {
 			"GET /v1/surveys/{survey}", "GET /v1/surveys/{survey}/stats", "GET /v1/surveys/{survey}/answers", "GET /v1/surveys/{survey}/answers/{question}/texts", "GET /v1/surveys/{survey}/launch-check", "GET /v1/surveys/{survey}/course", "GET /v1/surveys/{survey}/log",
-			"GET /v1/surveys/{survey}/log.csv", "GET /v1/surveys/{survey}/results.csv", "GET /v1/surveys/{survey}/results.xlsx", "GET /v1/surveys/{survey}/codebook.csv", "GET /v1/surveys/{survey}/respondents", "GET /v1/surveys/{survey}/respondents/{id}",
+			"GET /v1/surveys/{survey}/log.csv", "GET /v1/surveys/{survey}/results.csv", "GET /v1/surveys/{survey}/results.xlsx", "GET /v1/surveys/{survey}/codebook.csv", "GET /v1/surveys/{survey}/dispositions.csv", "GET /v1/surveys/{survey}/incentives.csv", "GET /v1/surveys/{survey}/respondents", "GET /v1/surveys/{survey}/respondents/{id}",
 			"GET /v1/surveys/{survey}/pilots", "GET /v1/surveys/{survey}/pilots/{pilot}", "PUT /v1/surveys/{survey}/pilots/{pilot}",
 			"PUT /v1/surveys/{survey}", "PATCH /v1/surveys/{survey}", "DELETE /v1/surveys/{survey}", "POST /v1/surveys/{survey}:launch", "POST /v1/surveys/{survey}:pause", "POST /v1/surveys/{survey}:resume",
 			"POST /v1/surveys/{survey}:stop", "POST /v1/surveys/{survey}:lock", "POST /v1/surveys/{survey}:unlock", "POST /v1/surveys/{survey}/respondents", "PATCH /v1/surveys/{survey}/respondents/{id}",

@@ -99,11 +99,11 @@ func channelEvent(name string, was weir.Health, s surveys.ChannelState) events.E
 const (
 	// The words are in stored logs and in exports: they stay, whatever the code calls these
 	// events.
-	logEnqueued    = "enqueued"
+	logEnqueued    = surveys.LogEnqueued
 	logCanceled    = "withdrawn"
 	logDisposition = "disposition"
-	logMessage     = "message"
-	logReply       = "reply"
+	logMessage     = surveys.LogMessage
+	logReply       = surveys.LogReply
 	logFinished    = "finished"
 	logDeferred    = "stumbled"
 	logSkipped     = "skipped"

@@ -90,7 +90,9 @@ func RouteAccess() map[string]Access {
 		"get-survey-stats": {readSurveys, PathSurvey}, "get-survey-answers": {readSurveys, PathSurvey}, "list-survey-texts": {readSurveys, PathSurvey},
 		"get-launch-check": {readSurveys, PathSurvey}, "get-survey-course": {readSurveys, PathSurvey},
 		"get-survey-log": {readSurveys, PathSurvey}, "list-survey-log": {readSurveys, PathSurvey},
-		"get-results": {readSurveys, PathSurvey}, "get-results-workbook": {readSurveys, PathSurvey}, "get-codebook": {readSurveys, PathSurvey},
+		"get-results": {readSurveys, PathSurvey}, "get-results-workbook": {readSurveys, PathSurvey}, "get-codebook": {readSurveys, PathSurvey}, "get-dispositions": {readSurveys, PathSurvey},
+		// Its route also requires pii:read.
+		"get-incentives":   {readSurveys, PathSurvey},
 		"list-respondents": {readSurveys, PathSurvey},
 		"get-respondent":   {readSurveys, PathSurvey},
 		"list-pilots":      {readSurveys, PathSurvey}, "get-pilot": {readSurveys, PathSurvey}, "put-pilot": {changeSurveys, PathSurvey},

@@ -289,7 +289,7 @@ func TestMessages_TemplatesHaveNoOtherWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Names, and words that are the same in all languages.
-	same := []string{"Weir", "API", "UTC", "HTTP", "ms", "results.csv", "results.xlsx", "codebook.csv", "log.csv", "json"}
+	same := []string{"Weir", "API", "UTC", "HTTP", "ms", "results.csv", "results.xlsx", "codebook.csv", "log.csv", "dispositions.csv", "incentives.csv", "json"}
 	words := regexp.MustCompile(`\pL[\pL.]*\pL`)
 	seen := 0
 	for name, load := range d.templates["en"] {

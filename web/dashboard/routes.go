@@ -225,7 +225,7 @@ func surveyPages() []*page {
 					title: "Delete survey %s", button: "Delete", danger: true, text: "This cannot be undone. Its respondents, their answers, its log and its pilots are deleted. Its name is free at once.",
 				}, statusCount{"Completed", []surveys.Status{surveys.Completed}})},
 			},
-			files: map[string]handler{one + "/results.csv": surveyFile("results.csv"), one + "/results.xlsx": surveyFile("results.xlsx"), one + "/codebook.csv": surveyFile("codebook.csv"), one + "/log.csv": surveyFile("log.csv")},
+			files: surveyFiles(one, "results.csv", "results.xlsx", "codebook.csv", "log.csv", "dispositions.csv", "incentives.csv"),
 		},
 		{name: "survey_respondents", path: one + "/respondents", scopes: reader, load: loadRespondents, posted: searchRespondent},
 		{

@@ -523,6 +523,15 @@ func surveyStep(step surveys.Step, became locale.Message) func(*visit) (*done, e
 	}
 }
 
+// surveyFiles serves files about a survey below the path of its page.
+func surveyFiles(path string, files ...string) map[string]handler {
+	served := make(map[string]handler, len(files))
+	for _, file := range files {
+		served[path+"/"+file] = surveyFile(file)
+	}
+	return served
+}
+
 // surveyFile forwards a file from the API to the browser.
 func surveyFile(file string) handler {
 	return func(v *visit, w http.ResponseWriter) error {

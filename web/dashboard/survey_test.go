@@ -232,6 +232,9 @@ func TestSurvey_ASurveysFilesComeThroughTheSession(t *testing.T) {
 		t.Errorf("it is saved as %q", d)
 	}
 	b.get("/surveys/flu/log.csv").want(200).has("id,at,respondent")
+	b.get("/surveys/flu/dispositions.csv").want(200).has("respondent,disposition,mode,at")
+	b.get("/surveys/flu").want(200).has("/surveys/flu/dispositions.csv").hasNot("incentives.csv") // without pii:read
+	b.get("/surveys/flu/incentives.csv").want(403).has("pii:read")
 	// Scenario 389: for the spreadsheets of the reader's country.
 	for languages, begin := range map[string]string{
 		"": "\ufeffid,phone", "en-US": "\ufeffid,phone", "en-ZA": "\ufeffid;phone", "es-MX,es;q=0.9": "\ufeffid,phone", "es-AR": "\ufeffid;phone", "es": "\ufeffid;phone", "pt-BR,en;q=0.5": "\ufeffid;phone", "fr": "\ufeffid;phone", "xx,,;": "\ufeffid,phone",

@@ -1,6 +1,7 @@
 package surveys
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"math"
@@ -64,6 +65,8 @@ func (s exportRoutes) routes() []*route.Route {
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the file"}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
+		s.dispositionsRoute(),
+		s.incentivesRoute(),
 		s.codebookRoute(),
 		s.workbookRoute(),
 	}
@@ -133,39 +136,47 @@ func (d *csvDownload) attributes(f surveys.Filter) ([]string, error) {
 // pages reads all respondents of a filter in pages of bounded memory, and
 // flushes the output after each page. With answers it reads those, too.
 func (d *csvDownload) pages(f surveys.Filter, answers bool, each func(*surveys.Respondent)) error {
-	f.Limit = route.PageRows
-	for {
-		if err := d.CheckContinue(); err != nil {
-			return err
+	for more := true; more; {
+		err := d.CheckContinue()
+		if err == nil {
+			more, err = d.page(&f, answers, each)
 		}
-		ctx, cancel := route.StepTimeout(d)
-		rows, next, err := d.from.respondents.Respondents(ctx, f)
-		if err == nil && answers {
-			err = d.readAnswers(ctx, f.Survey, rows)
+		if err == nil {
+			err = d.Flush()
 		}
-		cancel()
 		if err != nil {
 			return err
 		}
-		size := 1
-		for i := range rows {
-			for name, value := range rows[i].Attributes {
-				size += len(name) + len(value)
-			}
-			for name, a := range rows[i].Answers {
-				size += len(name) + len(a.Value) + len(a.Raw)
-			}
-			each(&rows[i])
-		}
-		if err := d.Flush(); err != nil {
-			return err
-		}
-		if next == 0 {
-			return nil
-		}
-		f.After = next
-		f.Limit = min(route.PageRows, max(route.PageRows/100, f.Limit*2*route.PageBytes/size))
 	}
+	return nil
+}
+
+// page reads one page of respondents of a filter, and moves the filter to the next one. A page is shorter
+// where the respondents before it were large.
+func (d *csvDownload) page(f *surveys.Filter, answers bool, each func(*surveys.Respondent)) (more bool, err error) {
+	f.Limit = cmp.Or(f.Limit, route.PageRows)
+	ctx, cancel := route.StepTimeout(d)
+	defer cancel()
+	rows, next, err := d.from.respondents.Respondents(ctx, *f)
+	if err == nil && answers {
+		err = d.readAnswers(ctx, f.Survey, rows)
+	}
+	if err != nil {
+		return false, err
+	}
+	size := 1
+	for i := range rows {
+		for name, value := range rows[i].Attributes {
+			size += len(name) + len(value)
+		}
+		for name, a := range rows[i].Answers {
+			size += len(name) + len(a.Value) + len(a.Raw)
+		}
+		each(&rows[i])
+	}
+	f.After = next
+	f.Limit = min(route.PageRows, max(route.PageRows/100, f.Limit*2*route.PageBytes/size))
+	return next != 0, nil
 }
 
 func resultHeader(asked []askedQuestion, names []string) []string {

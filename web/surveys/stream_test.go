@@ -71,9 +71,9 @@ func (c *counting) Add(_ context.Context, _, _ int64, list []surveys.Respondent)
 // objects.
 type counted struct {
 	httptest.ResponseRecorder
-	head            bytes.Buffer
-	writes, objects int
-	most            uint64
+	head                   bytes.Buffer
+	writes, objects, lines int
+	most                   uint64
 }
 
 func (c *counted) Write(p []byte) (int, error) {
@@ -81,6 +81,7 @@ func (c *counted) Write(p []byte) (int, error) {
 		c.most = max(c.most, inUse())
 	}
 	c.objects += bytes.Count(p, []byte("{"))
+	c.lines += bytes.Count(p, []byte("\n"))
 	if c.head.Len() < 100 {
 		c.head.Write(p[:min(100, len(p))])
 	}
@@ -267,7 +268,7 @@ func TestSurveyImport_TransfersEndWhenTheProcessDoes(t *testing.T) {
 	if g := r.Load("", "text/csv", "phone\n"+webtest.PhoneNumber(0)+"\n"); g.Status != 503 || g.Problem(t).Code != weir.CodeDraining || r.Aborted != 1 {
 		t.Errorf("%d %s", g.Status, g.Body)
 	}
-	for _, file := range []string{"results.csv", "log.csv"} {
+	for _, file := range []string{"results.csv", "log.csv", "dispositions.csv", "incentives.csv"} {
 		if g := r.Do("GET", "/v1/surveys/s1/"+file, ""); g.Status != 503 {
 			t.Errorf("%s: %d", file, g.Status)
 		}

@@ -144,7 +144,7 @@ func TestPilot_IsInNothingThatTheSurveyShows(t *testing.T) {
 		for _, survey := range []string{"s", "t"} {
 			w.Until(survey+" is done", func() bool { return strings.HasPrefix(w.SurveyState(survey), "done") })
 		}
-		for _, path := range []string{"", "/stats", "/answers", "/results.csv", "/codebook.csv", "/respondents?limit=1000", "/log?limit=1000", "/answers/why/texts", "/answers/vaccinated/texts"} {
+		for _, path := range []string{"", "/stats", "/answers", "/results.csv", "/codebook.csv", "/dispositions.csv", "/incentives.csv", "/respondents?limit=1000", "/log?limit=1000", "/answers/why/texts", "/answers/vaccinated/texts"} {
 			if a, b := sameAs(w, "s", path), sameAs(w, "t", path); a != b {
 				t.Errorf("%s with pilots:\n%s\nand without:\n%s", path, a, b)
 			}

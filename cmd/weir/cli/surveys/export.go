@@ -36,7 +36,7 @@ as a second sheet.`, `
 	results.Flags().StringSliceVar(&dispositions, "disposition", nil, "only respondents with these dispositions (comma-separated, or repeated)")
 	a.Clock.TimeFlag(results, &p.Since, "since", "only respondents last changed at or after")
 	a.Clock.TimeFlag(results, &p.Until, "until", "only respondents last changed before")
-	return command.Group("export", "Export the results, the codebook or the log of a survey", "Write the results, the codebook or the log of a survey to a CSV file.", results,
+	return command.Group("export", "Export the results of a survey, and what happened in it", "Write the results, the codebook, the log, the history of the dispositions, or the list for rewards, of a survey to a CSV file.", results,
 		exportFileCommand(a, r, "codebook", "Export what the columns of questions mean", "Write a row for each question that Weir asks, and for each of its choices, with the texts in all languages.", "",
 			func(ctx context.Context, to *client.Client, survey string) (io.ReadCloser, error) {
 				return to.GetCodebook(ctx, survey, client.GetCodebookParams{})
@@ -44,6 +44,14 @@ as a second sheet.`, `
 		exportFileCommand(a, r, "log", "Export a row for each log entry", "Write a row for each contact, outcome, message and disposition, in order.", "",
 			func(ctx context.Context, to *client.Client, survey string) (io.ReadCloser, error) {
 				return to.GetSurveyLog(ctx, survey, client.GetSurveyLogParams{})
+			}),
+		exportFileCommand(a, r, "dispositions", "Export a row for each change of a disposition", "Write a row for each change of a disposition, by respondent and then time, with the mode of the last contact. It has no phone numbers.", "",
+			func(ctx context.Context, to *client.Client, survey string) (io.ReadCloser, error) {
+				return to.GetDispositions(ctx, survey, client.GetDispositionsParams{})
+			}),
+		exportFileCommand(a, r, "incentives", "Export the phone numbers of those who completed", "Write the phone number of each respondent who completed, with the mode of the interview and the instant of its end. The token needs the scope pii:read.", "",
+			func(ctx context.Context, to *client.Client, survey string) (io.ReadCloser, error) {
+				return to.GetIncentives(ctx, survey, client.GetIncentivesParams{})
 			}))
 }
 
