@@ -37,6 +37,7 @@ func everybody(t *testing.T) (r *webtest.Rig, tokens webtest.Bearers, contact, r
 		p.Phone = webtest.PhoneCanary
 		p.Attributes = map[string]string{"other": webtest.PhoneCanary, "same": webtest.PhoneCanary[1:], "age": "34"}
 	})
+	r.Log(p, surveys.LogEntry{At: webtest.Start(), Event: "ended", Outcome: weir.Failed, Reason: "no route to " + webtest.PhoneCanary})
 	data := `{"tags":{"to":"` + webtest.PhoneCanary + `"},"text":"call ` + webtest.PhoneCanary[1:] + `","n":1700000000000000}`
 	store.list = []events.Event{
 		{ID: 1, Type: "a", Source: "router", Subject: "job/1", At: webtest.Start(), Data: json.RawMessage(data)},
@@ -74,6 +75,8 @@ func TestAuthMask_NumbersAreMaskedWithoutPII(t *testing.T) {
 		{"GET", "/v1/surveys/s/respondents", "", "surveys:admin"},
 		{"GET", "/v1/surveys/s/respondents/" + respondent, "", "contacts:read"},
 		{"GET", "/v1/surveys/s/results.csv", "", "surveys:admin"},
+		{"GET", "/v1/surveys/s/log", "", "contacts:read"},
+		{"GET", "/v1/surveys/s/log.csv", "", "surveys:admin"},
 		{"POST", "/v1/surveys/s/respondents/" + respondent + "/disposition", disposition, "contacts:write"},
 		{"GET", "/v1/events", "", "contacts:read"},
 		{"GET", "/v1/events", "", "router"},

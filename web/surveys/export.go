@@ -252,7 +252,7 @@ func (d *csvDownload) log(v surveys.Survey) error {
 	d.Row(logColumns())
 	for len(rows) > 0 {
 		for i := range rows {
-			d.Row(logRow(&rows[i]))
+			d.Row(logRow(shownEntry(d.Call, rows[i])))
 		}
 		if err := d.Flush(); err != nil {
 			d.Abort(err)
@@ -273,7 +273,7 @@ func (d *csvDownload) entries(survey, after int64) ([]surveys.LogEntry, error) {
 	return d.from.log.Log(ctx, survey, after, route.PageRows)
 }
 
-func logRow(e *surveys.LogEntry) []string {
+func logRow(e surveys.LogEntry) []string {
 	attempt := ""
 	if e.Attempt > 0 {
 		attempt = strconv.Itoa(e.Attempt)

@@ -8,6 +8,7 @@ import (
 
 	"weir"
 	"weir/surveys"
+	"weir/web/auth"
 	"weir/web/httpjson"
 	"weir/web/route"
 )
@@ -87,12 +88,21 @@ func (s logRoute) listSurveyLog(c *route.Call, v surveys.Survey) (route.Reply, e
 		page.NextCursor = strconv.FormatInt(next, 10)
 	}
 	for i := range rows {
-		page.Entries = append(page.Entries, logView(&rows[i]))
+		page.Entries = append(page.Entries, logView(shownEntry(c, rows[i])))
 	}
 	return route.Reply{Status: http.StatusOK, Body: page}, nil
 }
 
-func logView(e *surveys.LogEntry) SurveyLogView {
+// shownEntry returns an entry with the numbers in its reason, which are the provider's words, masked without
+// pii:read.
+func shownEntry(c *route.Call, e surveys.LogEntry) surveys.LogEntry {
+	if !c.PII() {
+		e.Reason = auth.MaskText(e.Reason)
+	}
+	return e
+}
+
+func logView(e surveys.LogEntry) SurveyLogView {
 	v := SurveyLogView{
 		ID: strconv.FormatInt(e.ID, 10), At: e.At.UTC(), Event: e.Event, Mode: e.Mode, Channel: e.Channel, Attempt: e.Attempt,
 		Outcome: e.Outcome, Reason: e.Reason, From: e.From, To: e.To,
