@@ -79,13 +79,13 @@ func Unguarded(cell string) string {
 }
 
 // isFormula examines the first visible character in its normalized form: a full-width sign, or a
-// sign after whitespace or zero-width characters, begins a formula too.
+// sign after whitespace or zero-width characters, begins a formula too. A hyphen alone is a text.
 func isFormula(cell string) bool {
 	invisible := func(r rune) bool {
 		return r != '\t' && r != '\r' && (unicode.IsSpace(r) || unicode.In(r, unicode.Cf, unicode.Cc, unicode.Variation_Selector))
 	}
 	first, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(cell, invisible))
-	return !isNumber(cell) && strings.ContainsRune("\t\r"+formulaSigns, first)
+	return !isNumber(cell) && cell != "-" && strings.ContainsRune("\t\r"+formulaSigns, first)
 }
 
 // isNumber reports whether a spreadsheet reads a cell as a number, with or without a sign.
