@@ -3074,12 +3074,18 @@ type GetSurveyCourseParams struct {
 
 // GetDispositionsParams defines parameters for GetDispositions.
 type GetDispositionsParams struct {
+	// Format ncd: the columns and words of the protocol of NCD mobile phone surveys, with instants in the time zone of the survey; absent: those described here: ncd
+	Format string `form:"format,omitempty" json:"format,omitempty,omitzero"`
+
 	// Spreadsheet for Excel, with this separator, which is the semicolon where decimals have a comma: begins with a byte order mark, and numbers that Excel would round, like those of phones, have an apostrophe in front. Imports read such files, too: comma, semicolon
 	Spreadsheet string `form:"spreadsheet,omitempty" json:"spreadsheet,omitempty,omitzero"`
 }
 
 // GetIncentivesParams defines parameters for GetIncentives.
 type GetIncentivesParams struct {
+	// Format ncd: the columns and words of the protocol of NCD mobile phone surveys, with instants in the time zone of the survey; absent: those described here: ncd
+	Format string `form:"format,omitempty" json:"format,omitempty,omitzero"`
+
 	// Spreadsheet for Excel, with this separator, which is the semicolon where decimals have a comma: begins with a byte order mark, and numbers that Excel would round, like those of phones, have an apostrophe in front. Imports read such files, too: comma, semicolon
 	Spreadsheet string `form:"spreadsheet,omitempty" json:"spreadsheet,omitempty,omitzero"`
 }
@@ -3106,6 +3112,9 @@ type ListSurveyLogParams struct {
 type GetSurveyLogParams struct {
 	// After only entries with a greater id
 	After int `form:"after,omitempty" json:"after,omitempty,omitzero"`
+
+	// Format ncd: the columns and words of the protocol of NCD mobile phone surveys, with instants in the time zone of the survey; absent: those described here: ncd
+	Format string `form:"format,omitempty" json:"format,omitempty,omitzero"`
 
 	// Spreadsheet for Excel, with this separator, which is the semicolon where decimals have a comma: begins with a byte order mark, and numbers that Excel would round, like those of phones, have an apostrophe in front. Imports read such files, too: comma, semicolon
 	Spreadsheet string `form:"spreadsheet,omitempty" json:"spreadsheet,omitempty,omitzero"`
@@ -3181,6 +3190,9 @@ type GetResultsParams struct {
 
 	// Values of questions with choices: the codes of the codebook, or their texts in the first language of the questionnaire, where several are separated by semicolons: codes, labels
 	Values string `form:"values,omitempty" json:"values,omitempty,omitzero"`
+
+	// Format ncd: the columns and words of the protocol of NCD mobile phone surveys, with instants in the time zone of the survey; absent: those described here: ncd
+	Format string `form:"format,omitempty" json:"format,omitempty,omitzero"`
 
 	// Spreadsheet for Excel, with this separator, which is the semicolon where decimals have a comma: begins with a byte order mark, and numbers that Excel would round, like those of phones, have an apostrophe in front. Imports read such files, too: comma, semicolon
 	Spreadsheet string `form:"spreadsheet,omitempty" json:"spreadsheet,omitempty,omitzero"`
@@ -4113,6 +4125,7 @@ func (c *Client) GetSurveyCourse(ctx context.Context, survey string, params GetS
 func (c *Client) GetDispositions(ctx context.Context, survey string, params GetDispositionsParams) (io.ReadCloser, error) {
 	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/surveys/%s/dispositions.csv", url.PathEscape(survey))}
 	r.Query = url.Values{}
+	setQuery(r.Query, "format", params.Format)
 	setQuery(r.Query, "spreadsheet", params.Spreadsheet)
 	return c.Open(ctx, r)
 }
@@ -4125,6 +4138,7 @@ func (c *Client) GetDispositions(ctx context.Context, survey string, params GetD
 func (c *Client) GetIncentives(ctx context.Context, survey string, params GetIncentivesParams) (io.ReadCloser, error) {
 	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/surveys/%s/incentives.csv", url.PathEscape(survey))}
 	r.Query = url.Values{}
+	setQuery(r.Query, "format", params.Format)
 	setQuery(r.Query, "spreadsheet", params.Spreadsheet)
 	return c.Open(ctx, r)
 }
@@ -4157,13 +4171,14 @@ func (c *Client) ListSurveyLog(ctx context.Context, survey string, params ListSu
 
 // GetSurveyLog What happened in a survey, oldest first.
 //
-// A connection that breaks off before the end means that the file is not whole. A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none, unless spreadsheet is set.
+// With format=ncd, the interactions of respondents, by respondent. A connection that breaks off before the end means that the file is not whole. A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none, unless spreadsheet is set.
 //
 // GET /v1/surveys/{survey}/log.csv
 func (c *Client) GetSurveyLog(ctx context.Context, survey string, params GetSurveyLogParams) (io.ReadCloser, error) {
 	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/surveys/%s/log.csv", url.PathEscape(survey))}
 	r.Query = url.Values{}
 	setQuery(r.Query, "after", params.After)
+	setQuery(r.Query, "format", params.Format)
 	setQuery(r.Query, "spreadsheet", params.Spreadsheet)
 	return c.Open(ctx, r)
 }
@@ -4298,6 +4313,7 @@ func (c *Client) GetResults(ctx context.Context, survey string, params GetResult
 	setQuery(r.Query, "since", params.Since)
 	setQuery(r.Query, "until", params.Until)
 	setQuery(r.Query, "values", params.Values)
+	setQuery(r.Query, "format", params.Format)
 	setQuery(r.Query, "spreadsheet", params.Spreadsheet)
 	return c.Open(ctx, r)
 }

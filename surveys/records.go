@@ -185,9 +185,10 @@ type Heard struct {
 
 // Events of the log that have a meaning for its readers.
 const (
-	LogEnqueued = "enqueued"
-	LogMessage  = "message"
-	LogReply    = "reply"
+	LogEnqueued    = "enqueued"
+	LogDisposition = "disposition"
+	LogMessage     = "message"
+	LogReply       = "reply"
 )
 
 // LogEntry is an entry of a survey's log.
@@ -195,7 +196,7 @@ type LogEntry struct {
 	ID         int64 // assigned by the store, in order
 	At         time.Time
 	Respondent RespondentID
-	Event      string // [LogEnqueued], "handed_over", "ended", "disposition", [LogMessage], "finished", …
+	Event      string // [LogEnqueued], "handed_over", "ended", [LogDisposition], [LogMessage], "finished", …
 	Mode       Mode
 	Channel    string
 	Attempt    int

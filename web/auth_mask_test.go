@@ -77,6 +77,7 @@ func TestAuthMask_NumbersAreMaskedWithoutPII(t *testing.T) {
 		{"GET", "/v1/surveys/s/results.csv", "", "surveys:admin"},
 		{"GET", "/v1/surveys/s/log", "", "contacts:read"},
 		{"GET", "/v1/surveys/s/log.csv", "", "surveys:admin"},
+		{"GET", "/v1/surveys/s/log.csv?format=ncd", "", "contacts:read"},
 		{"POST", "/v1/surveys/s/respondents/" + respondent + "/disposition", disposition, "contacts:write"},
 		{"GET", "/v1/events", "", "contacts:read"},
 		{"GET", "/v1/events", "", "router"},

@@ -101,7 +101,7 @@ const (
 	// events.
 	logEnqueued    = surveys.LogEnqueued
 	logCanceled    = "withdrawn"
-	logDisposition = "disposition"
+	logDisposition = surveys.LogDisposition
 	logMessage     = surveys.LogMessage
 	logReply       = surveys.LogReply
 	logFinished    = "finished"

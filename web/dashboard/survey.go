@@ -542,6 +542,9 @@ func surveyFile(file string) handler {
 		if strings.HasPrefix(file, "results.") {
 			chooseRespondents(v, query)
 		}
+		if format := v.r.URL.Query().Get("format"); format != "" {
+			query.Set("format", format)
+		}
 		to := apiPath("v1", "surveys", v.r.PathValue("name"), file)
 		if strings.HasSuffix(file, ".xlsx") {
 			return v.forward(w, withQuery(to, query))

@@ -233,6 +233,8 @@ func TestSurvey_ASurveysFilesComeThroughTheSession(t *testing.T) {
 	}
 	b.get("/surveys/flu/log.csv").want(200).has("id,at,respondent")
 	b.get("/surveys/flu/dispositions.csv").want(200).has("respondent,disposition,mode,at")
+	b.get("/surveys/flu/dispositions.csv?format=ncd").want(200).has("Respondent ID,Disposition,Mode,Timestamp")
+	b.get("/surveys/flu/results.csv?format=ncd").want(200).has("respondent_id,disposition,date")
 	b.get("/surveys/flu").want(200).has("/surveys/flu/dispositions.csv").hasNot("incentives.csv") // without pii:read
 	b.get("/surveys/flu/incentives.csv").want(403).has("pii:read")
 	// Scenario 389: for the spreadsheets of the reader's country.

@@ -48,7 +48,7 @@ func codebookRows(v surveys.Survey) [][]string {
 		header = append(header, "label_"+l.Code)
 	}
 	rows := [][]string{append(header, "asked_if", "allowed")}
-	columns := resultHeader(asked, nil)[len(resultColumns()):]
+	columns := resultHeader(resultColumns(), asked, nil)[len(resultColumns()):]
 	row := func(q askedQuestion, column, code string, text questions.Text, relevant, allowed string) {
 		cells := []string{column, q.name, string(q.kind), code}
 		for _, l := range languages {

@@ -22,7 +22,7 @@ func (s exportRoutes) dispositionsRoute() *route.Route {
 		Summary: "How the dispositions of respondents changed, one row per change",
 		Description: "By respondent, oldest first. mode is the one in which the respondent was last contacted, and at is in the time zone of the survey. " +
 			"Respondents who were not contacted have no rows; those who were removed keep theirs. " + route.CSVHelp,
-		Query:    []httpjson.Parameter{route.SpreadsheetParameter()},
+		Query:    []httpjson.Parameter{formatParameter(), route.SpreadsheetParameter()},
 		Download: route.CSVType, Serve: s.download("dispositions", (*csvDownload).dispositions),
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "the file"}},
 		Codes:   []weir.Code{weir.CodeNotFound},
@@ -30,12 +30,15 @@ func (s exportRoutes) dispositionsRoute() *route.Route {
 }
 
 func (d *csvDownload) dispositions(v surveys.Survey) error {
-	zone := zoneOf(v)
-	return d.byRespondent(v, []string{"respondent", "disposition", "mode", "at"}, (*surveys.LogEntry).Shows, func(e *surveys.LogEntry, t surveys.Trail, changed bool) []string {
+	zone, header, mode, instant := zoneOf(v), []string{"respondent", "disposition", "mode", "at"}, ownMode, zoned
+	if d.ncd() {
+		header, mode, instant = []string{"Respondent ID", "Disposition", "Mode", "Timestamp"}, ncdMode, ncdInstant
+	}
+	return d.byRespondent(v, header, (*surveys.LogEntry).Shows, func(e *surveys.LogEntry, t surveys.Trail, changed bool) []string {
 		if !changed {
 			return nil
 		}
-		return []string{e.Respondent.String(), string(t.Disposition), string(t.Mode), zoned(e.At, zone)}
+		return []string{e.Respondent.String(), string(t.Disposition), mode(t.Mode), instant(e.At, zone)}
 	})
 }
 
@@ -87,6 +90,8 @@ func (d *csvDownload) trails(sorted *spill.Sorter[surveys.LogEntry], row func(e 
 	}
 	return d.Flush()
 }
+
+func ownMode(m surveys.Mode) string { return string(m) }
 
 // zoneOf returns the time zone of a survey, or UTC if the system does not have it any more.
 func zoneOf(v surveys.Survey) *time.Location {

@@ -52,16 +52,17 @@ func (s exportRoutes) routes() []*route.Route {
 			Summary: "Results, one row per respondent",
 			Description: "Columns that every survey has, then one for each question that Weir asks, in order (one with the name of another column is questions.name; empty if there is no answer), then the attributes in order (up to 100; one with the name of another column is attributes.name), " +
 				"then other_attributes with the rest as JSON. " + route.CSVHelp,
-			Query:    append(respondentFilters(), valuesParameter(), route.SpreadsheetParameter()),
+			Query:    append(respondentFilters(), valuesParameter(), formatParameter(), route.SpreadsheetParameter()),
 			Download: route.CSVType, Serve: s.download("results", (*csvDownload).results),
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the file"}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
 		{
 			Method: "GET", Path: Path + "/log.csv", ID: "get-survey-log", Tag: "surveys",
-			Summary: "What happened in a survey, oldest first", Description: route.CSVHelp,
-			Query:    []httpjson.Parameter{{Name: "after", Kind: "integer", Maximum: math.MaxInt64, Default: int64(0), Description: "only entries with a greater id"}, route.SpreadsheetParameter()},
-			Download: route.CSVType, Serve: s.download("log", (*csvDownload).log),
+			Summary:     "What happened in a survey, oldest first",
+			Description: "With format=ncd, the interactions of respondents, by respondent. " + route.CSVHelp,
+			Query:       []httpjson.Parameter{{Name: "after", Kind: "integer", Maximum: math.MaxInt64, Default: int64(0), Description: "only entries with a greater id"}, formatParameter(), route.SpreadsheetParameter()},
+			Download:    route.CSVType, Serve: s.download("log", (*csvDownload).log),
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the file"}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
@@ -105,13 +106,18 @@ func (d *csvDownload) results(v surveys.Survey) error {
 	}
 	how, asked := progressOf(v), asked(v)
 	labels := d.Query.Text("values") == "labels"
-	d.Row(resultHeader(asked, names))
+	layout := ownResults()
+	if d.ncd() {
+		layout = ncdResults(v)
+	}
+	d.Row(resultHeader(layout.columns, asked, names))
 	err = d.pages(f, len(asked) > 0, func(r *surveys.Respondent) {
 		answers := shownAnswers(d.Call, asked, r)
 		if labels && len(asked) > 0 {
 			label(v, asked, answers)
 		}
-		d.Row(resultRow(shownRespondent(d.Call, d.from.tokens, how, r), r, answers, names))
+		shown := shownRespondent(d.Call, d.from.tokens, how, r)
+		d.Row(resultRow(layout.row(shown, r, answers), shown.Attributes, answers, names))
 	})
 	if err != nil {
 		d.Abort(err)
@@ -179,8 +185,16 @@ func (d *csvDownload) page(f *surveys.Filter, answers bool, each func(*surveys.R
 	return next != 0, nil
 }
 
-func resultHeader(asked []askedQuestion, names []string) []string {
-	out, taken := resultColumns(), map[string]bool{otherColumn: true}
+// resultLayout is what the results of a survey have before the questions.
+type resultLayout struct {
+	columns []string
+	row     func(v RespondentView, r *surveys.Respondent, answers []AnswerView) []string
+}
+
+func ownResults() resultLayout { return resultLayout{resultColumns(), ownResultRow} }
+
+func resultHeader(own []string, asked []askedQuestion, names []string) []string {
+	out, taken := slices.Clone(own), map[string]bool{otherColumn: true}
 	for _, name := range out {
 		taken[name] = true
 	}
@@ -199,7 +213,7 @@ func resultHeader(asked []askedQuestion, names []string) []string {
 	return append(out, otherColumn)
 }
 
-func resultRow(v RespondentView, r *surveys.Respondent, answers []AnswerView, names []string) []string {
+func ownResultRow(v RespondentView, r *surveys.Respondent, _ []AnswerView) []string {
 	arm, bucket := "", ""
 	if v.Arm != nil {
 		arm = strconv.Itoa(*v.Arm)
@@ -207,19 +221,22 @@ func resultRow(v RespondentView, r *surveys.Respondent, answers []AnswerView, na
 	if v.Bucket != nil {
 		bucket = strconv.Itoa(*v.Bucket)
 	}
-	out := []string{
+	return []string{
 		v.ID, v.Phone, string(v.Status), string(v.Disposition), arm, v.Questionnaire, string(v.Mode),
 		strconv.Itoa(v.Attempts.IVR), strconv.Itoa(v.Attempts.SMS), strconv.Itoa(v.Attempts.MobileWeb), strconv.Itoa(v.Attempts.CATI),
 		bucket, strconv.FormatBool(v.Counted), strconv.FormatBool(v.OptedOut), moment(r.Added), moment(r.Started), moment(r.Finished), moment(v.UpdatedAt),
 		strconv.Itoa(v.MessagesSent), strconv.Itoa(v.MessagesReceived), strconv.Itoa(v.CallSeconds),
 	}
+}
+
+func resultRow(out []string, attributes map[string]string, answers []AnswerView, names []string) []string {
 	for _, a := range answers {
 		out = append(out, a.Value)
 	}
 	for _, name := range names {
-		out = append(out, v.Attributes[name])
+		out = append(out, attributes[name])
 	}
-	return append(out, others(v.Attributes, names))
+	return append(out, others(attributes, names))
 }
 
 // others returns the attributes without a column, as JSON.
@@ -245,6 +262,9 @@ func moment(t time.Time) string {
 
 // log writes the events of a survey, oldest first.
 func (d *csvDownload) log(v surveys.Survey) error {
+	if d.ncd() {
+		return d.interactions(v)
+	}
 	rows, err := d.entries(v.ID, int64(d.Query.Int("after")))
 	if err != nil {
 		return err

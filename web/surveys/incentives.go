@@ -17,7 +17,7 @@ func (s exportRoutes) incentivesRoute() *route.Route {
 		Summary: "Phone numbers of those who completed, for a reward",
 		Description: "One row for each respondent with the disposition completed, in the order in which they were added. Numbers are never masked: without " + string(operators.ScopePIIRead) + " the file is refused. " +
 			"mode is that of the interview, and completed_at is in the time zone of the survey. " + route.CSVHelp,
-		Query:    []httpjson.Parameter{route.SpreadsheetParameter()},
+		Query:    []httpjson.Parameter{formatParameter(), route.SpreadsheetParameter()},
 		Also:     []operators.Scope{operators.ScopePIIRead},
 		Download: route.CSVType, Serve: s.download("incentives", (*csvDownload).incentives),
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "the file"}},
@@ -27,10 +27,17 @@ func (s exportRoutes) incentivesRoute() *route.Route {
 
 func (d *csvDownload) incentives(v surveys.Survey) error {
 	f := surveys.Filter{Survey: v.ID, Dispositions: []surveys.Disposition{surveys.Complete}}
-	how, zone := progressOf(v), zoneOf(v)
-	return d.Pages([]string{"phone", "questionnaire", "mode", "completed_at"}, func(string) (next string, err error) {
+	how, zone, header := progressOf(v), zoneOf(v), []string{"phone", "questionnaire", "mode", "completed_at"}
+	if d.ncd() {
+		header = []string{"Telephone number", "Questionnaire-Mode", "Completion date"}
+	}
+	return d.Pages(header, func(string) (next string, err error) {
 		more, err := d.page(&f, false, func(r *surveys.Respondent) {
 			shown := how.view(r)
+			if d.ncd() {
+				d.Row([]string{shown.Phone, ncdQuestionnaire(v, shown.Questionnaire) + " - " + ncdMode(shown.Mode), ncdInstant(r.Finished, zone)})
+				return
+			}
 			d.Row([]string{shown.Phone, shown.Questionnaire, string(shown.Mode), zoned(r.Finished, zone)})
 		})
 		if more {

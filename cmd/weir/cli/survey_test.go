@@ -208,6 +208,10 @@ func TestSurvey_ExportWritesWholeFilesOnly(t *testing.T) {
 	f := newFakeWeir(t, map[string]http.HandlerFunc{
 		"GET /v1/surveys/flu/results.csv":  answers(http.StatusOK, csv),
 		"GET /v1/surveys/flu/results.xlsx": answers(http.StatusOK, "PK\n\n"),
+
+		"GET /v1/surveys/flu/dispositions.csv": answers(http.StatusOK, csv),
+		"GET /v1/surveys/flu/incentives.csv":   answers(http.StatusOK, csv),
+
 		"GET /v1/surveys/flu/log.csv": func(w http.ResponseWriter, r *http.Request) {
 			answers(http.StatusOK, csv)(w, r)
 			_ = http.NewResponseController(w).Flush()
@@ -231,6 +235,16 @@ func TestSurvey_ExportWritesWholeFilesOnly(t *testing.T) {
 	same(t, f.run("", "export", "results", "flu", "--file", book, "--format", "xlsx", "--values", "labels", "--status", "failed"), app.OK, book+": 4 B\n", "")
 	if got, want := f.requests()[len(f.requests())-1], "GET /v1/surveys/flu/results.xlsx?status=failed&values=labels"; got != want || os.Remove(book) != nil {
 		t.Errorf("asked %q, want %q", got, want)
+	}
+	clitest.Check(t, f.run("", "export", "results", "flu", "--file", "-", "--format", "ncd"), app.OK, "r1", "^$")
+	if got, want := f.requests()[len(f.requests())-1], "GET /v1/surveys/flu/results.csv?format=ncd"; got != want {
+		t.Errorf("asked %q, want %q", got, want)
+	}
+	for _, what := range []string{"dispositions", "incentives"} {
+		clitest.Check(t, f.run("", "export", what, "flu", "--file", "-", "--format", "ncd"), app.OK, "r1", "^$")
+		if got, want := f.requests()[len(f.requests())-1], "GET /v1/surveys/flu/"+what+".csv?format=ncd"; got != want {
+			t.Errorf("asked %q, want %q", got, want)
+		}
 	}
 	// An interrupted export leaves no file, and does not change an existing one.
 	clitest.Check(t, f.run("", "export", "log", "flu", "--file", filepath.Join(folder, "log.csv")), app.Failure, "^$", "the export is incomplete")

@@ -17,20 +17,22 @@ import (
 func exportCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var p client.GetResultsParams
 	var statuses, dispositions []string
-	format, values := command.NewChoice("csv", "csv", "xlsx"), command.NewChoice("", "codes", "labels")
+	format, values := command.NewChoice("csv", "csv", "xlsx", layoutNCD), command.NewChoice("", "codes", "labels")
 	results := exportFileCommand(a, r, "results", "Export a row for each respondent", `Write a row for each respondent: status, disposition, attempts and attributes. --since and
 --until select by the last change. --format xlsx writes an Excel workbook with the codebook
-as a second sheet.`, `
+as a second sheet, --format ncd a CSV file with the columns of the protocol of NCD mobile phone
+surveys, as the commands for the log, the dispositions and the incentives do.`, `
   weir survey export results flu --disposition refused --disposition ineligible --since 24h
   weir survey export results flu --format xlsx --values labels`,
 		func(ctx context.Context, to *client.Client, survey string) (io.ReadCloser, error) {
 			p.Status, p.Disposition = strings.Join(statuses, ","), strings.Join(dispositions, ",")
+			p.Format = layoutOf(&format)
 			if p.Values = values.Value; format.Value == "xlsx" {
 				return to.GetResultsWorkbook(ctx, survey, client.GetResultsWorkbookParams{Status: p.Status, Disposition: p.Disposition, Since: p.Since, Until: p.Until, Values: p.Values})
 			}
 			return to.GetResults(ctx, survey, p)
 		})
-	results.Flags().Var(&format, formatFlag, "format of the file")
+	results.Flags().Var(&format, formatFlag, "format of the file; ncd: CSV with the columns of the protocol")
 	results.Flags().Var(&values, "values", "codes of choices, or their texts in the first language of the questionnaire (default: codes)")
 	results.Flags().StringSliceVar(&statuses, "status", nil, "only respondents with these statuses: pending, active, completed (ended with the conversation), failed, rejected, canceled (comma-separated, or repeated)")
 	results.Flags().StringSliceVar(&dispositions, "disposition", nil, "only respondents with these dispositions (comma-separated, or repeated)")
@@ -41,18 +43,39 @@ as a second sheet.`, `
 			func(ctx context.Context, to *client.Client, survey string) (io.ReadCloser, error) {
 				return to.GetCodebook(ctx, survey, client.GetCodebookParams{})
 			}),
-		exportFileCommand(a, r, "log", "Export a row for each log entry", "Write a row for each contact, outcome, message and disposition, in order.", "",
-			func(ctx context.Context, to *client.Client, survey string) (io.ReadCloser, error) {
-				return to.GetSurveyLog(ctx, survey, client.GetSurveyLogParams{})
+		exportLayoutCommand(a, r, "log", "Export a row for each log entry", "Write a row for each contact, outcome, message and disposition, in order.",
+			func(ctx context.Context, to *client.Client, survey, layout string) (io.ReadCloser, error) {
+				return to.GetSurveyLog(ctx, survey, client.GetSurveyLogParams{Format: layout})
 			}),
-		exportFileCommand(a, r, "dispositions", "Export a row for each change of a disposition", "Write a row for each change of a disposition, by respondent and then time, with the mode of the last contact. It has no phone numbers.", "",
-			func(ctx context.Context, to *client.Client, survey string) (io.ReadCloser, error) {
-				return to.GetDispositions(ctx, survey, client.GetDispositionsParams{})
+		exportLayoutCommand(a, r, "dispositions", "Export a row for each change of a disposition", "Write a row for each change of a disposition, by respondent and then time, with the mode of the last contact. It has no phone numbers.",
+			func(ctx context.Context, to *client.Client, survey, layout string) (io.ReadCloser, error) {
+				return to.GetDispositions(ctx, survey, client.GetDispositionsParams{Format: layout})
 			}),
-		exportFileCommand(a, r, "incentives", "Export the phone numbers of those who completed", "Write the phone number of each respondent who completed, with the mode of the interview and the instant of its end. The token needs the scope pii:read.", "",
-			func(ctx context.Context, to *client.Client, survey string) (io.ReadCloser, error) {
-				return to.GetIncentives(ctx, survey, client.GetIncentivesParams{})
+		exportLayoutCommand(a, r, "incentives", "Export the phone numbers of those who completed", "Write the phone number of each respondent who completed, with the mode of the interview and the instant of its end. The token needs the scope pii:read.",
+			func(ctx context.Context, to *client.Client, survey, layout string) (io.ReadCloser, error) {
+				return to.GetIncentives(ctx, survey, client.GetIncentivesParams{Format: layout})
 			}))
+}
+
+// layoutNCD is the format of the protocol of NCD mobile phone surveys, which is CSV with other columns.
+const layoutNCD = "ncd"
+
+// layoutOf returns the parameter of a request for a format.
+func layoutOf(format *command.Choice) string {
+	if format.Value == layoutNCD {
+		return layoutNCD
+	}
+	return ""
+}
+
+// exportLayoutCommand makes a command of "weir survey export" whose file has two layouts.
+func exportLayoutCommand(a *app.App, r *app.Connection, what, short, long string, open func(_ context.Context, _ *client.Client, survey, layout string) (io.ReadCloser, error)) *cobra.Command {
+	format := command.NewChoice("csv", "csv", layoutNCD)
+	c := exportFileCommand(a, r, what, short, long, "\n  weir survey export "+what+" flu --format ncd", func(ctx context.Context, to *client.Client, survey string) (io.ReadCloser, error) {
+		return open(ctx, to, survey, layoutOf(&format))
+	})
+	c.Flags().Var(&format, formatFlag, "columns of the file; ncd: those of the protocol of NCD mobile phone surveys")
+	return c
 }
 
 // formatFlag is the flag of an export that names the format, which is the extension of the file.
@@ -71,7 +94,7 @@ An incomplete export leaves no file.`, `  weir survey export `+what+` flu
 				return err
 			}
 			ext := ".csv"
-			if f := c.Flags().Lookup(formatFlag); f != nil {
+			if f := c.Flags().Lookup(formatFlag); f != nil && f.Value.String() != layoutNCD {
 				ext = "." + f.Value.String()
 			}
 			return e.Write(a, c, r, body, filepath.Base(args[0])+"-"+what+ext)
