@@ -15,8 +15,8 @@ import (
 
 	nuntium "weir/channels/nuntium/simulator"
 	verboice "weir/channels/verboice/simulator"
+	"weir/client/routerclient"
 	"weir/cmd/weir/daemon"
-	"weir/cmd/weir/routerclient"
 	"weir/internal/daemontest"
 	"weir/internal/hmacsign"
 	"weir/internal/polling"

@@ -158,7 +158,7 @@ func (c *caller) call(method, path string, body, into any) error {
 // exchange is call for a resource that has versions: tag is the one that the request demands, if
 // it is not empty, and the response has the one returned.
 func (c *caller) exchange(method, path, tag string, body, into any) (string, error) {
-	req, err := c.request(method, path, body)
+	req, err := c.request(c.browser.Context(), method, path, body)
 	if err != nil {
 		return "", err
 	}
@@ -191,7 +191,7 @@ func (c *caller) send(req *http.Request, into any) (string, error) {
 // forward lets the API answer the browser directly, for files too large to buffer
 // in memory.
 func (c *caller) forward(w http.ResponseWriter, path string) error {
-	req, err := c.request(http.MethodGet, path, nil)
+	req, err := c.request(c.browser.Context(), http.MethodGet, path, nil)
 	if err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func (c *caller) forward(w http.ResponseWriter, path string) error {
 }
 
 // request builds a request that the API treats as the browser's own.
-func (c *caller) request(method, path string, body any) (*http.Request, error) {
+func (c *caller) request(ctx context.Context, method, path string, body any) (*http.Request, error) {
 	var r io.Reader = http.NoBody
 	if body != nil {
 		raw, err := json.Marshal(body)
@@ -209,7 +209,6 @@ func (c *caller) request(method, path string, body any) (*http.Request, error) {
 		}
 		r = bytes.NewReader(raw)
 	}
-	ctx := c.browser.Context()
 	switch {
 	case c.session:
 		ctx = auth.WithSession(ctx)

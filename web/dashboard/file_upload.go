@@ -49,7 +49,7 @@ type toldRow struct {
 
 // importFile uploads a file to the API while it arrives, with what its rows leave out; nil: they leave out nothing.
 func (c *caller) importFile(u *upload, path string, defaults map[string]any, file io.Reader) (*toldImport, error) {
-	req, err := c.request(http.MethodPost, path, nil)
+	req, err := c.request(c.browser.Context(), http.MethodPost, path, nil)
 	if err != nil {
 		return &toldImport{}, err
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/client/routerclient"
 	"weir/operators"
 	"weir/router"
 	"weir/router/resource"
@@ -43,7 +44,7 @@ func readWallboard(c *caller) *wallboard {
 	}
 	var w wallboard
 	// The summary shows no queues; one is the smallest page.
-	err := c.get("/routing/figures", url.Values{"api-version": {routerVersion}, "maxpagesize": {"1"}}, &w)
+	err := c.router().Figures(c.browser.Context(), url.Values{"maxpagesize": {"1"}}, &w)
 	if status, _ := statusOf(err); err != nil {
 		if status >= http.StatusInternalServerError {
 			return &wallboard{Down: true}
@@ -82,7 +83,7 @@ func (b *routerBoard) Unused() bool {
 
 func loadRouter(v *visit) (*content, error) {
 	b := &routerBoard{}
-	if err := v.getRouter("/routing/figures", url.Values{"maxpagesize": {strconv.Itoa(maxBoardQueues)}}, b); err != nil {
+	if err := v.router().Figures(v.r.Context(), url.Values{"maxpagesize": {strconv.Itoa(maxBoardQueues)}}, b); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(b.Queues, func(x, y queueFigures) int { return cmp.Compare(y.Length, x.Length) })
@@ -139,22 +140,16 @@ type queueList struct {
 
 func loadQueues(v *visit) (*content, error) {
 	var b routerBoard
-	if err := v.getRouter("/routing/figures", v.routerQuery(), &b); err != nil {
+	if err := v.router().Figures(v.r.Context(), v.routerQuery(), &b); err != nil {
 		return nil, err
 	}
-	l := &queueList{b.Queues, v.more(cursorOf(b.Next))}
+	l := &queueList{b.Queues, v.moreOfRouter(b.Next)}
 	return &content{title: v.T("Queues of the router"), crumbs: routerCrumbs(v.Locale, crumb{Text: v.T("Queues")}), data: l}, nil
-}
-
-// queueResource is a queue as the router's API returns it.
-type queueResource struct {
-	ID string `json:"id"`
-	resource.QueueSpec
 }
 
 // queueData is the data of a queue's page.
 type queueData struct {
-	queueResource
+	routerclient.Queue
 	Figures     queueFigures
 	Jobs        []routerJob // waiting jobs
 	Workers     []router.Worker
@@ -163,30 +158,28 @@ type queueData struct {
 }
 
 func loadQueue(v *visit) (*content, error) {
-	id := v.r.PathValue("id")
+	id, to := v.r.PathValue("id"), v.router()
 	d := &queueData{}
-	if err := v.getRouter(routerPath("queues", id), nil, &d.queueResource); err != nil {
+	var err error
+	if d.Queue, err = to.Queue(v.r.Context(), id); err != nil {
 		return nil, err
 	}
 	var figures routerBoard
-	if err := v.getRouter("/routing/figures", url.Values{"queueId": {id}}, &figures); err != nil {
+	if err := to.Figures(v.r.Context(), url.Values{"queueId": {id}}, &figures); err != nil {
 		return nil, err
 	}
 	if len(figures.Queues) > 0 { // otherwise it has just been deleted
 		d.Figures = figures.Queues[0]
 	}
 	if d.TooLong = d.Figures.Length > maxSearchedQueue; !d.TooLong {
-		var unmatchable routerList[string]
-		if err := v.getRouter(routerPath("queues", id)+"/unmatchable", url.Values{"maxpagesize": {strconv.Itoa(maxListed)}}, &unmatchable); err != nil {
+		if d.Unmatchable, err = to.Unmatchable(v.r.Context(), id, maxListed); err != nil {
 			return nil, err
 		}
-		d.Unmatchable = unmatchable.Value
 	}
-	var err error
-	if d.Jobs, err = firstEntries[routerJob](v, "/routing/jobs", url.Values{"queueId": {id}, "status": {"queued"}}); err != nil {
+	if d.Jobs, err = firstEntries[routerJob](v, "jobs", url.Values{"queueId": {id}, "status": {"queued"}}); err != nil {
 		return nil, err
 	}
-	if d.Workers, err = firstEntries[router.Worker](v, "/routing/workers", url.Values{"queueId": {id}}); err != nil {
+	if d.Workers, err = firstEntries[router.Worker](v, "workers", url.Values{"queueId": {id}}); err != nil {
 		return nil, err
 	}
 	return &content{title: v.T("Queue %s", id), crumbs: routerCrumbs(v.Locale, crumb{Text: v.T("Queues"), Link: "/router/queues"}, crumb{Text: id}), data: d}, nil
@@ -212,7 +205,7 @@ type policyRow struct {
 func loadPolicies(v *visit) (*content, error) {
 	var kinds []policyKind
 	for _, k := range []struct {
-		path       string
+		kind       string
 		title, use locale.Message
 		row        func(*locale.Locale, json.RawMessage) (policyRow, error)
 	}{
@@ -220,8 +213,8 @@ func loadPolicies(v *visit) (*content, error) {
 		{"classificationPolicies", "Classification policies", "Which queue, priority and selectors a job gets.", policyRowOf(aboutClassification)},
 		{"exceptionPolicies", "Exception policies", "What happens to jobs that wait too long, or when a queue is too long.", policyRowOf(aboutException)},
 	} {
-		var page routerList[json.RawMessage]
-		if err := v.getRouter("/routing/"+k.path, url.Values{"maxpagesize": {strconv.Itoa(maxBoardQueues)}}, &page); err != nil {
+		page, err := routerclient.List[json.RawMessage](v.r.Context(), v.router(), k.kind, url.Values{"maxpagesize": {strconv.Itoa(maxBoardQueues)}})
+		if err != nil {
 			return nil, err
 		}
 		kind := policyKind{Title: v.T(k.title), Use: v.T(k.use), More: page.NextLink != ""}

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"net/http"
 	"net/url"
@@ -9,49 +10,24 @@ import (
 	"strconv"
 	"strings"
 
+	"weir/client/routerclient"
 	"weir/router"
 	"weir/router/label"
 	"weir/router/resource"
 	"weir/web/dashboard/locale"
 )
 
-// routerVersion is the version of the router's API that the pages use.
-const routerVersion = "2024-01-18-preview"
+// router returns a client of the job router with the rights of the session.
+func (c *caller) router() *routerclient.Client { return routerclient.Over(c.sendRouter) }
 
-// routerList is a page of a list of the router.
-type routerList[T any] struct {
-	Value    []T    `json:"value"`
-	NextLink string `json:"nextLink"`
-}
-
-// cursorOf returns the token in the router's link to its next page.
-func cursorOf(nextLink string) string {
-	u, err := url.Parse(nextLink)
-	if err != nil {
-		return ""
-	}
-	return u.Query().Get("skipToken")
-}
-
-// routerPath returns a path of the router's API. Text after a colon would be an
-// action, so colons in ids are escaped.
-func routerPath(segments ...string) string {
-	return "/routing" + strings.ReplaceAll(apiPath(segments...), ":", "%3A")
-}
-
-// getRouter reads a resource of the router.
-func (c *caller) getRouter(path string, query url.Values, into any) error {
-	return c.callRouter(http.MethodGet, path, query, nil, into)
-}
-
-// callRouter sends a request to the router. Errors that explain why the router
+// sendRouter sends a request to the router. Errors that explain why the router
 // cannot answer are worded for readers of a page.
-func (c *caller) callRouter(method, path string, query url.Values, body, into any) error {
-	if query == nil {
-		query = url.Values{}
+func (c *caller) sendRouter(ctx context.Context, method, target string, body, into any) error {
+	req, err := c.request(ctx, method, target, body)
+	if err != nil {
+		return err
 	}
-	query.Set("api-version", routerVersion)
-	err := c.call(method, path+"?"+query.Encode(), body, into)
+	_, err = c.send(req, into)
 	switch status, p := statusOf(err); {
 	case err == nil:
 		return nil
@@ -64,18 +40,22 @@ func (c *caller) callRouter(method, path string, query url.Values, body, into an
 	return err
 }
 
+// moreOfRouter returns the pager of a list of the router, from the link to its next page.
+func (v *visit) moreOfRouter(nextLink string) pager {
+	query, _ := routerclient.After(nextLink) // without a readable link this is the last page
+	return v.more(query.Get("skipToken"))
+}
+
 // listPage reads a page of a list of the router.
-func listPage[T any](v *visit, path string, query url.Values) ([]T, pager, error) {
-	var page routerList[T]
-	err := v.getRouter(path, query, &page)
-	return page.Value, v.more(cursorOf(page.NextLink)), err
+func listPage[T any](v *visit, kind string, query url.Values) ([]T, pager, error) {
+	page, err := routerclient.List[T](v.r.Context(), v.router(), kind, query)
+	return page.Value, v.moreOfRouter(page.NextLink), err
 }
 
 // firstEntries reads the beginning of a list.
-func firstEntries[T any](v *visit, path string, query url.Values) ([]T, error) {
+func firstEntries[T any](v *visit, kind string, query url.Values) ([]T, error) {
 	query.Set("maxpagesize", strconv.Itoa(maxListed))
-	var page routerList[T]
-	err := v.getRouter(path, query, &page)
+	page, err := routerclient.List[T](v.r.Context(), v.router(), kind, query)
 	return page.Value, err
 }
 

@@ -44,13 +44,13 @@ func loadStaffBoard(v *visit) (*content, error) {
 	b := &staffBoard{}
 	query := v.routerQuery()
 	query.Set("maxpagesize", strconv.Itoa(maxBoardWorkers))
-	workers, more, err := listPage[router.Worker](v, "/routing/workers", query)
+	workers, more, err := listPage[router.Worker](v, "workers", query)
 	if err != nil {
 		return nil, err
 	}
 	b.Pager = more
 	var figures routerBoard
-	if err := v.getRouter("/routing/figures", url.Values{"maxpagesize": {strconv.Itoa(maxBoardQueues)}}, &figures); err != nil {
+	if err := v.router().Figures(v.r.Context(), url.Values{"maxpagesize": {strconv.Itoa(maxBoardQueues)}}, &figures); err != nil {
 		return nil, err
 	}
 	b.Queues, b.More = figures.Queues, figures.Next != ""

@@ -42,7 +42,7 @@ type deskList struct {
 func loadDesks(v *visit) (*content, error) {
 	l := &deskList{}
 	var err error
-	l.List, l.Pager, err = listPage[router.Worker](v, "/routing/workers", v.routerQuery())
+	l.List, l.Pager, err = listPage[router.Worker](v, "workers", v.routerQuery())
 	return &content{title: v.T("Choose your desk"), crumbs: routerCrumbs(v.Locale, crumb{Text: v.T("Desks")}), data: l}, err
 }
 
@@ -206,7 +206,7 @@ func askOffer(button, title, text locale.Message) func(*visit) (*question, error
 func answerOffer(step string, became locale.Message) func(*visit) (*done, error) {
 	return func(v *visit) (*done, error) {
 		worker, job := v.r.PathValue("worker"), v.r.PostForm.Get("job")
-		err := v.callRouter(http.MethodPost, routerPath("workers", worker, "offers", v.r.PathValue("offer"))+":"+step, nil, nil, nil)
+		err := v.router().Act(v.r.Context(), step, nil, "workers", worker, "offers", v.r.PathValue("offer"))
 		return atDeskDone(v, worker, job, v.T(became, job), err)
 	}
 }
@@ -324,8 +324,7 @@ func closeAtDesk(v *visit) (*done, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := routerPath("jobs", id, "assignments", v.r.PathValue("assignment"))
-	end := func(step string, body any) error { return v.callRouter(http.MethodPost, path+":"+step, nil, body, nil) }
+	end := func(step string, body any) error { return actOnAssignment(v, step, body) }
 	// Closing first has the whole form checked before anything changes.
 	err = end("close", body)
 	if status, _ := statusOf(err); err != nil && status == http.StatusConflict {

@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"slices"
 
-	"weir/api"
+	"weir/client/routerclient"
 	"weir/router"
 	"weir/router/resource"
 	"weir/web/dashboard/display"
@@ -39,7 +39,7 @@ func loadJobs(v *visit) (*content, error) {
 		query.Set("queueId", l.Queue)
 	}
 	var err error
-	l.List, l.Pager, err = listPage[routerJob](v, "/routing/jobs", query)
+	l.List, l.Pager, err = listPage[routerJob](v, "jobs", query)
 	return &content{title: v.T("Jobs of the router"), crumbs: routerCrumbs(v.Locale, crumb{Text: v.T("Jobs")}), data: l}, err
 }
 
@@ -53,13 +53,10 @@ type jobData struct {
 }
 
 // waiting explains why a job waits.
-type waiting struct {
-	WhyClauses []api.Clause // none: it does not wait
-	Estimated  int          `json:"estimatedWaitTimeMinutes"` // 0: not known
-}
+type waiting struct{ routerclient.Waiting }
 
 func readJob(c *caller, id string) (j routerJob, err error) {
-	err = c.getRouter(routerPath("jobs", id), nil, &j)
+	j.Job, err = c.router().Job(c.browser.Context(), id)
 	return j, err
 }
 
@@ -82,17 +79,16 @@ func loadJob(v *visit) (*content, error) {
 		return cmp.Or(a.AssignedAt.Compare(b.AssignedAt), cmp.Compare(a.AssignmentID, b.AssignmentID))
 	})
 	if j.Status == resource.JobQueued {
-		place := &router.Position{}
-		switch err := v.getRouter(routerPath("jobs", j.ID)+"/position", nil, place); {
+		switch place, err := v.router().Position(v.r.Context(), j.ID); {
 		case err == nil:
-			d.Place = place
+			d.Place = &place
 		default:
 			if status, _ := statusOf(err); status != http.StatusNotFound {
 				return nil, err // on 404 it has just left its queue
 			}
 		}
 	}
-	if err := v.getRouter(routerPath("jobs", j.ID)+"/why", nil, &d.waiting); err != nil {
+	if d.Waiting, err = v.router().Why(v.r.Context(), j.ID); err != nil {
 		return nil, err
 	}
 	d.Timeline = d.timeline(v)
@@ -135,7 +131,7 @@ func askCancelJob(v *visit) (*question, error) {
 
 func cancelJob(v *visit) (*done, error) {
 	id := v.r.PathValue("id")
-	err := v.callRouter(http.MethodPost, routerPath("jobs", id)+":cancel", nil, endBody(v), nil)
+	err := v.router().Act(v.r.Context(), "cancel", endBody(v), "jobs", id)
 	return &done{text: v.T("Job %s is cancelled.", id), to: jobLink(id)}, err
 }
 
@@ -164,9 +160,13 @@ func askAssignment(fields int, button, title, text locale.Message) func(*visit) 
 func endAssignment(step string, became locale.Message) func(*visit) (*done, error) {
 	return func(v *visit) (*done, error) {
 		id := v.r.PathValue("id")
-		err := v.callRouter(http.MethodPost, routerPath("jobs", id, "assignments", v.r.PathValue("assignment"))+":"+step, nil, endBody(v), nil)
-		return &done{text: v.T(became, id), to: jobLink(id)}, err
+		return &done{text: v.T(became, id), to: jobLink(id)}, actOnAssignment(v, step, endBody(v))
 	}
+}
+
+// actOnAssignment performs an action on the assignment that the path of a page names.
+func actOnAssignment(v *visit, action string, body any) error {
+	return v.router().Act(v.r.Context(), action, body, "jobs", v.r.PathValue("id"), "assignments", v.r.PathValue("assignment"))
 }
 
 // endFields returns the fields of the actions that end a job: a note and a disposition.

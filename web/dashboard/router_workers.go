@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"html/template"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -35,7 +34,7 @@ func loadWorkers(v *visit) (*content, error) {
 		query.Set("queueId", l.Queue)
 	}
 	var err error
-	l.List, l.Pager, err = listPage[router.Worker](v, "/routing/workers", query)
+	l.List, l.Pager, err = listPage[router.Worker](v, "workers", query)
 	return &content{title: v.T("Workers of the router"), crumbs: routerCrumbs(v.Locale, crumb{Text: v.T("Workers")}), data: l}, err
 }
 
@@ -45,9 +44,8 @@ type workerData struct {
 	Timeline []timelineEntry
 }
 
-func readWorker(c *caller, id string) (w router.Worker, err error) {
-	err = c.getRouter(routerPath("workers", id), nil, &w)
-	return w, err
+func readWorker(c *caller, id string) (router.Worker, error) {
+	return c.router().Worker(c.browser.Context(), id)
 }
 
 func workerCrumbs(l *locale.Locale, id string, more ...crumb) []crumb {
@@ -105,7 +103,7 @@ func setAvailable(on bool) func(*visit) (*done, error) {
 		}
 		_, err := readWorker(v.caller, id) // a PATCH would create a missing one
 		if err == nil {
-			err = v.callRouter(http.MethodPatch, routerPath("workers", id), nil, map[string]any{"availableForOffers": on}, nil)
+			err = v.router().Patch(v.r.Context(), "workers", id, map[string]any{"availableForOffers": on})
 		}
 		return &done{text: text, to: workerLink(id)}, err
 	}

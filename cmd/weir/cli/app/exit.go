@@ -6,8 +6,8 @@ import (
 
 	"weir"
 	"weir/client"
+	"weir/client/routerclient"
 	"weir/cmd/internal/command"
-	"weir/cmd/weir/routerclient"
 	"weir/config"
 )
 

@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"weir/client/routerclient"
 	"weir/cmd/internal/command"
 	"weir/cmd/weir/cli/app"
-	"weir/cmd/weir/routerclient"
 	"weir/router"
 	"weir/router/acd"
 	"weir/router/resource"

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"weir/client/routerclient"
 	"weir/cmd/internal/command"
 	"weir/cmd/weir/cli/app"
-	"weir/cmd/weir/routerclient"
 	"weir/internal/hmacsign"
 )
 

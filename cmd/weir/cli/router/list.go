@@ -3,9 +3,11 @@ package router
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -13,10 +15,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"weir/client/routerclient"
 	"weir/cmd/internal/command"
 	"weir/cmd/internal/terminal"
 	"weir/cmd/weir/cli/app"
-	"weir/cmd/weir/routerclient"
 	"weir/router"
 	"weir/router/label"
 	"weir/router/resource"
@@ -106,10 +108,7 @@ func jobsCommand(a *app.App, d *connection) *cobra.Command {
 				if !why {
 					return row, nil
 				}
-				reason, err := "", error(nil)
-				if j.Status.Active() && j.Status != resource.JobAssigned {
-					reason, err = to.Why(c.Context(), j.ID)
-				}
+				reason, err := reasonOf(c.Context(), to, &j)
 				return append(row, app.Cells(a.Clock.FormatWhy(reason))...), err
 			})
 		})
@@ -119,12 +118,24 @@ func jobsCommand(a *app.App, d *connection) *cobra.Command {
 	return c
 }
 
+// reasonOf returns why a job waits; empty if it does not wait, or was deleted meanwhile.
+func reasonOf(ctx context.Context, to *routerclient.Client, j *router.Job) (string, error) {
+	if !j.Status.Active() || j.Status == resource.JobAssigned {
+		return "", nil
+	}
+	w, err := to.Why(ctx, j.ID)
+	if e, ok := errors.AsType[*routerclient.Error](err); ok && e.Status == http.StatusNotFound {
+		err = nil
+	}
+	return w.Why, err
+}
+
 // printUnmatchable prints the ids of the jobs of a queue for which no worker has the skills.
 func printUnmatchable(console *app.Console, c *cobra.Command, d *connection, to *routerclient.Client, queue string, out io.Writer) error {
 	if queue == "" {
 		return command.UsageError(c, "--unmatchable requires --queue")
 	}
-	ids, err := to.Unmatchable(c.Context(), queue)
+	ids, err := to.Unmatchable(c.Context(), queue, 1000)
 	if err != nil {
 		return err
 	}

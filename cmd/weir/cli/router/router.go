@@ -4,9 +4,9 @@ package router
 import (
 	"github.com/spf13/cobra"
 
+	"weir/client/routerclient"
 	"weir/cmd/internal/command"
 	"weir/cmd/weir/cli/app"
-	"weir/cmd/weir/routerclient"
 )
 
 const about = `Query the job router of a running Weir, and create example data in it.

@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"weir/client/routerclient"
 	"weir/cmd/internal/command"
 	"weir/cmd/internal/terminal"
 	"weir/cmd/weir/cli/app"
-	"weir/cmd/weir/routerclient"
 	"weir/router/acd"
 )
 
