@@ -35,7 +35,7 @@ func features() []feature {
 		{"ACD-10", "waiting instead of polling", wokenAtOnce, ""},
 		{"ACD-11", "any process may die", nil, "actors/router: TestRecovery_AnyCrashIsRecoveredFrom, TestJournal_RefusesWritesOfAnEarlierState"},
 		{"ACD-12", "a health check that tells the truth", nil, "web: TestHTTP_ReadinessNamesEveryReason"},
-		{"ACD-13", "the simulator's sums", simulatorSums, ""},
+		{"ACD-13", "the simulator's sums", nil, "cmd/weirlab/callcenter: TestSimulation_AccountsForEveryContact"},
 		{"ACD-14", "configured by the environment", nil, "config: TestConfig_AnEmptyEnvironmentGivesTheDefaults"},
 		{"ACD-15", "killed at any point", crashAnywhere, ""},
 

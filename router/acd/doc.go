@@ -1,7 +1,6 @@
 // Package acd provides the vocabulary of contact centers on top of the routing
 // engine: agents with skills, and callers who ask for some of them. It holds the
-// example pool of agents, the simulation of a small contact center, and the
-// parser of filters such as Q#Spanish#M.
+// example pool of agents and the parser of filters such as Q#Spanish#M.
 //
 // It is pure: no I/O, no clock, and randomness only from a seed, so that the same
 // input always gives the same result.

@@ -8,11 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/cmd/internal/command"
-	"weir/router/acd"
+	"weir/cmd/weirlab/callcenter"
 )
 
 func (a *app) simulateACD() *cobra.Command {
-	var o acd.Simulation
+	var o callcenter.Simulation
 	output := command.NewChoice("text", "text", "json")
 	c := &cobra.Command{
 		Use: "acd", Short: "Play a small contact centre through on the router's engine", Args: command.NoArgs,

@@ -1,4 +1,7 @@
-package acd
+// Package callcenter plays a small contact center through on the router's engine, in
+// simulated time: no I/O, no clock, and randomness only from a seed, so that the same
+// simulation always gives the same results.
+package callcenter
 
 import (
 	"cmp"
@@ -8,6 +11,7 @@ import (
 	"time"
 
 	"weir/router"
+	"weir/router/acd"
 	"weir/router/label"
 	"weir/router/resource"
 )
@@ -64,7 +68,7 @@ func (o Simulation) Run() (Results, error) {
 		if h.ends {
 			c.endContact(h.contact, h.at)
 		} else {
-			c.do(h.at, router.PutJob{ID: h.id, Spec: resource.JobSpec{ChannelID: Channel, QueueID: Callers, RequestedWorkerSelectors: h.skills}})
+			c.do(h.at, router.PutJob{ID: h.id, Spec: resource.JobSpec{ChannelID: acd.Channel, QueueID: acd.Callers, RequestedWorkerSelectors: h.skills}})
 		}
 		c.results.Lasted = h.at
 	}
@@ -85,21 +89,21 @@ func draw(chance *rand.Rand) (language, expertise string) {
 
 // setUp sets the center up while it is closed, and then opens it.
 func (c *simulation) setUp(agents int, chance *rand.Rand) {
-	spec := Setup().Queues[Callers]
+	spec := acd.Setup().Queues[acd.Callers]
 	spec.Closed = resource.ClosedHold
-	for id, p := range Setup().Distribution {
+	for id, p := range acd.Setup().Distribution {
 		c.do(0, router.PutDistribution{ID: id, Spec: p})
 	}
-	c.do(0, router.PutQueue{ID: Callers, Spec: spec})
+	c.do(0, router.PutQueue{ID: acd.Callers, Spec: spec})
 	for i := range agents {
 		language, expertise := draw(chance)
-		a := Agent(fmt.Sprint("Agent ", i), "?", language, expertise)
-		a.Queues, a.AvailableForOffers = []string{Callers}, false
+		a := acd.Agent(fmt.Sprint("Agent ", i), "?", language, expertise)
+		a.Queues, a.AvailableForOffers = []string{acd.Callers}, false
 		c.do(0, router.PutWorker{ID: fmt.Sprintf("agent:%d", i), Spec: a})
 	}
 	c.do(0, router.SetAvailable{Available: true})
 	spec.Closed = resource.Open
-	c.do(0, router.PutQueue{ID: Callers, Spec: spec})
+	c.do(0, router.PutQueue{ID: acd.Callers, Spec: spec})
 }
 
 // step is the arrival or the departure of a contact.
@@ -144,12 +148,12 @@ func (c *simulation) endContact(k contact, at time.Duration) {
 // end counts the available agents and the queued contacts, and closes the
 // center.
 func (c *simulation) end() (Results, error) {
-	c.results.Available = len(c.state.AvailableWorkers(resource.PoolSpec{QueueID: Callers, ChannelID: Channel}, false))
-	figures, _ := c.state.Statistics(Callers, c.start)
+	c.results.Available = len(c.state.AvailableWorkers(resource.PoolSpec{QueueID: acd.Callers, ChannelID: acd.Channel}, false))
+	figures, _ := c.state.Statistics(acd.Callers, c.start)
 	c.results.Queued = figures.Length
-	spec := Setup().Queues[Callers]
+	spec := acd.Setup().Queues[acd.Callers]
 	spec.Closed = resource.ClosedRefuse
-	c.do(c.results.Lasted, router.PutQueue{ID: Callers, Spec: spec})
+	c.do(c.results.Lasted, router.PutQueue{ID: acd.Callers, Spec: spec})
 	c.do(c.results.Lasted, router.SetAvailable{})
 	c.results.Events = int(c.state.Seq())
 	return c.results, c.err
