@@ -3,7 +3,7 @@ export function pages(known) {
   return {
     overview: "/", "overview on a wall": "/?wall=1",
     "busy channel": "/channels/texts", "channel, half a day": "/channels/texts?hours=12", "paused channel": "/channels/held", "broken channel": "/channels/broken", "unsure channel": "/channels/unsure", "failing channel": "/channels/failing", "people's channel": "/channels/people",
-    "choice of a channel type": "/channels/_new", "new channel": "/channels/_new?type=twilio", "new channel of a template": "/channels/_new?type=http&template=infobip", "edit a channel": "/channels/texts/edit", "set-up of a channel": "/channels/texts/setup", "test contact": "/channels/texts/contact", "test call": "/channels/unsure/contact",
+    "choice of a channel type": "/channels/_new", "new channel": "/channels/_new?type=twilio", "new channel of a template": "/channels/_new?type=http&template=infobip", "edit a channel": "/channels/texts/edit", "set-up of a channel": "/channels/texts/setup", "test contact": "/contacts/_new?channel=texts&priority=high&messages=This+is+a+test.", "test call": "/contacts/_new?channel=unsure&priority=high&twiml=%3CResponse%2F%3E",
     contacts: "/contacts", "contacts, filtered": "/contacts?channel=held&state=queued", "waiting contact": `/contacts/${known.waiting}`, "dead contact": `/contacts/${known.dead}`, "contact with a receipt": `/contacts/${known.ruled}`, "contact that waits for a rule": `/contacts/${known.capped}`,
     "send a contact": "/contacts/_new", "send a file": "/contacts/_import", search: "/search",
     "dead letters": "/dead-letters", "list of dead letters": "/dead-letters/list",

@@ -246,24 +246,29 @@ func TestChannelForm_ReportsWhatSomebodyElseChanged(t *testing.T) {
 	}
 }
 
-// Scenario 313.
+// Scenario 313: what a channel is tried with is the form of every contact, filled in.
 func TestChannelContact_IsSentOnceAndLeadsToItsPage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "channels:admin contacts:read contacts:write pii:read", "contacts:read")
 	r.channel("sms")
 	b := r.login("channels:admin contacts:read contacts:write pii:read")
 	b.get("/channels/sms").want(200).has(`id="try" href="/channels/sms/contact"`)
-	form := whole(b.get("/channels/sms/contact").want(200).has("This is a test."))
-	if !strings.HasPrefix(form.Get("key"), "test-") {
-		t.Errorf("the key is %q", form.Get("key"))
+	b.get("/channels/none/contact").want(404)
+	at := b.get("/channels/sms/contact").want(303).header.Get("Location")
+	if at != "/contacts/_new?channel=sms&messages=This+is+a+test.&priority=high" {
+		t.Errorf("it leads to %q", at)
 	}
-	b.post("/channels/sms/contact", with(form, "to", "nobody", "text", "")).want(422).has(`id="to-wrong"`, `id="text-wrong"`, `value="nobody"`, "Nothing was sent.")
-	form = with(form, "to", numberCanary, "text", "Hello <you>")
-	to := b.post("/channels/sms/contact", form).want(303).header.Get("Location")
-	if again := b.post("/channels/sms/contact", form).want(303).header.Get("Location"); again != to || !strings.HasPrefix(to, "/contacts/") || strings.Contains(to, numberCanary[1:]) {
+	if french := b.get("/channels/sms/contact", "Accept-Language", "fr").want(303).header.Get("Location"); !strings.Contains(french, "Ceci+est+un+test.") {
+		t.Errorf("in French it leads to %q", french)
+	}
+	form := whole(b.get(at).want(200).has("<option selected>sms</option>", `<option value="high" selected>`, ">This is a test.</textarea>"))
+	b.post("/contacts/_new", with(form, "channel", "sms", "to", "nobody", "messages", "")).want(422).has(`id="to-wrong"`, `id="messages-wrong"`, `value="nobody"`, "Nothing was sent.")
+	form = with(form, "to", numberCanary, "messages", "Hello <you>")
+	to := b.post("/contacts/_new", form).want(303).header.Get("Location")
+	if again := b.post("/contacts/_new", form).want(303).header.Get("Location"); again != to || !strings.HasPrefix(to, "/contacts/") || strings.Contains(to, numberCanary[1:]) {
 		t.Errorf("it leads to %q, then to %q", to, again)
 	}
-	page := b.get(to).want(200).has("The contact is accepted.", `id="contact"`)
+	page := b.get(to).want(200).has("has this key already", `id="contact"`)
 	if strings.Contains(page.title(), numberCanary[1:]) {
 		t.Errorf("the title is %q", page.title())
 	}
@@ -273,10 +278,21 @@ func TestChannelContact_IsSentOnceAndLeadsToItsPage(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	r.api("PUT", "/v1/channels/calls", `{"type":"verboice","paused":true,"settings":{"base_url":"http://127.0.0.1:1","channel":"c","token":"p"}}`, nil)
-	form = whole(b.get("/channels/calls/contact").want(200).has(`id="call_flow_id"`, `id="twiml"`).hasNot(`id="text"`))
-	b.post("/channels/calls/contact", with(form, "to", numberCanary)).want(422).has(`id="call_flow_id-wrong"`)
-	b.post("/channels/calls/contact", with(form, "to", numberCanary, "twiml", "<Response")).want(422).has(`id="twiml-wrong"`, "&lt;Response")
-	b.post("/channels/calls/contact", with(form, "to", numberCanary, "twiml", "", "call_flow_id", "7")).want(303)
+	at = b.get("/channels/calls/contact").want(303).header.Get("Location")
+	form = whole(b.get(at).want(200).has("<details open><summary>Call", "&lt;Response&gt;&lt;Say&gt;This is a test.&lt;/Say&gt;&lt;/Response&gt;</textarea>"))
+	b.post("/contacts/_new", with(form, "channel", "calls", "to", numberCanary, "twiml", "")).want(422).has(`id="call-wrong"`)
+	b.post("/contacts/_new", with(form, "to", numberCanary, "twiml", "<Response")).want(422).has(`id="twiml-wrong"`, "&lt;Response")
+	b.post("/contacts/_new", with(form, "to", numberCanary, "twiml", "", "call_flow_id", "7")).want(303)
+}
+
+// A link fills in the form of a contact, but no address and no key.
+func TestContactNew_LinksFillInNoAddress(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "contacts:read contacts:write")
+	r.channel("sms")
+	b := r.login("contacts:read contacts:write")
+	b.get("/contacts/_new?channel=sms&priority=reply&messages=one&messages=two&twiml=three&to=four&key=five&labels=a%3Dsix&once=seven").want(200).
+		has("<option selected>sms</option>", `<option value="reply" selected>`, ">one</textarea>", ">two</textarea>", ">three</textarea>").hasNot(`"four"`, `"five"`, "a=six", `"seven"`)
 }
 
 func TestChannelForm_NeedsItsScopes(t *testing.T) {
@@ -286,11 +302,13 @@ func TestChannelForm_NeedsItsScopes(t *testing.T) {
 	reader := r.login("contacts:read")
 	reader.get("/").want(200).hasNot("/channels/_new")
 	reader.get("/channels/sms").want(200).hasNot(`id="edit"`, `id="setup"`, `id="try"`)
-	for _, path := range []string{"/channels/_new", "/channels/sms/edit", "/channels/sms/contact"} {
+	for _, path := range []string{"/channels/_new", "/channels/sms/edit"} {
 		reader.get(path).want(403)
 		reader.post(path, url.Values{"type": {"nuntium"}, "do": {"test"}}).want(403)
 	}
-	reader.get("/channels/sms/setup").want(403)
+	for _, path := range []string{"/channels/sms/setup", "/channels/sms/contact"} {
+		reader.get(path).want(403)
+	}
 	r.login("contacts:read contacts:write").get("/channels/sms").want(200).has(`id="try"`).hasNot(`id="edit"`)
 	b := r.login("channels:admin")
 	b.get("/channels/sms").want(200).hasNot(`id="try"`)

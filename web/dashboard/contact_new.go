@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"html"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -141,9 +143,36 @@ func purposeChoices(c *caller, chosen string) ([]option, error) {
 	return list, err
 }
 
+// loadNewContact fills in what a link may: never an address, which must not appear in a URL.
 func loadNewContact(v *visit) (*content, error) {
-	f := &newContactForm{Locale: v.Locale, Channel: v.r.URL.Query().Get("channel"), Once: rand.Text()}
+	asked := v.r.URL.Query()
+	maps.DeleteFunc(asked, func(name string, _ []string) bool {
+		return !slices.Contains([]string{"channel", "priority", "messages", "twiml"}, name)
+	})
+	f := readNewContactForm(v.Locale, asked)
+	f.Once = rand.Text()
 	return f.content(), f.addChoices(v.caller)
+}
+
+// tryChannel leads to the form of a contact, filled in for a test of a channel.
+func tryChannel(v *visit, w http.ResponseWriter) error {
+	ch, err := readChannel(v.caller, v.r.PathValue("name"))
+	if err != nil {
+		return err
+	}
+	k, err := readChannelKind(v.caller, ch.Type, "")
+	if err != nil {
+		return err
+	}
+	text := v.T("This is a test.")
+	query := url.Values{"channel": {ch.Channel}, "priority": {"high"}} // it does not wait behind a backlog
+	if k.Content == "voice" {
+		query.Set("twiml", "<Response><Say>"+html.EscapeString(text)+"</Say></Response>")
+	} else {
+		query.Set("messages", text)
+	}
+	v.d.redirect(w, newContactPath+"?"+query.Encode())
+	return nil
 }
 
 func (f *newContactForm) content() *content {

@@ -56,7 +56,7 @@ func helpTargets() map[string]string {
 		"/": "operations#look-and-act", "/search": "operations#look-and-act", "/audit": "access#the-audit-log", keptPath: "", helpPath: "", helpPath + "/{document}": "",
 
 		"/channels/{name}": "operations#why-something-waits", newChannelPath: "providers#in-the-browser", "/channels/{name}/edit": "providers#in-the-browser",
-		"/channels/{name}/setup": "providers#callbacks-and-signatures", "/channels/{name}/contact": "contacts#in-the-browser",
+		"/channels/{name}/setup": "providers#callbacks-and-signatures",
 
 		"/contacts": "contacts#in-the-browser", "/contacts/{id}": "contacts#states", newContactPath: "contacts#in-the-browser", importPath: "contacts#files", importPath + "/send": "contacts#files", importPath + "/progress": "contacts#files",
 		deadLettersPath: "operations#dead-letters", deadLettersPath + "/list": "operations#dead-letters",

@@ -27,11 +27,10 @@ func TestLanguages_OfPagesOfChannelsAndContacts(t *testing.T) {
 			"/search":                  {"ID o clave de un contacto"},
 		},
 		"fr": {
-			"/":                       {"<h1>Vue d’ensemble</h1>", "0 / 12\u00a0345", "En pause · 4 en attente"},
-			"/channels/texts":         {"plus de 5\u00a0% se désinscrivent", "<strong>En pause\u00a0:</strong>", "Paramètres</h2>"},
-			"/channels/texts/contact": {"Envoyer un contact de test par le canal texts</h1>", ">Ceci est un test.</textarea>", "<code>+15550001</code>"},
-			"/contacts":               {"<h1>Contacts</h1>", `<option value="no_answer">pas de réponse</option>`, `<option value="queued">en attente</option>`, `<span class="zone">UTC</span>`},
-			"/contacts/_new":          {"Envoyer un contact</h1>", `<option value="high">haute</option>`, "Pas avant, <span"},
+			"/":               {"<h1>Vue d’ensemble</h1>", "0 / 12\u00a0345", "En pause · 4 en attente"},
+			"/channels/texts": {"plus de 5\u00a0% se désinscrivent", "<strong>En pause\u00a0:</strong>", "Paramètres</h2>"},
+			"/contacts":       {"<h1>Contacts</h1>", `<option value="no_answer">pas de réponse</option>`, `<option value="queued">en attente</option>`, `<span class="zone">UTC</span>`},
+			"/contacts/_new":  {"Envoyer un contact</h1>", `<option value="high">haute</option>`, "Pas avant, <span"},
 		},
 		"pt": {
 			"/":                      {"<h1>Visão geral</h1>", "0 / 12.345", "<dt>Vagas livres</dt><dd>12.345</dd>"},

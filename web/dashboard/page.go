@@ -34,7 +34,7 @@ type page struct {
 	// element whose id is the block's name.
 	live    []string
 	actions []action
-	files   map[string]handler // other GET routes, by pattern: downloads
+	files   map[string]handler // other GET routes, by pattern: downloads, and what leads to the page
 	// posted loads the page from a form whose fields must not appear in a URL; nil:
 	// there is none.
 	posted func(*visit) (*content, error)

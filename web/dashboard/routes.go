@@ -87,15 +87,14 @@ func channelPage() *page {
 	}
 }
 
-// channelFormPages returns the pages that create and edit channels, and send a contact to try one.
+// channelFormPages returns the pages that create and edit channels.
 func channelFormPages() []*page {
 	const one = "/channels/{name}"
-	admins, writers := []operators.Scope{operators.ScopeChannelsAdmin}, []operators.Scope{operators.ScopeContactsWrite}
+	admins := []operators.Scope{operators.ScopeChannelsAdmin}
 	return []*page{
 		{name: "channel_form", path: newChannelPath, scopes: admins, load: newChannel, posted: createChannel},
 		{name: "channel_form", path: one + "/edit", scopes: admins, load: editChannel, posted: changeChannel},
 		{name: "channel_setup", path: one + "/setup", scopes: admins, load: loadChannelSetup},
-		{name: "channel_contact", path: one + "/contact", scopes: writers, load: newTestContact, posted: sendTestContact},
 	}
 }
 
@@ -108,7 +107,10 @@ func contactPages() []*page {
 			actions: []action{{path: cancelContactsPath, scopes: writer, ask: askCancelContacts, run: cancelContacts}},
 			files:   map[string]handler{"/contacts/_export.csv": exportContacts},
 		},
-		{name: "contact_new", path: newContactPath, scopes: writer, load: loadNewContact, posted: sendContact},
+		{
+			name: "contact_new", path: newContactPath, scopes: writer, load: loadNewContact, posted: sendContact,
+			files: map[string]handler{"/channels/{name}/contact": tryChannel},
+		},
 		{
 			name: "contact", path: one, scopes: reader, load: loadContact, live: []string{"contact"},
 			actions: []action{{path: one + "/cancel", scopes: writer, ask: askCancel, run: cancelContact}},

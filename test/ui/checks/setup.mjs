@@ -85,13 +85,15 @@ export async function setup({ report, browser, lab, at, secrets }) {
     });
     await report.check(`${how}: a test contact leads to its page`, page, async () => {
       await page.click("#try");
+      await heading(page, "Send a contact");
+      assert.deepEqual([await page.inputValue("#channel"), await page.inputValue("#priority"), await page.inputValue("#messages")], [name, "high", "This is a test."]);
       await page.fill("#to", "nobody");
       await page.click("#send");
       await shows(page, "#to-wrong", /number/);
       await look("test contact with a mistake");
       await page.fill("#to", number);
       await page.click("#send");
-      await page.waitForURL(/\/contacts\//);
+      await page.waitForURL(/\/contacts\/\d/);
       assert.match(await flash(page), /is accepted/);
       assert.ok(!page.url().includes(number.slice(1)), page.url());
       const id = page.url().split("/").pop();
