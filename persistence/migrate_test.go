@@ -19,6 +19,7 @@ import (
 	"weir/persistence"
 	"weir/persistence/storetest"
 	"weir/surveys"
+	"weir/surveys/questions"
 )
 
 // TestMigrate_GoesUpDownAndUpAgain goes up, down and up again, and the store works.
@@ -243,6 +244,74 @@ func TestMigrate_CountsRespondentsByTheirFurthestStep(t *testing.T) {
 		}
 		if d := cmp.Diff(want, got.Respondents); d != "" {
 			t.Errorf("sums (-want +got):\n%s", d)
+		}
+	})
+}
+
+// TestMigrate_CountsAnswersByDayAndLanguage goes back to before answers were counted by day and language, and forth again:
+// those of before are counted without, and an answer that replaces one of them takes it away from there.
+func TestMigrate_CountsAnswersByDayAndLanguage(t *testing.T) {
+	t.Parallel()
+	storetest.OnBoth(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		s := storetest.Open(t, url, persistence.Options{})
+		v, _, err := s.PutSurvey(ctx, surveys.Survey{Name: "flu"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		added, err := s.Add(ctx, v.ID, 0, []surveys.Respondent{{Phone: "+15550001"}, {Phone: "+15550002"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want map[surveys.AnswerSum]int
+		record := func(value string, day int, language string) {
+			t.Helper()
+			w := surveys.Work{Survey: v.ID}
+			for i, a := range added {
+				was, err := s.Respondent(ctx, v.ID, a.ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				stored, err := s.Answers(ctx, v.ID, []surveys.RespondentID{a.ID})
+				if err != nil {
+					t.Fatal(err)
+				}
+				m := surveys.Move{Was: was, Is: was}
+				m.Is.Rev, m.Is.Arm = was.Rev+1, i
+				m.Answers = []surveys.Recorded{{
+					Answer: questions.Answer{Question: "q", Status: questions.Answered, Value: value, Day: day, Language: language}, Kind: questions.ChooseMany, Was: stored[a.ID]["q"], At: time.Now(),
+				}}
+				w.Moves = append(w.Moves, m)
+			}
+			if out, err := s.Work(ctx, w); err != nil || len(out.Stale) > 0 {
+				t.Fatal(out, err)
+			}
+		}
+		check := func(what string, by surveys.SumsBy) {
+			t.Helper()
+			got, err := s.AnswerSums(ctx, surveys.SumFilter{Survey: v.ID, Arm: surveys.AllArms, By: by})
+			if d := cmp.Diff(want, got); err != nil || d != "" {
+				t.Errorf("%s, by %q (-want +got):\n%s%v", what, by, d, err)
+			}
+		}
+		record("a b", 20_000, "es")
+		downBefore(t, s, "00038")
+		if err := s.MigrateUp(ctx); err != nil {
+			t.Fatal(err)
+		}
+		of := func(value string, day int, language string) surveys.AnswerSum {
+			return surveys.AnswerSum{Question: "q", Status: questions.Answered, Value: value, Day: day, Language: language}
+		}
+		want = map[surveys.AnswerSum]int{of("", 0, ""): 2, of("a", 0, ""): 2, of("b", 0, ""): 2}
+		check("of before", surveys.ByDay)
+		check("of before", surveys.ByLanguage)
+		record("b", 20_001, "en")
+		want = map[surveys.AnswerSum]int{of("", 20_001, ""): 2, of("b", 20_001, ""): 2}
+		check("of now", surveys.ByDay)
+		want = map[surveys.AnswerSum]int{of("", 0, "en"): 2, of("b", 0, "en"): 2}
+		check("of now", surveys.ByLanguage)
+		if oldest, err := s.OldestStep(ctx); err != nil || oldest < 38 {
+			t.Errorf("a program that knows step %d could write (%v)", oldest, err)
 		}
 	})
 }

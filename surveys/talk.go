@@ -32,40 +32,6 @@ func TurnOf(c *weir.Contact) int {
 	return turn
 }
 
-// Recorded is an answer that a move records.
-type Recorded struct {
-	questions.Answer
-	Kind questions.Kind
-	Was  questions.Answer // that it replaces; zero: none
-	Turn int
-	At   time.Time
-}
-
-// AnswerSum is the key by which answers are counted. Each answer counts under its status, with the
-// empty value, and once more under each value of [questions.Answer.Counted].
-type AnswerSum struct {
-	Question string
-	Status   questions.Status
-	Value    string
-	Arm      int
-}
-
-// Count adds what an answer changes of the sums of an arm.
-func (r *Recorded) Count(sums map[AnswerSum]int, arm int) {
-	for _, one := range []struct {
-		answer questions.Answer
-		n      int
-	}{{r.Was, -1}, {r.Answer, 1}} {
-		if one.answer.Status == "" {
-			continue
-		}
-		sums[AnswerSum{r.Question, one.answer.Status, "", arm}] += one.n
-		for _, value := range one.answer.Counted(r.Kind) {
-			sums[AnswerSum{r.Question, one.answer.Status, value, arm}] += one.n
-		}
-	}
-}
-
 // Spoken is what a step of a conversation of questions comes to, beside the progress of the
 // respondent. The caller commits all of it, with the progress, in one [Move].
 type Spoken struct {

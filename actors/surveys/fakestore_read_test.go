@@ -191,11 +191,17 @@ func (m *fakeStore) AnswerTexts(context.Context, surveys.TextFilter) ([]surveys.
 	return nil, 0, nil
 }
 
-func (m *fakeStore) AnswerSums(ctx context.Context, survey int64) (map[surveys.AnswerSum]int, error) {
+func (m *fakeStore) AnswerSums(ctx context.Context, f surveys.SumFilter) (map[surveys.AnswerSum]int, error) {
 	done, err := m.beginOperation(ctx, "AnswerSums")
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	return maps.Clone(m.answerSums[survey]), nil
+	sums := map[surveys.AnswerSum]int{}
+	for k, n := range m.answerSums[f.Survey] {
+		if f.Arm == surveys.AllArms || f.Arm == k.Arm {
+			sums[f.By.Of(k)] += n
+		}
+	}
+	return sums, nil
 }

@@ -77,7 +77,7 @@ func (st *stepper) buildChange(was surveys.Respondent, p surveys.Progress, e sur
 // buildSpoken is buildChange for a step of a conversation of questions.
 func (st *stepper) buildSpoken(was surveys.Respondent, p surveys.Progress, e surveys.Effects, spoken surveys.Spoken) change {
 	c := change{move: surveys.Move{Was: was}}
-	st.record(&c, spoken.Answers, p.Talk.Turn)
+	st.record(&c, spoken.Answers, p.Talk)
 	if o := e.Enqueue; o != nil {
 		ch, ok := st.channelFor(o.Mode)
 		if !ok || st.survey.State != surveys.Running {

@@ -55,7 +55,7 @@ func (st *stepper) ask(c *change, p surveys.Progress, e surveys.Effects, ch weir
 	if err != nil {
 		return p, e, false
 	}
-	st.record(c, spoken.Answers, p.Talk.Turn)
+	st.record(c, spoken.Answers, p.Talk)
 	if e.Enqueue != nil {
 		spec := st.plan.Asking(st.survey.Name, person(was, st.tokens), p, o, spoken.Say)
 		spec.Owner = weir.Owner{Group: was.Survey, ID: int64(was.ID), Serial: o.Serial}
@@ -82,12 +82,12 @@ func (st *stepper) reply(c *change, say []string) {
 	st.log(c, surveys.LogEntry{Event: logReply, Mode: surveys.SMS, Channel: ch.Name})
 }
 
-// record adds answers to a change.
-func (st *stepper) record(c *change, answers []questions.Answer, turn int) {
+// record adds answers to a change, which a turn of the conversation came to.
+func (st *stepper) record(c *change, answers []questions.Answer, talk questions.State) {
 	for _, a := range answers {
 		c.move.Answers = slices.DeleteFunc(c.move.Answers, func(r surveys.Recorded) bool { return r.Question == a.Question })
 		c.move.Answers = append(c.move.Answers, surveys.Recorded{
-			Answer: a, Kind: st.survey.Definition.Questions.KindOf(a.Question), Was: c.move.Was.Answers[a.Question], Turn: turn, At: st.now,
+			Answer: st.plan.Dated(a, talk, st.now), Kind: st.survey.Definition.Questions.KindOf(a.Question), Was: c.move.Was.Answers[a.Question], Turn: talk.Turn, At: st.now,
 		})
 	}
 }
@@ -105,7 +105,7 @@ func (st *stepper) closeTalk(c *change, p surveys.Progress) surveys.Progress {
 	if err != nil {
 		return p
 	}
-	st.record(c, answers, q.Talk.Turn)
+	st.record(c, answers, q.Talk)
 	return q
 }
 

@@ -18,10 +18,11 @@ func testSurveyAnswers(t *testing.T, d *surveyBench) {
 	d.ok(err)
 	channel := d.Channel(t, "texts")
 	list, at := d.people(v.ID, 1, 3), now()
-	answered := func(turn int, name string, kind questions.Kind, was, value string) surveys.Recorded {
-		a := surveys.Recorded{Answer: questions.Answer{Question: name, Status: questions.Answered, Value: value, Raw: "«" + value + "\x00»"}, Kind: kind, Turn: turn, At: at}
+	answered := func(turn int, name string, kind questions.Kind, was, value string) surveys.Recorded { // on day 20,000 after the second turn
+		a := surveys.Recorded{Kind: kind, Turn: turn, At: at}
+		a.Answer = questions.Answer{Question: name, Status: questions.Answered, Value: value, Raw: "«" + value + "\x00»", Day: 19_998 + turn, Language: "pt-BR"}
 		if was != "" {
-			a.Was = questions.Answer{Question: name, Status: questions.Answered, Value: was}
+			a.Was = questions.Answer{Question: name, Status: questions.Answered, Value: was, Day: 20_000, Language: "pt-BR"}
 		}
 		return a
 	}
@@ -36,6 +37,7 @@ func testSurveyAnswers(t *testing.T, d *surveyBench) {
 	first := said(activate(list[0], at), list[0], "r-q2", 2)
 	first.Answers = []surveys.Recorded{answered(2, "q", questions.ChooseMany, "", "a b"), answered(2, "t", questions.FreeText, "", "long"), answered(2, "n", questions.Number, "", "123456")}
 	second := said(activate(list[1], at), list[1], "r-q2", 2) // whose key is another's: made without the reply
+	second.Is.Arm = 1
 	second.Answers = []surveys.Recorded{answered(2, "q", questions.ChooseMany, "", "b"), {Answer: questions.Answer{Question: "t", Status: questions.Skipped}, Kind: questions.FreeText, At: at}}
 	got, err := d.Work(d.ctx(), surveys.Work{Survey: v.ID, Moves: []surveys.Move{first, second}})
 	d.ok(err)
@@ -71,24 +73,47 @@ func testSurveyAnswers(t *testing.T, d *surveyBench) {
 		list[2].ID: {"q": third.Answers[0].Answer},
 	})
 	testAnswerTexts(t, d, v.ID, list[0].ID)
-	sums := func(what string, want map[surveys.AnswerSum]int) {
-		t.Helper()
-		got, err := d.AnswerSums(d.ctx(), v.ID)
-		d.ok(err)
-		same(t, what, got, want)
-	}
 	want := map[surveys.AnswerSum]int{
-		{Question: "q", Status: questions.Answered}: 3, {Question: "q", Status: questions.Answered, Value: "a"}: 2, {Question: "q", Status: questions.Answered, Value: "b"}: 1,
-		{Question: "t", Status: questions.Answered}: 1, {Question: "t", Status: questions.Skipped}: 1,
-		{Question: "n", Status: questions.Answered}: 1, {Question: "n", Status: questions.Answered, Value: "123500"}: 1,
+		{Question: "t", Status: questions.Skipped, Arm: 1}: 1, // of whom neither day nor language is known
 	}
-	sums("the sums", want)
+	count := func(n int, question, value string, day, arm int) {
+		k := surveys.AnswerSum{Question: question, Status: questions.Answered, Day: day, Arm: arm, Language: "pt-BR"}
+		want[k] += n
+		if k.Value = value; value != "" {
+			want[k] += n
+		}
+	}
+	count(1, "q", "a", 20_001, 0) // of the first
+	count(1, "t", "", 20_001, 0)
+	count(1, "n", "123500", 20_000, 0)
+	count(1, "q", "b", 20_000, 1)
+	count(1, "q", "a", 20_000, 0)
+	testAnswerSums(t, d, v.ID, want)
 	d.ok(d.RemoveRespondent(d.ctx(), v.ID, list[0].ID))
-	sums("without a respondent", map[surveys.AnswerSum]int{
-		{Question: "q", Status: questions.Answered}: 2, {Question: "q", Status: questions.Answered, Value: "a"}: 1, {Question: "q", Status: questions.Answered, Value: "b"}: 1,
-		{Question: "t", Status: questions.Skipped}: 1,
-	})
+	count(-1, "q", "a", 20_001, 0)
+	count(-1, "t", "", 20_001, 0)
+	count(-1, "n", "123500", 20_000, 0)
+	testAnswerSums(t, d, v.ID, want)
 	testAnswersGo(t, d, v.ID, list[1].ID)
+}
+
+// testAnswerSums reads sums in every way in which they can be told apart, of all arms and of each.
+func testAnswerSums(t *testing.T, d *surveyBench, survey int64, all map[surveys.AnswerSum]int) {
+	t.Helper()
+	for _, by := range []surveys.SumsBy{surveys.ByNothing, surveys.ByDay, surveys.ByArm, surveys.ByLanguage} {
+		for arm := surveys.AllArms; arm < 3; arm++ {
+			f := surveys.SumFilter{Survey: survey, Arm: arm, By: by}
+			want := map[surveys.AnswerSum]int{}
+			for k, n := range all {
+				if n != 0 && (arm == surveys.AllArms || arm == k.Arm) {
+					want[by.Of(k)] += n
+				}
+			}
+			got, err := d.AnswerSums(d.ctx(), f)
+			d.ok(err)
+			same(t, fmt.Sprintf("sums of %+v", f), got, want)
+		}
+	}
 }
 
 // testAnswersGo removes a survey, and what its respondents answered.
@@ -99,7 +124,7 @@ func testAnswersGo(t *testing.T, d *surveyBench, survey int64, respondent survey
 		more, err = d.Sweep(d.ctx(), 1000)
 		d.ok(err)
 	}
-	sums, err := d.AnswerSums(d.ctx(), survey)
+	sums, err := d.AnswerSums(d.ctx(), surveys.SumFilter{Survey: survey, Arm: surveys.AllArms})
 	d.ok(err)
 	answers, err := d.Answers(d.ctx(), survey, []surveys.RespondentID{respondent})
 	d.ok(err)

@@ -18,11 +18,10 @@ import (
 )
 
 const (
-	insertAnswers    = "INSERT INTO survey_answers (survey_id, respondent_id, question, status, value, raw, turn, at) VALUES "
-	insertAnswerSums = "INSERT INTO survey_answer_sums (survey_id, question, status, value, arm, n) VALUES "
-	answersSQL       = "SELECT respondent_id, question, status, value, raw FROM survey_answers WHERE survey_id = ? AND respondent_id IN "
-	answerSumsSQL    = "SELECT question, status, value, arm, n FROM survey_answer_sums WHERE survey_id = ? AND n <> 0"
-	answerSumColumns = 6
+	insertAnswers    = "INSERT INTO survey_answers (survey_id, respondent_id, question, status, value, raw, turn, at, day, language) VALUES "
+	insertAnswerSums = "INSERT INTO survey_answer_counts (survey_id, question, status, value, day, arm, language, n) VALUES "
+	answersSQL       = "SELECT respondent_id, question, status, value, raw, day, language FROM survey_answers WHERE survey_id = ? AND respondent_id IN "
+	answerSumColumns = 8
 	// answersEndSQL finds the respondent at whom a page ends that examines some answers, of whichever
 	// questions: the primary key has the respondents in front.
 	answersEndSQL = "SELECT respondent_id FROM survey_answers WHERE survey_id = ? AND respondent_id > ? ORDER BY respondent_id LIMIT 1 OFFSET ?"
@@ -37,7 +36,7 @@ func (w *surveyWork) answers(t *commit.Tx, _ *commit.Request, moves []*move) err
 	for _, m := range moves {
 		for i := range m.Answers {
 			a := &m.Answers[i]
-			args = append(args, w.work.Survey, int64(m.is.ID), a.Question, string(a.Status), a.Value, a.Raw, int64(a.Turn), columns.Micros(a.At))
+			args = append(args, w.work.Survey, int64(m.is.ID), a.Question, string(a.Status), a.Value, a.Raw, int64(a.Turn), columns.Micros(a.At), int64(a.Day), a.Language)
 			a.Count(sums, m.is.Arm)
 			rows++
 		}
@@ -57,11 +56,12 @@ func (w *surveyWork) answers(t *commit.Tx, _ *commit.Request, moves []*move) err
 // wait for each other.
 func answerSumRows(survey int64, sums map[surveys.AnswerSum]int) (args []any) {
 	keys := slices.SortedFunc(maps.Keys(sums), func(a, b surveys.AnswerSum) int {
-		return cmp.Or(cmp.Compare(a.Question, b.Question), cmp.Compare(a.Status, b.Status), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Arm, b.Arm))
+		return cmp.Or(cmp.Compare(a.Question, b.Question), cmp.Compare(a.Status, b.Status), cmp.Compare(a.Value, b.Value),
+			cmp.Compare(a.Day, b.Day), cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.Language, b.Language))
 	})
 	for _, k := range keys {
 		if n := sums[k]; n != 0 {
-			args = append(args, survey, k.Question, string(k.Status), k.Value, int64(k.Arm), int64(n))
+			args = append(args, survey, k.Question, string(k.Status), k.Value, int64(k.Day), int64(k.Arm), k.Language, int64(n))
 		}
 	}
 	return args
@@ -74,10 +74,12 @@ type answerRow struct {
 	Status     string `db:"status"`
 	Value      string `db:"value"`
 	Raw        string `db:"raw"`
+	Day        int    `db:"day"`
+	Language   string `db:"language"`
 }
 
 func (r *answerRow) answer() questions.Answer {
-	return questions.Answer{Question: r.Question, Status: questions.Status(r.Status), Value: r.Value, Raw: r.Raw}
+	return questions.Answer{Question: r.Question, Status: questions.Status(r.Status), Value: r.Value, Raw: r.Raw, Day: r.Day, Language: r.Language}
 }
 
 // Answers implements [surveys.RespondentReader].
@@ -99,21 +101,41 @@ func (s *Reader) Answers(ctx context.Context, survey int64, ids []surveys.Respon
 	return out, nil
 }
 
+// answerSumsSQL reads sums of answers, which may be told apart by one more column.
+func answerSumsSQL(f surveys.SumFilter) string {
+	selected := map[surveys.SumsBy]string{surveys.ByDay: "0 AS day", surveys.ByArm: "0 AS arm", surveys.ByLanguage: "'' AS language"}
+	key, arm := "question, status, value", ""
+	if f.By != surveys.ByNothing {
+		selected[f.By], key = string(f.By), key+", "+string(f.By)
+	}
+	if f.Arm != surveys.AllArms {
+		arm = " AND arm = ?"
+	}
+	return "SELECT question, status, value, " + selected[surveys.ByDay] + ", " + selected[surveys.ByArm] + ", " + selected[surveys.ByLanguage] +
+		", SUM(n) AS n FROM survey_answer_counts WHERE survey_id = ?" + arm + " GROUP BY " + key + " HAVING SUM(n) <> 0"
+}
+
 // AnswerSums implements [surveys.RespondentReader].
-func (s *Reader) AnswerSums(ctx context.Context, survey int64) (map[surveys.AnswerSum]int, error) {
+func (s *Reader) AnswerSums(ctx context.Context, f surveys.SumFilter) (map[surveys.AnswerSum]int, error) {
 	var rows []struct {
 		Question string `db:"question"`
 		Status   string `db:"status"`
 		Value    string `db:"value"`
+		Day      int    `db:"day"`
 		Arm      int    `db:"arm"`
+		Language string `db:"language"`
 		N        int    `db:"n"`
 	}
-	if err := s.Read.SelectContext(ctx, &rows, answerSumsSQL, survey); err != nil {
+	args := []any{f.Survey}
+	if f.Arm != surveys.AllArms {
+		args = append(args, f.Arm)
+	}
+	if err := s.Read.SelectContext(ctx, &rows, answerSumsSQL(f), args...); err != nil {
 		return nil, s.Failure("read the sums of answers", err)
 	}
 	sums := make(map[surveys.AnswerSum]int, len(rows))
 	for _, r := range rows {
-		sums[surveys.AnswerSum{Question: r.Question, Status: questions.Status(r.Status), Value: r.Value, Arm: r.Arm}] = r.N
+		sums[surveys.AnswerSum{Question: r.Question, Status: questions.Status(r.Status), Value: r.Value, Day: r.Day, Arm: r.Arm, Language: r.Language}] = r.N
 	}
 	return sums, nil
 }

@@ -41,6 +41,8 @@ func (s *Store) SurveyStatements(now time.Time, r surveys.Respondent, channel we
 		named("attempts", attemptsSQL, survey),
 		named("end of a page of answers", answersEndSQL, survey, id, 100),
 		named("texts", textsSQL, survey, id, id+1000, "q", "answered", 100),
+		named("sums of answers", answerSumsSQL(surveys.SumFilter{Survey: survey, Arm: surveys.AllArms}), survey),
+		named("sums of answers by day", answerSumsSQL(surveys.SumFilter{Survey: survey, Arm: 1, By: surveys.ByDay}), survey, 1),
 		named("quarters", quartersSQL, survey),
 		named("log", surveyLog, survey, int64(0), 100),
 		named("recent log", recentLog, survey, int64(math.MaxInt64), int64(0), 100),

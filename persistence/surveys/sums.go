@@ -155,7 +155,7 @@ func newAdditions(d dialect.Statements) additions {
 		quarters += c + " = " + c + " + " + d.Fresh(c)
 	}
 	answers := d.Merge("survey_id", "respondent_id", "question")
-	for i, c := range []string{"status", "value", "raw", "turn", "at"} { // an answer replaces an earlier one
+	for i, c := range []string{"status", "value", "raw", "turn", "at", "day", "language"} { // an answer replaces an earlier one
 		if i > 0 {
 			answers += ", "
 		}
@@ -163,7 +163,7 @@ func newAdditions(d dialect.Statements) additions {
 	}
 	return additions{
 		answers:    answers,
-		answerSums: d.Add("survey_id", "question", "status", "value", "arm"),
+		answerSums: d.Add("survey_id", "question", "status", "value", "day", "arm", "language"),
 		sums:       d.Add("survey_id", "status", "disposition", "bucket", "counted", "furthest"),
 		attempts:   d.Add("survey_id", "mode", "outcome"),
 		begun:      d.Add("survey_id", "second"),

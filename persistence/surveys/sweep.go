@@ -322,7 +322,7 @@ func (s *Sweeper) stepRemoval(ctx context.Context, survey int64, limit int) (int
 func removeSurvey(ctx context.Context, tx *sqlx.Tx, survey int64) error {
 	for _, q := range []string{
 		"DELETE FROM survey_sums WHERE survey_id = ?", "DELETE FROM survey_attempts WHERE survey_id = ?",
-		"DELETE FROM survey_begun WHERE survey_id = ?", "DELETE FROM survey_quarters WHERE survey_id = ?", "DELETE FROM survey_answer_sums WHERE survey_id = ?",
+		"DELETE FROM survey_begun WHERE survey_id = ?", "DELETE FROM survey_quarters WHERE survey_id = ?", "DELETE FROM survey_answer_counts WHERE survey_id = ?",
 		"DELETE FROM survey_answers WHERE survey_id = ?", "DELETE FROM imports WHERE survey_id = ?",
 		"DELETE FROM surveys WHERE id = ? AND deleting = 1",
 	} {

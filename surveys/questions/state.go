@@ -62,6 +62,10 @@ type Answer struct {
 	Status   Status
 	Value    string // as XLSForm stores it: names of choices with spaces between, ISO dates, numbers in digits
 	Raw      string // what the person wrote, up to 500 characters
+
+	// Under these an answer is counted. A conversation leaves them to whoever records its answers.
+	Day      int    // on which it was recorded, since 1970; 0: not known
+	Language string // of the conversation then; empty: not known
 }
 
 // Person is whom a conversation is with, as far as the conversation needs it.

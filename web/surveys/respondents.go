@@ -25,7 +25,7 @@ type respondentStore interface {
 	Respondent(ctx context.Context, survey int64, id surveys.RespondentID) (surveys.Respondent, error)
 	Respondents(ctx context.Context, f surveys.Filter) (_ []surveys.Respondent, next surveys.RespondentID, err error)
 	Answers(ctx context.Context, survey int64, ids []surveys.RespondentID) (map[surveys.RespondentID]map[string]questions.Answer, error)
-	AnswerSums(ctx context.Context, survey int64) (map[surveys.AnswerSum]int, error)
+	AnswerSums(ctx context.Context, f surveys.SumFilter) (map[surveys.AnswerSum]int, error)
 	AnswerTexts(ctx context.Context, f surveys.TextFilter) (_ []surveys.AnswerText, next surveys.RespondentID, err error)
 	Counts(ctx context.Context, survey int64) (surveys.Sums, error)
 }

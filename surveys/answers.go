@@ -1,0 +1,90 @@
+package surveys
+
+import (
+	"time"
+
+	"weir/people"
+	"weir/surveys/questions"
+)
+
+// Recorded is an answer that a move records.
+type Recorded struct {
+	questions.Answer
+	Kind questions.Kind
+	Was  questions.Answer // that it replaces; zero: none
+	Turn int
+	At   time.Time
+}
+
+// Dated returns an answer with what it is counted under: the day of the survey, and the language of the
+// conversation.
+func (pl *Plan) Dated(a questions.Answer, talk questions.State, now time.Time) questions.Answer {
+	year, month, day := now.In(pl.Schedule.Zone()).Date()
+	a.Day, a.Language = people.DayOf(time.Date(year, month, day, 0, 0, 0, 0, time.UTC)), talk.Language
+	return a
+}
+
+// AnswerSum is the key by which answers are counted. Each answer counts under its status, with the
+// empty value, and once more under each value of [questions.Answer.Counted].
+type AnswerSum struct {
+	Question string
+	Status   questions.Status
+	Value    string
+	Day      int // since 1970; 0: not known
+	Arm      int
+	Language string // empty: not known
+}
+
+// Count adds what an answer changes of the sums of an arm. What it replaces is taken from the day and
+// the language under which that was counted.
+func (r *Recorded) Count(sums map[AnswerSum]int, arm int) {
+	for _, one := range []struct {
+		answer questions.Answer
+		n      int
+	}{{r.Was, -1}, {r.Answer, 1}} {
+		if one.answer.Status == "" {
+			continue
+		}
+		key := AnswerSum{Question: r.Question, Status: one.answer.Status, Day: one.answer.Day, Arm: arm, Language: one.answer.Language}
+		sums[key] += one.n
+		for _, key.Value = range one.answer.Counted(r.Kind) {
+			sums[key] += one.n
+		}
+	}
+}
+
+// SumsBy is what sums of answers are told apart by, beside question, status and value.
+type SumsBy string
+
+// What sums are told apart by.
+const (
+	ByNothing  SumsBy = ""
+	ByDay      SumsBy = "day"
+	ByArm      SumsBy = "arm"
+	ByLanguage SumsBy = "language"
+)
+
+// AllArms selects the sums of every arm.
+const AllArms = -1
+
+// SumFilter selects sums of answers.
+type SumFilter struct {
+	Survey int64
+	Arm    int // or AllArms
+	By     SumsBy
+}
+
+// Of returns the key of the sum to which another adds, without what sums are not told apart by.
+func (by SumsBy) Of(k AnswerSum) AnswerSum {
+	of := AnswerSum{Question: k.Question, Status: k.Status, Value: k.Value}
+	switch by {
+	case ByDay:
+		of.Day = k.Day
+	case ByArm:
+		of.Arm = k.Arm
+	case ByLanguage:
+		of.Language = k.Language
+	case ByNothing:
+	}
+	return of
+}
