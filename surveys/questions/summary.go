@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -35,10 +36,7 @@ func (q *Question) Summarize(counts map[string]int) ([]Bar, *Summary) {
 	if q.Kind == Choose || q.Kind == ChooseMany {
 		return q.choiceBars(counts), nil
 	}
-	of := axis{parseNumber, writeNumber}
-	if q.Kind == Date {
-		of = axis{readDay, writeDay}
-	}
+	of := q.axis()
 	var points []point
 	total := 0
 	for value, n := range counts {
@@ -82,6 +80,32 @@ func (q *Question) Summarize(counts map[string]int) ([]Bar, *Summary) {
 	return bars, s
 }
 
+// CountIn counts some of the answers of which [Question.Summarize] has made bars, in the same bars.
+func (q *Question) CountIn(bars []Bar, counts map[string]int) []Bar {
+	own := slices.Clone(bars)
+	ranges := false
+	for i := range own {
+		own[i].Count = counts[own[i].Value]
+		ranges = ranges || own[i].Below != ""
+	}
+	if !ranges {
+		return own
+	}
+	of := q.axis()
+	edges := make([]float64, len(own))
+	for i := range own {
+		own[i].Count = 0
+		edges[i], _ = of.read(own[i].Value) // of.write has written it
+	}
+	for value, n := range counts {
+		at, ok := of.read(value)
+		if i := sort.Search(len(edges), func(i int) bool { return edges[i] > at }); ok && n > 0 && i > 0 {
+			own[i-1].Count += n
+		}
+	}
+	return own
+}
+
 func (q *Question) choiceBars(counts map[string]int) []Bar {
 	bars := make([]Bar, len(q.Choices), len(q.Choices)+len(counts))
 	rest := maps.Clone(counts)
@@ -109,6 +133,13 @@ func searched(text string) string { return strings.Join(people.FoldWords(text), 
 type axis struct {
 	read  func(string) (float64, bool)
 	write func(float64) string
+}
+
+func (q *Question) axis() axis {
+	if q.Kind == Date {
+		return axis{readDay, writeDay}
+	}
+	return axis{parseNumber, writeNumber}
 }
 
 // point is a value with its place on the axis.

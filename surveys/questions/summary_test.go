@@ -71,6 +71,7 @@ func TestQuestion_SummarizeCountsEveryAnswerOnce(t *testing.T) {
 			return time.Date(rapid.IntRange(0, 9999).Draw(t, "year"), 1, rapid.IntRange(1, 365).Draw(t, "day"), 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
 		})
 		counts, all := map[string]int{}, []string{}
+		groups := []map[string]int{{}, {}, {}}
 		for range rapid.IntRange(0, 100).Draw(t, "answers") {
 			a := questions.Answer{Status: questions.Answered}
 			if q.Kind == questions.Date {
@@ -80,6 +81,7 @@ func TestQuestion_SummarizeCountsEveryAnswerOnce(t *testing.T) {
 			}
 			for _, value := range a.Counted(q.Kind) {
 				counts[value]++
+				groups[rapid.IntRange(0, 2).Draw(t, "group")][value]++
 				all = append(all, value)
 			}
 		}
@@ -100,6 +102,15 @@ func TestQuestion_SummarizeCountsEveryAnswerOnce(t *testing.T) {
 		bars, s := q.Summarize(counts)
 		if len(bars) > questions.MaxBars || (s == nil) != (len(all) == 0) {
 			t.Fatalf("%d bars, summary %v of %d answers", len(bars), s, len(all))
+		}
+		grouped := slices.Clone(bars)
+		for _, group := range groups {
+			for i, b := range q.CountIn(bars, group) {
+				grouped[i].Count -= b.Count
+			}
+		}
+		if slices.ContainsFunc(grouped, func(b questions.Bar) bool { return b.Count != 0 }) {
+			t.Fatalf("of %v the groups %v leave %v", bars, groups, grouped)
 		}
 		rest := all
 		for _, b := range bars {

@@ -1,13 +1,17 @@
 package surveys
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"math"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"weir"
 	"weir/operators"
+	"weir/people"
 	"weir/surveys"
 	"weir/surveys/questions"
 	"weir/web/auth"
@@ -88,10 +92,13 @@ func (s answersRoute) routes() []*route.Route {
 		Method: "GET", Path: Path + "/answers", ID: "get-survey-answers", Tag: "surveys",
 		Summary:     "How many respondents gave which answer",
 		Description: "Of the questions that Weir itself asks; without them the list is empty. The sums are kept with the answers, so that they always agree with the results. In them, numbers of more than four digits are rounded to four.",
-		Query:       []httpjson.Parameter{{Name: "arm", Kind: "integer", Default: int64(-1), Minimum: -1, Maximum: math.MaxInt32, Description: "only respondents of this arm, from 0; -1: of all"}},
-		Handle:      s.onSurvey(s.answers),
-		Answers:     []route.Answer{{Status: http.StatusOK, Description: "the sums", Body: route.TypeOf[AnswersView]()}},
-		Codes:       []weir.Code{weir.CodeNotFound},
+		Query: []httpjson.Parameter{
+			{Name: "arm", Kind: "integer", Default: int64(surveys.AllArms), Minimum: surveys.AllArms, Maximum: math.MaxInt32, Description: "only respondents of this arm, from 0; -1: of all"},
+			{Name: "by", Kind: "string", Enum: httpjson.Words([]surveys.SumsBy{surveys.ByDay, surveys.ByArm, surveys.ByLanguage}), Description: "count the answers of each day, arm or language, too. A day is that of the answer, in the time zone of the survey; the language is that of the conversation"},
+		},
+		Handle:  s.onSurvey(s.answers),
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "the sums", Body: route.TypeOf[AnswersView]()}},
+		Codes:   []weir.Code{weir.CodeNotFound},
 	}, {
 		Method: "GET", Path: Path + "/answers/{question}/texts", ID: "list-survey-texts", Tag: "surveys",
 		Summary:     "List what respondents answered to a question",
@@ -148,37 +155,114 @@ func (s answersRoute) answers(c *route.Call, v surveys.Survey) (route.Reply, err
 	for _, n := range people.Respondents {
 		view.Respondents += n
 	}
-	sums, err := s.store.AnswerSums(c, v.ID)
+	f := surveys.SumFilter{Survey: v.ID, Arm: c.Query.Int("arm"), By: surveys.SumsBy(c.Query.Text("by"))}
+	sums, err := s.store.AnswerSums(c, f)
 	if err != nil {
 		return route.Reply{}, err
 	}
-	statuses, values := map[string]map[questions.Status]int{}, map[string]map[string]int{} // by question
-	for _, q := range asked {
-		statuses[q.name], values[q.name] = map[questions.Status]int{}, map[string]int{}
-		for _, status := range questions.Statuses() {
-			statuses[q.name][status] = 0
-		}
-	}
-	arm := c.Query.Int("arm")
-	for key, n := range sums {
-		switch {
-		case statuses[key.Question] == nil, arm >= 0 && key.Arm != arm:
-		case key.Value == "":
-			statuses[key.Question][key.Status] += n
-		default:
-			values[key.Question][key.Value] += n
-		}
-	}
+	view.By = f.By
+	counted := countAnswers(sums, f.By)
 	for i, q := range asked {
-		bars, summary := q.Summarize(values[q.name])
-		one := AnswerCountsView{Question: q.name, Kind: q.kind, Statuses: statuses[q.name], Values: make([]ValueCountView, len(bars))}
-		for j, b := range bars {
-			one.Values[j] = ValueCountView{Value: b.Value, Below: b.Below, Count: b.Count}
-		}
-		if summary != nil {
-			one.Summary = &AnswerSummaryView{Min: summary.Min, Median: summary.Median, Max: summary.Max, Mean: summary.Mean}
-		}
-		view.Questions[i] = one
+		view.Questions[i] = counted[q.name].view(q, f.By)
 	}
 	return route.Reply{Status: http.StatusOK, Body: view}, nil
+}
+
+// answerCounts are the sums of a question.
+type answerCounts struct {
+	all    answerGroup
+	groups map[surveys.AnswerSum]*answerGroup // by what they are told apart by
+}
+
+// answerGroup are sums of a question, of all answers or of those that have something in common.
+type answerGroup struct {
+	statuses map[questions.Status]int
+	values   map[string]int
+}
+
+func newAnswerGroup() answerGroup {
+	g := answerGroup{map[questions.Status]int{}, map[string]int{}}
+	for _, status := range questions.Statuses() {
+		g.statuses[status] = 0
+	}
+	return g
+}
+
+func (g *answerGroup) add(k surveys.AnswerSum, n int) {
+	if k.Value == "" {
+		g.statuses[k.Status] += n
+	} else {
+		g.values[k.Value] += n
+	}
+}
+
+// countAnswers returns the sums by question.
+func countAnswers(sums map[surveys.AnswerSum]int, by surveys.SumsBy) map[string]*answerCounts {
+	counted := map[string]*answerCounts{}
+	for k, n := range sums {
+		q := counted[k.Question]
+		if q == nil {
+			q = &answerCounts{newAnswerGroup(), map[surveys.AnswerSum]*answerGroup{}}
+			counted[k.Question] = q
+		}
+		q.all.add(k, n)
+		if by == surveys.ByNothing {
+			continue
+		}
+		group := surveys.AnswerSum{Day: k.Day, Arm: k.Arm, Language: k.Language}
+		if q.groups[group] == nil {
+			g := newAnswerGroup()
+			q.groups[group] = &g
+		}
+		q.groups[group].add(k, n)
+	}
+	return counted
+}
+
+// view returns the counts of a question; nil: it has no answers.
+func (a *answerCounts) view(q askedQuestion, by surveys.SumsBy) AnswerCountsView {
+	if a == nil {
+		a = &answerCounts{all: newAnswerGroup()}
+	}
+	bars, summary := q.Summarize(a.all.values)
+	view := AnswerCountsView{Question: q.name, Kind: q.kind, Statuses: a.all.statuses, Values: valueCounts(bars), Summary: summaryView(summary)}
+	groups := slices.SortedFunc(maps.Keys(a.groups), func(a, b surveys.AnswerSum) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.Language, b.Language))
+	})
+	for _, k := range groups {
+		g := a.groups[k]
+		_, summary := q.Summarize(g.values)
+		view.Groups = append(view.Groups, AnswerGroupView{
+			Group: groupName(k, by), Statuses: g.statuses, Values: valueCounts(q.CountIn(bars, g.values)), Summary: summaryView(summary),
+		})
+	}
+	return view
+}
+
+func groupName(k surveys.AnswerSum, by surveys.SumsBy) string {
+	switch {
+	case by == surveys.ByArm:
+		return strconv.Itoa(k.Arm)
+	case by == surveys.ByLanguage:
+		return k.Language
+	case k.Day == 0:
+		return ""
+	default:
+		return people.DayText(k.Day)
+	}
+}
+
+func valueCounts(bars []questions.Bar) []ValueCountView {
+	list := make([]ValueCountView, len(bars))
+	for i, b := range bars {
+		list[i] = ValueCountView{Value: b.Value, Below: b.Below, Count: b.Count}
+	}
+	return list
+}
+
+func summaryView(s *questions.Summary) *AnswerSummaryView {
+	if s == nil {
+		return nil
+	}
+	return &AnswerSummaryView{Min: s.Min, Median: s.Median, Max: s.Max, Mean: s.Mean}
 }
