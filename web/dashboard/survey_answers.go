@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"weir/operators"
+	"weir/surveys"
 	"weir/surveys/questions"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
 	surveyapi "weir/web/surveys"
 )
@@ -23,7 +25,17 @@ type answersData struct {
 	Questions   []answeredQuestion
 	Arm         string // of which the answers are; empty: all
 	Arms        []string
+	By          string // what the tables of groups are by; empty: there are none
+	Offers      []form.Choice
+	GroupHead   string // names what the groups are
+	Cut         bool   // there are more groups than are shown
 }
+
+// maxGroups is how many days the page shows, each a row of the table of every question.
+const maxGroups = 31
+
+// MaxGroups is for the text that says so.
+func (*answersData) MaxGroups() int { return maxGroups }
 
 // answeredQuestion is a question with its answers.
 type answeredQuestion struct {
@@ -33,9 +45,20 @@ type answeredQuestion struct {
 	Kind    questions.Kind
 	Rows    []display.Row
 	Summary *surveyapi.AnswerSummaryView
-	Became  []fact // how many respondents, by what became of the question
-	Written bool   // it has texts, which have a page
+	Became  []fact   // how many respondents, by what became of the question
+	Written bool     // it has texts, which have a page
+	Heads   []string // of the table of groups, behind the group
+	Groups  []answeredGroup
 }
+
+// answeredGroup is what a day, arm or language answered to a question.
+type answeredGroup struct {
+	Name  string
+	Cells []answeredCell
+}
+
+// answeredCell is a count with its share of those who answered, or a figure.
+type answeredCell struct{ Value, Share string }
 
 // HasAnswers reports whether something became of a question.
 func (d *answersData) HasAnswers() bool {
@@ -58,16 +81,96 @@ func loadAnswers(v *visit) (*content, error) {
 		d.Arm = choose(v, query, "arm", d.Arms)
 	}
 	if d.Asks {
+		d.offer(v, query, &s)
 		var sums surveyapi.AnswersView
 		if err := v.get(apiPath("v1", "surveys", s.Survey, "answers"), query, &sums); err != nil {
 			return nil, err
 		}
 		d.Respondents = sums.Respondents
 		for i := range sums.Questions {
-			d.Questions = append(d.Questions, answered(v, s.Questions, &sums.Questions[i], d.unasked(&sums.Questions[i])))
+			one := answered(v, s.Questions, &sums.Questions[i], d.unasked(&sums.Questions[i]))
+			d.group(v, s.Questions, &sums.Questions[i], &one)
+			d.Questions = append(d.Questions, one)
 		}
 	}
 	return &content{title: v.T("Results of %s", s.Survey), crumbs: surveyCrumbs(v.Locale, s.Survey, crumb{Text: v.T("Results")}), data: d}, nil
+}
+
+// offer reads what the answers are told apart by, and what they may be.
+func (d *answersData) offer(v *visit, query url.Values, s *surveyapi.SurveyView) {
+	d.Offers = []form.Choice{{Value: string(surveys.ByDay), Text: v.T("Day")}}
+	if len(s.Arms) > 1 {
+		d.Offers = append(d.Offers, form.Choice{Value: string(surveys.ByArm), Text: v.T("Arm")})
+	}
+	if len(s.Questions.Languages) > 1 {
+		d.Offers = append(d.Offers, form.Choice{Value: string(surveys.ByLanguage), Text: v.T("Language")})
+	}
+	var offered []string
+	for _, o := range d.Offers {
+		offered = append(offered, o.Value)
+	}
+	d.By = choose(v, query, "by", offered)
+	if i := slices.Index(offered, d.By); i >= 0 {
+		d.GroupHead = d.Offers[i].Text
+	}
+}
+
+// group fills the table of groups of a question: of choices the count and share of each, of numbers and
+// dates what they come to.
+func (d *answersData) group(v *visit, asked *questions.Definition, a *surveyapi.AnswerCountsView, one *answeredQuestion) {
+	if len(a.Groups) == 0 {
+		return
+	}
+	one.Heads = []string{v.T("Answered")}
+	choice := a.Kind == questions.Choose || a.Kind == questions.ChooseMany
+	switch {
+	case choice:
+		for _, r := range one.Rows {
+			one.Heads = append(one.Heads, r.Name)
+		}
+	case a.Summary == nil:
+	case a.Summary.Mean != "":
+		one.Heads = append(one.Heads, v.T("Mean"), v.T("Median"))
+	default:
+		one.Heads = append(one.Heads, v.T("Median"))
+	}
+	groups := a.Groups
+	if d.Cut = d.Cut || len(groups) > maxGroups; len(groups) > maxGroups {
+		groups = groups[len(groups)-maxGroups:]
+	}
+	for i := range groups {
+		g := &groups[i]
+		n := g.Statuses[questions.Answered]
+		row := answeredGroup{Name: groupName(v, asked, d.By, g.Group), Cells: []answeredCell{{Value: v.Number(n)}}}
+		switch {
+		case choice:
+			for _, b := range g.Values {
+				row.Cells = append(row.Cells, answeredCell{v.Number(b.Count), locale.Percent(float64(b.Count), max(1, float64(n)))})
+			}
+		case a.Summary == nil:
+		case g.Summary == nil:
+			row.Cells = append(row.Cells, make([]answeredCell, len(one.Heads)-1)...)
+		case a.Summary.Mean != "":
+			row.Cells = append(row.Cells, answeredCell{Value: v.Amount(g.Summary.Mean)}, answeredCell{Value: v.Amount(g.Summary.Median)})
+		default:
+			row.Cells = append(row.Cells, answeredCell{Value: g.Summary.Median})
+		}
+		one.Groups = append(one.Groups, row)
+	}
+}
+
+func groupName(v *visit, asked *questions.Definition, by, group string) string {
+	if group == "" {
+		return v.T("unknown")
+	}
+	if by == string(surveys.ByLanguage) {
+		for _, l := range asked.Languages {
+			if l.Code == group && l.Name != "" {
+				return l.Name
+			}
+		}
+	}
+	return group
 }
 
 // unasked returns how many respondents have not come to a question; of the respondents of one arm it is

@@ -50,6 +50,9 @@ func (r *rig) asking(name string, answers ...map[string]questions.Answer) {
 		m.Is.Rev++
 		for question, a := range of {
 			a.Question = question
+			if a.Day == 0 && i > 0 { // of the first neither day nor language is known
+				a.Day, a.Language = 20_000+i/2, []string{"en", "es"}[i%2]
+			}
 			m.Answers = append(m.Answers, surveys.Recorded{Answer: a, Kind: asked.KindOf(question), Turn: 1, At: time.Now()})
 		}
 		moves = append(moves, m)
@@ -103,6 +106,43 @@ func TestSurveyAnswers_ShowEachQuestion(t *testing.T) {
 	masked.get("/surveys/flu/answers").want(200)
 	masked.get("/surveys/flu/answers/why").want(200).has("pii:read").hasNot("lejos")
 	r.login("router").get("/surveys/flu/answers").want(http.StatusForbidden)
+}
+
+// Scenario 486: the page of results has a table for each question with count and share of each answer by day, arm or
+// language, in the language of the reader, and offers only what tells answers apart.
+func TestSurveyAnswers_TablesByDayArmAndLanguage(t *testing.T) {
+	t.Parallel()
+	many := make([]map[string]questions.Answer, 34)
+	for i := range many {
+		a := given("yes")
+		a.Day, a.Language = 20_100+i, "en"
+		many[i] = map[string]questions.Answer{"well": a}
+	}
+	r := newRigAfter(t, func(r *rig) {
+		r.asking("flu",
+			map[string]questions.Answer{"well": given("yes"), "age": given("30")},
+			map[string]questions.Answer{"well": given("no"), "age": given("7"), "why": given("Far <i>away</i>"), "born": given("2001-05-06")},
+			map[string]questions.Answer{"well": given("yes"), "age": {Status: questions.Refused}, "born": given("2001-05-07")},
+			map[string]questions.Answer{"well": given("yes"), "age": given("40")},
+			map[string]questions.Answer{"well": given("no"), "age": given("50")},
+		)
+		r.asking("long", many...)
+	}, nil, surveyScope)
+	b := r.login(surveyScope)
+	b.get("/surveys/flu/answers").want(200).has(`<option value="day">Day</option>`, `<option value="arm">Arm</option>`, `<option value="language">Language</option>`).hasNot(`id="groups-1"`)
+	b.get("/surveys/flu/answers?by=mode").want(200).hasNot(`id="groups-1"`)
+	b.get("/surveys/flu/answers?by=day").want(200).has(`<option value="day" selected>`, `data-stream="/live/surveys/flu/answers?by=day"`,
+		`<th scope="col">Day</th><th scope="col" class="number">Answered</th><th scope="col" class="number">Yes</th><th scope="col" class="number">No</th>`,
+		`<th scope="row">unknown</th><td class="number">1</td><td class="number">1 <span class="quiet">100 %</span></td><td class="number">0 <span class="quiet">0 %</span></td>`,
+		`<th scope="row">2024-10-05</th><td class="number">2</td><td class="number">2 <span class="quiet">100 %</span></td>`,
+		`<th scope="row">2024-10-06</th><td class="number">1</td><td class="number">0 <span class="quiet">0 %</span></td><td class="number">1 <span class="quiet">100 %</span></td>`,
+		`<th scope="col" class="number">Mean</th><th scope="col" class="number">Median</th>`, `<td class="number">40</td><td class="number">40</td>`,
+	).hasNot("<i>away", "The tables have the latest")
+	b.get("/surveys/flu/answers?by=arm").want(200).has(`<th scope="row">0</th><td class="number">3</td><td class="number">2 <span class="quiet">67 %</span></td>`, `<th scope="row">1</th><td class="number">2</td><td class="number">1 <span class="quiet">50 %</span></td>`)
+	b.get("/surveys/flu/answers?by=language&arm=1").want(200).has(`<th scope="row">es</th><td class="number">2</td>`).hasNot(`<th scope="row">en</th>`)
+	b.get("/surveys/long/answers?by=day").want(200).has("The tables have the latest 31 days", ">2025-02-14<").hasNot(">2025-01-14<")
+	b.post("/language", url.Values{"language": {"es"}, "back": {"/"}}).want(303)
+	b.get("/surveys/flu/answers?by=language").want(200).has(`<th scope="col">Idioma</th><th scope="col" class="number">Contestado</th>`, `<th scope="row">desconocido</th>`)
 }
 
 // Without questions, or without answers, the page says what to do.
