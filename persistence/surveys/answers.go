@@ -52,7 +52,7 @@ func (w *surveyWork) answers(t *commit.Tx, _ *commit.Request, moves []*move) err
 	return err
 }
 
-// answerSumRows are the values of survey_answer_sums, in one order for all, so that two writers do not
+// answerSumRows are the values of survey_answer_counts, in one order for all, so that two writers do not
 // wait for each other.
 func answerSumRows(survey int64, sums map[surveys.AnswerSum]int) (args []any) {
 	keys := slices.SortedFunc(maps.Keys(sums), func(a, b surveys.AnswerSum) int {
