@@ -74,6 +74,9 @@ type AnswerCountsView struct {
 	// ByStatus how many respondents, by what became of the question. Those in the middle of the interview, before this question, are in none
 	ByStatus map[string]int `json:"by_status"`
 
+	// Groups the same of each day, arm or language, in order; only with by. Together they are the counts of the question
+	Groups []AnswerGroupView `json:"groups,omitempty,omitzero"`
+
 	// Kind how it is answered
 	Kind string `json:"kind"`
 
@@ -86,6 +89,23 @@ type AnswerCountsView struct {
 	Summary AnswerSummaryView `json:"summary,omitempty,omitzero"`
 
 	// Values how many respondents, by answer: choices in their order, numbers and dates from the smallest, those of more than 24 values in ranges. Texts have none
+	Values []ValueCountView `json:"values"`
+}
+
+// AnswerGroupView How many respondents of a day, arm or language gave which answer to one question.
+type AnswerGroupView struct {
+	// ByStatus how many respondents, by what became of the question
+	ByStatus map[string]int `json:"by_status"`
+
+	// Group a day as 2026-01-31, in the time zone of the survey; the number of an arm from 0; or the language of the conversation. Empty: not known, of answers from before they were counted so
+	//
+	// Examples: 2026-01-31
+	Group string `json:"group"`
+
+	// Summary of numbers and dates; absent without any
+	Summary AnswerSummaryView `json:"summary,omitempty,omitzero"`
+
+	// Values how many respondents, by the answers and ranges of the question
 	Values []ValueCountView `json:"values"`
 }
 
@@ -158,6 +178,9 @@ type AnswerView struct {
 
 // AnswersView How many respondents gave which answer.
 type AnswersView struct {
+	// By what the groups are told apart by; absent: there are none
+	By string `json:"by,omitempty,omitzero"`
+
 	// Questions in the order in which they are asked
 	Questions []AnswerCountsView `json:"questions"`
 
@@ -3040,6 +3063,9 @@ type PutSurveyParams struct {
 type GetSurveyAnswersParams struct {
 	// Arm only respondents of this arm, from 0; -1: of all
 	Arm int `form:"arm,omitempty" json:"arm,omitempty,omitzero"`
+
+	// By count the answers of each day, arm or language, too. A day is that of the answer, in the time zone of the survey; the language is that of the conversation: day, arm, language
+	By string `form:"by,omitempty" json:"by,omitempty,omitzero"`
 }
 
 // ListSurveyTextsParams defines parameters for ListSurveyTexts.
@@ -4074,6 +4100,7 @@ func (c *Client) GetSurveyAnswers(ctx context.Context, survey string, params Get
 	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/surveys/%s/answers", url.PathEscape(survey))}
 	r.Query = url.Values{}
 	setQuery(r.Query, "arm", params.Arm)
+	setQuery(r.Query, "by", params.By)
 	return call[AnswersView](ctx, c, r)
 }
 
