@@ -93,9 +93,8 @@ func RouteAccess() map[string]Access {
 		"get-results": {readSurveys, PathSurvey}, "get-results-workbook": {readSurveys, PathSurvey}, "get-codebook": {readSurveys, PathSurvey}, "get-dispositions": {readSurveys, PathSurvey},
 		// Its route also requires pii:read.
 		"get-incentives":   {readSurveys, PathSurvey},
-		"list-respondents": {readSurveys, PathSurvey},
-		"get-respondent":   {readSurveys, PathSurvey},
-		"list-pilots":      {readSurveys, PathSurvey}, "get-pilot": {readSurveys, PathSurvey}, "put-pilot": {changeSurveys, PathSurvey},
+		"list-respondents": {readSurveys, PathSurvey}, "get-respondent": {readSurveys, PathSurvey},
+		"list-pilots": {readSurveys, PathSurvey}, "get-pilot": {readSurveys, PathSurvey}, "put-pilot": {changeSurveys, PathSurvey},
 		"put-survey":       {changeSurveys, PathSurvey},
 		"patch-survey":     {changeSurveys, PathSurvey},
 		"delete-survey":    {changeSurveys, PathSurvey},
