@@ -6,10 +6,12 @@ import { flash, heading, shows, unfold } from "../steps.mjs";
 import { look4 } from "./look.mjs";
 import { phone } from "../state.mjs";
 
-// crowds creates two drafts that together want more of a channel than it can do in a day, at whatever hour they would be launched.
+// crowds creates drafts that together want more of a channel than it can do in the rest of a day, at whatever hour they
+// would be launched: each takes its nine slots for seven hours, two of them at once, two over two days.
 async function crowds(weir) {
-  const schedule = { time_zone: "Africa/Nairobi", weekdays: ["mon", "tue", "wed", "thu", "fri", "sat", "sun"], windows: [{ from: "09:00", to: "12:00" }, { from: "14:00", to: "18:00" }] };
-  for (const name of ["ebb", "tide"]) {
+  const day = [{ from: "00:00", to: "24:00" }], hours = [{ from: "09:00", to: "12:00" }, { from: "14:00", to: "18:00" }];
+  for (const [name, windows] of [["ebb", hours], ["flow", day], ["neap", day], ["tide", hours]]) {
+    const schedule = { time_zone: "Africa/Nairobi", weekdays: ["mon", "tue", "wed", "thu", "fri", "sat", "sun"], windows };
     await weir.api("PUT", `/v1/surveys/${name}`, { schedule, modes: { sms: { channel: "spare" } }, arms: [{ modes: ["sms"] }], questionnaires: { main: { sms: [{ messages: ["Hello"] }] } } });
     for (const from of [7000, 8000]) await weir.api("POST", `/v1/surveys/${name}/respondents`, { respondents: Array.from({ length: 1000 }, (_, i) => ({ phone: phone(from + i) })) });
   }
