@@ -276,6 +276,66 @@ func TestQuestions_FirstContactWithAQuestionCounts(t *testing.T) {
 	}
 }
 
+// TestQuestions_ClaimThatCannotBeReadYetCostsNoAnswer applies a message while the claim of its question is being
+// committed, so that nobody can tell whether the message came before it.
+func TestQuestions_ClaimThatCannotBeReadYetCostsNoAnswer(t *testing.T) {
+	inLab(t, func(weir.Contact) contactResult {
+		return contactResult{duration: 24 * time.Hour, outcome: weir.Completed, acceptedLost: true}
+	}, func(l *lab) {
+		ch := l.store.addChannel("texts", "text", 5)
+		s := l.addSurvey("s", askSurvey("2d"), 1)
+		l.command("s", surveys.Launch)
+		l.advance(time.Minute)
+		said := l.respondents(s.ID)[0].Said
+		var claimed time.Time
+		l.store.locked(func() {
+			c := l.store.contacts[said]
+			claimed, c.State, c.ClaimedAt = c.ClaimedAt, weir.Sending, time.Time{}
+		})
+		l.channels.receiveMessage(ch.ID, phone(s.ID, 0), "yes")
+		l.advance(10 * time.Second)
+		if r := l.respondents(s.ID)[0]; r.Talk.Question != "well" {
+			t.Errorf("before the claim is known: %+v", r.Talk)
+		}
+		l.store.locked(func() { l.store.contacts[said].ClaimedAt = claimed })
+		l.advance(5 * time.Minute)
+		if r := l.respondents(s.ID)[0]; r.Talk.Question != "age" {
+			t.Errorf("when the claim is known: %+v", r.Talk)
+		}
+	})
+}
+
+// TestQuestions_QuestionThatWasNeverSentIsSaidByTheReminder ends the contact with a question before it is sent. What
+// was received after the reminder is an answer to it.
+func TestQuestions_QuestionThatWasNeverSentIsSaidByTheReminder(t *testing.T) {
+	inLab(t, func(weir.Contact) contactResult {
+		return contactResult{duration: time.Minute, outcome: weir.Completed, acceptedLost: true}
+	}, func(l *lab) {
+		ch := l.store.addChannel("texts", "text", 1)
+		s := l.addSurvey("s", askSurvey("30m 1d"), 1)
+		number := phone(s.ID, 0)
+		l.command("s", surveys.Launch)
+		l.advance(5 * time.Minute)
+		l.store.locked(func() { l.channels.dispatchNothing = true })
+		l.channels.receiveMessage(ch.ID, number, "yes")
+		l.advance(time.Minute)
+		never := l.respondents(s.ID)[0].Said
+		if _, err := l.channels.Cancel(t.Context(), never); err != nil {
+			t.Fatal(err)
+		}
+		l.store.locked(func() { l.channels.dispatchNothing = false })
+		l.advance(35 * time.Minute)
+		if r := l.respondents(s.ID)[0]; r.Said == never || r.Said == (weir.Ref{}) || r.Talk.Turn != 3 {
+			t.Fatalf("said by %v, %+v", r.Said, r.Talk)
+		}
+		l.channels.receiveMessage(ch.ID, number, "35")
+		l.advance(time.Minute)
+		if r := l.respondents(s.ID)[0]; r.Disposition != surveys.Complete {
+			t.Errorf("%s %+v", r.Disposition, r.Talk)
+		}
+	})
+}
+
 // TestQuestions_NobodyIsRemindedOfWhatWaits keeps a question in the queue for longer than the delay of
 // reminders. The delay counts from when it is sent.
 func TestQuestions_NobodyIsRemindedOfWhatWaits(t *testing.T) {
