@@ -151,8 +151,7 @@ func columnOf(reference string, last int) (int, error) {
 func (r *rows) cell(start xml.StartElement) (Cell, error) {
 	var value, inline text
 	formula, valued := false, false
-	var into *text
-	phonetic := 0
+	var in reading
 	for {
 		token, err := r.token()
 		if err != nil {
@@ -164,24 +163,17 @@ func (r *rows) cell(start xml.StartElement) (Cell, error) {
 			case "f":
 				formula = true
 			case "v":
-				into, valued = &value, true
-			case "t":
-				if into = &inline; phonetic > 0 {
-					into = nil
-				}
-			case "rPh":
-				phonetic++
+				in.into, valued = &value, true
+			default:
+				in.begin(e.Name.Local, &inline)
 			}
 		case xml.CharData:
-			into.add(e)
+			in.into.add(e)
 		case xml.EndElement:
-			switch e.Name.Local {
-			case "c":
+			if e.Name.Local == "c" {
 				return r.valueOf(attribute(start, "t"), attribute(start, "s"), value.String(), inline.String(), formula && !valued)
-			case "rPh":
-				phonetic--
 			}
-			into = nil
+			in.end(e.Name.Local)
 		}
 	}
 }
@@ -237,6 +229,29 @@ type text struct{ strings.Builder }
 func (t *text) add(part []byte) {
 	if t != nil && t.Len() <= MaxText {
 		t.Write(part[:min(len(part), MaxText+1-t.Len())])
+	}
+}
+
+// reading is where the characters of a text go: those of its elements t, except in phonetic guides.
+type reading struct {
+	into     *text // nil: nowhere
+	phonetic int   // guides that are open
+}
+
+func (r *reading) begin(element string, of *text) {
+	switch element {
+	case "t":
+		if r.into = of; r.phonetic > 0 {
+			r.into = nil
+		}
+	case "rPh":
+		r.phonetic++
+	}
+}
+
+func (r *reading) end(element string) {
+	if r.into = nil; element == "rPh" {
+		r.phonetic--
 	}
 }
 
@@ -302,14 +317,14 @@ func (b *book) readTexts() (*texts, error) {
 	if b.strings == "" || b.parts[b.strings] == nil {
 		return t, nil
 	}
-	in, err := b.open(b.strings, MaxUnpacked)
+	part, err := b.open(b.strings, MaxUnpacked)
 	if err != nil {
 		return nil, err
 	}
-	out, tokens := &textWriter{file: b.file, at: b.size}, newTokens(b.strings, in)
+	out, tokens := &textWriter{file: b.file, at: b.size}, newTokens(b.strings, part)
 	var one text
-	var into *text
-	phonetic, whole := 0, false
+	var in reading
+	whole := false
 	for {
 		token, err := tokens.next()
 		if errors.Is(err, io.EOF) && whole {
@@ -320,23 +335,15 @@ func (b *book) readTexts() (*texts, error) {
 		}
 		switch e := token.(type) {
 		case xml.StartElement:
-			switch e.Name.Local {
-			case "si":
+			if e.Name.Local == "si" {
 				one = text{}
-			case "t":
-				if into = &one; phonetic > 0 {
-					into = nil
-				}
-			case "rPh":
-				phonetic++
 			}
+			in.begin(e.Name.Local, &one)
 		case xml.CharData:
-			into.add(e)
+			in.into.add(e)
 		case xml.EndElement:
-			into = nil
+			in.end(e.Name.Local)
 			switch e.Name.Local {
-			case "rPh":
-				phonetic--
 			case "sst":
 				whole = true
 			case "si":
