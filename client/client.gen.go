@@ -178,7 +178,7 @@ type AnswerView struct {
 
 // AnswersView How many respondents gave which answer.
 type AnswersView struct {
-	// By what the groups are told apart by; absent: there are none
+	// By how the answers are grouped; absent: they are not
 	By string `json:"by,omitempty,omitzero"`
 
 	// Questions in the order in which they are asked

@@ -53,10 +53,10 @@ func (r *Recorded) Count(sums map[AnswerSum]int, arm int) {
 	}
 }
 
-// SumsBy is what sums of answers are told apart by, beside question, status and value.
+// SumsBy is the column by which sums of answers are grouped, beside question, status and value.
 type SumsBy string
 
-// What sums are told apart by.
+// The columns.
 const (
 	ByNothing  SumsBy = ""
 	ByDay      SumsBy = "day"
@@ -74,7 +74,7 @@ type SumFilter struct {
 	By     SumsBy
 }
 
-// Of returns the key of the sum to which another adds, without what sums are not told apart by.
+// Of returns the key of the sum to which another adds, without the columns by which sums are not grouped.
 func (by SumsBy) Of(k AnswerSum) AnswerSum {
 	of := AnswerSum{Question: k.Question, Status: k.Status, Value: k.Value}
 	switch by {

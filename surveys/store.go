@@ -195,7 +195,7 @@ type RespondentReader interface {
 	Counts(ctx context.Context, survey int64) (Sums, error)
 	// Answers returns the answers of respondents to questions, by respondent and question.
 	Answers(ctx context.Context, survey int64, ids []RespondentID) (map[RespondentID]map[string]questions.Answer, error)
-	// AnswerSums returns how many answers there are. The keys have what the sums are told apart by.
+	// AnswerSums returns how many answers there are. The keys have only the column by which they are grouped.
 	AnswerSums(ctx context.Context, f SumFilter) (map[AnswerSum]int, error)
 	// AnswerTexts lists the answers to a question in the order of the respondents. It examines a bounded
 	// number of answers, so a page may be short; next is zero on the last page.

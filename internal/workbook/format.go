@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// kind is what a number of a format is.
+// kind says whether a number stands for a quantity, a date or a time.
 type kind int
 
 const (
@@ -18,7 +18,7 @@ const (
 	clock       // a time of the day, or hours
 )
 
-// format is what the format of a cell says about its number.
+// format says how the number of a cell is shown.
 type format struct {
 	kind   kind
 	digits int // of a whole number that is shown with zeros in front; 0: it is not

@@ -8,7 +8,7 @@
 //     the XML are bounded, so a small file that unpacks to a large one costs no memory.
 //   - Before the first row is returned, the checksum of the sheet was verified and its rows were
 //     counted: a broken workbook is refused as a whole.
-//   - A cell is what a person sees in it, in a form that programs read: all digits of a number, dates as
+//   - A cell is read as a person sees it, in a form for programs: all digits of a number, dates as
 //     ISO 8601, true and false. What Excel has not kept is not guessed: see [Cell].
 //   - Texts that are written are texts: Excel evaluates none of them.
 //

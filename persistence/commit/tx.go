@@ -328,8 +328,8 @@ type Guarded struct {
 // Log runs guarded statements and writes the row of the batch, which every batch has once, by
 // one part: an id of its own, and data about the contacts in flight.
 //
-// The row is what shows that the batch was committed, should the answer to COMMIT be lost, and
-// its insert is what keeps a former owner out: it fails unless the fence of this process is the
+// The row shows that the batch was committed, should the answer to COMMIT be lost, and
+// its insert keeps a former owner out: it fails unless the fence of this process is the
 // one that is known, and locks the fence until the end. It may be anywhere in the transaction.
 // If another process takes the database before it, the insert fails, however late the server
 // executes it; if after it, taking the database waits. Where a result costs a round trip, it

@@ -101,7 +101,7 @@ func (s *Reader) Answers(ctx context.Context, survey int64, ids []surveys.Respon
 	return out, nil
 }
 
-// answerSumsSQL reads sums of answers, which may be told apart by one more column.
+// answerSumsSQL reads sums of answers, grouped by one more column at most.
 func answerSumsSQL(f surveys.SumFilter) string {
 	selected := map[surveys.SumsBy]string{surveys.ByDay: "0 AS day", surveys.ByArm: "0 AS arm", surveys.ByLanguage: "'' AS language"}
 	key, arm := "question, status, value", ""

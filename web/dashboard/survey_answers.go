@@ -96,7 +96,7 @@ func loadAnswers(v *visit) (*content, error) {
 	return &content{title: v.T("Results of %s", s.Survey), crumbs: surveyCrumbs(v.Locale, s.Survey, crumb{Text: v.T("Results")}), data: d}, nil
 }
 
-// offer reads what the answers are told apart by, and what they may be.
+// offer reads how the answers are grouped, and how they may be.
 func (d *answersData) offer(v *visit, query url.Values, s *surveyapi.SurveyView) {
 	d.Offers = []form.Choice{{Value: string(surveys.ByDay), Text: v.T("Day")}}
 	if len(s.Arms) > 1 {

@@ -171,7 +171,7 @@ func (s answersRoute) answers(c *route.Call, v surveys.Survey) (route.Reply, err
 // answerCounts are the sums of a question.
 type answerCounts struct {
 	all    answerGroup
-	groups map[surveys.AnswerSum]*answerGroup // by what they are told apart by
+	groups map[surveys.AnswerSum]*answerGroup // by the columns of [surveys.SumsBy]
 }
 
 // answerGroup are sums of a question, of all answers or of those that have something in common.

@@ -195,7 +195,7 @@ type AnswerView struct {
 type AnswersView struct {
 	Survey      string             `json:"survey" doc:"its name"`
 	Respondents int                `json:"respondents" doc:"of the survey, also those who have not been asked yet"`
-	By          surveys.SumsBy     `json:"by,omitempty" enum:"day,arm,language" doc:"what the groups are told apart by; absent: there are none"`
+	By          surveys.SumsBy     `json:"by,omitempty" enum:"day,arm,language" doc:"how the answers are grouped; absent: they are not"`
 	Questions   []AnswerCountsView `json:"questions" doc:"in the order in which they are asked"`
 }
 

@@ -28,7 +28,7 @@ func inTwoLanguages() world.Fields {
 	return body
 }
 
-// groups returns the answers of survey s to its questions, by what they are told apart by: "well yes", and "age 30" or "age refused".
+// groups returns the answers of survey s to its questions, by group: "well yes", and "age 30" or "age refused".
 func groups(w *world.World, by string) map[string]map[string]int {
 	w.Helper()
 	found := map[string]map[string]int{}
