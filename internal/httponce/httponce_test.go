@@ -226,8 +226,8 @@ func rows() map[string]row {
 			}
 		}, body: long, want: got{answered, 413, "no", nil}},
 		"answers a short one early, closes": {speak: func(_ *server, _ int64, c net.Conn) {
-			if _, err := c.Read(make([]byte, 10)); err == nil {
-				_, _ = io.WriteString(c, "HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno")
+			if _, err := c.Read(make([]byte, 10)); err == nil { // it says so: the client could not know before its next request
+				_, _ = io.WriteString(c, "HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno")
 			}
 		}, body: strings.Repeat("x", 15<<10), want: got{answered, 413, "no", nil}},
 		"chunks": {speak: answering("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n1\r\no\r\n1;x=y\r\nk\r\n0\r\nX: y\r\n\r\n"),
@@ -292,7 +292,7 @@ func TestTransport_KnowsHowFarARequestGot(t *testing.T) {
 					}
 					cancel()
 					if is.known != c.want.known || is.status != c.want.status || is.body != c.want.body || (is.err != nil) != (c.want.err != nil) {
-						t.Errorf("known: %+v, want %+v", is, c.want)
+						t.Errorf("known: %+v, want %+v: %v", is, c.want, is.err)
 					}
 					if n := s.arrived.Load(); n != (round+1)*c.arrives {
 						t.Errorf("after %d requests %d had arrived", round+1, n)
