@@ -1,6 +1,10 @@
 package api
 
-import "time"
+import (
+	"reflect"
+	"strings"
+	"time"
+)
 
 // CancelBody selects the contacts of a request that cancels many.
 type CancelBody struct {
@@ -34,24 +38,46 @@ type ContactsBody struct {
 
 // ContactBody is one contact to queue.
 type ContactBody struct {
-	Key       string            `json:"key,omitempty" minLength:"1" maxLength:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\xa0\\xad\\x{1680}\\x{180E}\\x{2000}-\\x{200F}\\x{2028}-\\x{202F}\\x{205F}-\\x{206F}\\x{3000}\\x{E000}-\\x{F8FF}\\x{FEFF}\\x{FFF0}-\\x{FFFB}\\x{FFFE}\\x{FFFF}]*$" patternDescription:"printable" doc:"your own name for it, unique on the channel; a key that is known with the same content yields the contact that has it and queues nothing, so that a request can be repeated safely, and with other content is refused (409, key_reused); it must not begin with requeue: (422, reserved), as keys of contacts that Weir made of dead letters do"`
-	To        string            `json:"to" minLength:"1" maxLength:"255" doc:"the address, in the form of the channel's type: a number as in E.164 (an optional + and 3 to 15 digits, such as +254722123456) unless the type has its own; with spaces, hyphens, dots or brackets, with 00 before its country code, or on a channel with a region also without a country code, it is stored as in E.164. Any other that begins with 0 needs the region. Invisible characters, digits of other scripts and a fraction of zeros (254722123456.0) are read as the number that they are written around" example:"+15550001"`
-	Priority  string            `json:"priority,omitempty" enum:"normal,high,reply" default:"normal"`
+	Key       string            `json:"key,omitempty" minLength:"1" maxLength:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\xa0\\xad\\x{1680}\\x{180E}\\x{2000}-\\x{200F}\\x{2028}-\\x{202F}\\x{205F}-\\x{206F}\\x{3000}\\x{E000}-\\x{F8FF}\\x{FEFF}\\x{FFF0}-\\x{FFFB}\\x{FFFE}\\x{FFFF}]*$" patternDescription:"printable" doc:"your own name for it, unique on the channel; a key that is known with the same content yields the contact that has it and queues nothing, so that a request can be repeated safely, and with other content is refused (409, key_reused); it must not begin with requeue: (422, reserved), as keys of contacts that Weir made of dead letters do" flag:": idempotency key: a contact with the same key is queued once"`
+	To        string            `json:"to" minLength:"1" maxLength:"255" doc:"the address, in the form of the channel's type: a number as in E.164 (an optional + and 3 to 15 digits, such as +254722123456) unless the type has its own; with spaces, hyphens, dots or brackets, with 00 before its country code, or on a channel with a region also without a country code, it is stored as in E.164. Any other that begins with 0 needs the region. Invisible characters, digits of other scripts and a fraction of zeros (254722123456.0) are read as the number that they are written around" flag:": phone number of the contact" example:"+15550001"`
+	Priority  string            `json:"priority,omitempty" enum:"normal,high,reply" flag:": priority: normal, high or reply" default:"normal"`
 	NotBefore time.Time         `json:"not_before,omitzero" doc:"it is delayed until then"`
 	NotAfter  time.Time         `json:"not_after,omitzero" doc:"it ends as expired if it was not dispatched by then"`
-	Survey    string            `json:"survey,omitempty" maxLength:"64" pattern:"^[^\\x00-\\x1f\\x7f-\\xa0\\xad\\x{1680}\\x{180E}\\x{2000}-\\x{200F}\\x{2028}-\\x{202F}\\x{205F}-\\x{206F}\\x{3000}\\x{E000}-\\x{F8FF}\\x{FEFF}\\x{FFF0}-\\x{FFFB}\\x{FFFE}\\x{FFFF}]*$" patternDescription:"printable" doc:"surveys of one channel take turns"`
-	Purpose   string            `json:"purpose,omitempty" maxLength:"63" doc:"what it is for, which decides which rules for the sake of the person hold; absent: default" example:"reminders"`
-	TimeZone  string            `json:"time_zone,omitempty" maxLength:"63" doc:"IANA time zone in which the person lives, for quiet hours; absent: that of the number, as far as it is known" example:"Africa/Nairobi"`
+	Survey    string            `json:"survey,omitempty" maxLength:"64" pattern:"^[^\\x00-\\x1f\\x7f-\\xa0\\xad\\x{1680}\\x{180E}\\x{2000}-\\x{200F}\\x{2028}-\\x{202F}\\x{205F}-\\x{206F}\\x{3000}\\x{E000}-\\x{F8FF}\\x{FEFF}\\x{FFF0}-\\x{FFFB}\\x{FFFE}\\x{FFFF}]*$" patternDescription:"printable" doc:"surveys of one channel take turns" flag:": survey name, for a fair share of the channel among surveys"`
+	Purpose   string            `json:"purpose,omitempty" maxLength:"63" doc:"what it is for, which decides which rules for the sake of the person hold; absent: default" flag:": what it is for, which decides which rules for the sake of the person hold" example:"reminders"`
+	TimeZone  string            `json:"time_zone,omitempty" maxLength:"63" doc:"IANA time zone in which the person lives, for quiet hours; absent: that of the number, as far as it is known" flag:": IANA zone in which the person lives, such as Africa/Nairobi" example:"Africa/Nairobi"`
 	Labels    map[string]string `json:"labels,omitempty" maxProperties:"32" doc:"up to 32; names of 1 to 64 printable characters, values of up to 256 characters"`
-	Messages  []string          `json:"messages,omitempty" minItems:"1" maxItems:"50" doc:"on a text channel: 1 to 50 texts of 1 to 1600 characters; each takes a slot"`
+	Messages  []string          `json:"messages,omitempty" minItems:"1" maxItems:"50" doc:"on a text channel: 1 to 50 texts of 1 to 1600 characters; each takes a slot" flag:"message"`
 	Call      *CallBody         `json:"call,omitempty" doc:"on a voice channel: what the call does"`
 }
 
 // CallBody describes a call: exactly one of its fields is set.
 type CallBody struct {
-	CallbackURL string `json:"callback_url,omitempty" minLength:"1" maxLength:"2000" doc:"http or https URL that the provider fetches TwiML from"`
+	CallbackURL string `json:"callback_url,omitempty" minLength:"1" maxLength:"2000" doc:"http or https URL that the provider fetches TwiML from" flag:": on a voice channel: URL from which the provider reads the call script"`
 	CallFlowID  int64  `json:"call_flow_id,omitempty" minimum:"1" maximum:"9007199254740991" doc:"a call flow that is stored at the provider"`
 	TwiML       string `json:"twiml,omitempty" minLength:"1" maxLength:"65536" doc:"the document itself: well-formed XML, a Response, at most 64 kB"`
+}
+
+// ContactColumns returns what a column of a file of contacts can be: the members of [ContactBody] in its order, the
+// parts of a call by their own names, and message, which a file may have several times. A label has its name behind label.
+func ContactColumns() []string {
+	var list []string
+	var add func(of reflect.Type)
+	add = func(of reflect.Type) {
+		for f := range of.Fields() {
+			switch name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name {
+			case "messages":
+				list = append(list, "message")
+			case "call":
+				add(f.Type.Elem())
+			case "labels":
+			default:
+				list = append(list, name)
+			}
+		}
+	}
+	add(reflect.TypeFor[ContactBody]())
+	return list
 }
 
 // AcceptedList is the response to an accepted batch, in the order of the

@@ -42,15 +42,12 @@ func Ignored(header []string) []bool {
 	return out
 }
 
-// ContactHeaders returns the headers that usually are a field of a contact, in lower case and only
-// letters and digits. A header that begins with "label." is a label.
+// ContactHeaders returns the headers that usually are a field of a contact besides its own name, in lower case and
+// only letters and digits. A header that begins with "label." is a label.
 func ContactHeaders() map[string][]string {
 	return map[string][]string{
-		"to":      {"to", "phone", "phonenumber", "number", "msisdn", "mobile", "mobilenumber", "telephone", "tel", "recipient", "address"},
-		"message": {"message", "text", "sms", "body"},
-		"key":     {"key", "idempotencykey", "externalid"}, "priority": {"priority"}, "not_before": {"notbefore"}, "not_after": {"notafter"},
-		"survey": {"survey"}, "purpose": {"purpose"}, "time_zone": {"timezone", "zone"},
-		"callback_url": {"callbackurl"}, "call_flow_id": {"callflowid", "callflow"}, "twiml": {"twiml"},
+		"to":      {"phone", "phonenumber", "number", "msisdn", "mobile", "mobilenumber", "telephone", "tel", "recipient", "address"},
+		"message": {"text", "sms", "body"}, "key": {"idempotencykey", "externalid"}, "time_zone": {"zone"}, "call_flow_id": {"callflow"},
 	}
 }
 

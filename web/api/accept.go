@@ -50,6 +50,7 @@ type acceptRoutes struct {
 	finder      *Finder
 	replyWithin time.Duration
 	downloads   *route.Downloads // limits imports, too
+	bodies      httpjson.Decoder // into api.ContactsBody
 }
 
 func (r *acceptRoutes) table() []*route.Route {
@@ -151,7 +152,7 @@ func (r *acceptRoutes) accept(c *route.Call, ch weir.Channel, traced *tracing.Re
 	if r.replyWithin > 0 {
 		batch.wrote, batch.replyWithin = r.finder.wrote, r.replyWithin
 	}
-	specs := batch.read(c.Body)
+	specs := batch.read(c.Body, r.bodies)
 	if batch.failed != nil {
 		return out, batch.failed
 	}
@@ -212,48 +213,44 @@ type batchReader struct {
 	failed      error
 }
 
-func (b *batchReader) read(body map[string]any) []weir.Spec {
+func (b *batchReader) read(body map[string]any, decoder httpjson.Decoder) []weir.Spec {
 	list, _ := body["contacts"].([]any)
 	if len(list) > 1000 {
 		return nil // reported by the schema
 	}
+	var given api.ContactsBody
+	decoder.Decode(body, &given)
 	b.keys = make(map[string]int, len(list))
 	specs := make([]weir.Spec, 0, len(list))
 	for i, v := range list {
-		if o, ok := v.(map[string]any); ok {
-			specs = append(specs, b.contact(o, i))
+		if members, ok := v.(map[string]any); ok {
+			specs = append(specs, b.contact(&given.Contacts[i], members, i))
 		}
 	}
 	return specs
 }
 
-func (b *batchReader) contact(o map[string]any, i int) weir.Spec {
+// contact reads a contact. members are those of its body, also what is of a wrong type.
+func (b *batchReader) contact(given *api.ContactBody, members map[string]any, i int) weir.Spec {
 	at := "/contacts/" + strconv.Itoa(i)
-	var s weir.Spec
-	s.Key, _ = o["key"].(string)
-	b.to(o, &s, at)
-	b.survey(o, &s, at)
-	s.Priority = weir.Normal
-	word, _ := o["priority"].(string)
-	if i := slices.Index(priorityWords(), word); i >= 0 {
-		s.Priority = weir.Priority(i)
-	}
+	s := specOf(given)
+	b.to(given.To, &s, at)
+	b.survey(s.Survey, at)
 	b.reply(&s, at)
 	b.key(s.Key, i, at)
-	b.window(o, &s, at)
-	b.person(o, &s, at)
-	b.labels(o, &s, at)
-	b.messages(o, &s, at)
-	b.call(o, &s, at)
-	b.kind(o, at)
+	b.window(&s, at)
+	b.person(&s, at)
+	b.labels(members, at)
+	b.messages(members, at)
+	b.call(members, at)
+	b.kind(members, at)
 	b.size(&s, at)
 	return s
 }
 
 // to brings the address into the canonical form of the channel's type. The schema
 // reports one that is missing or too long.
-func (b *batchReader) to(o map[string]any, s *weir.Spec, at string) {
-	given, _ := o["to"].(string)
+func (b *batchReader) to(given string, s *weir.Spec, at string) {
 	if given == "" || len(given) > channels.MaxAddress {
 		return
 	}
@@ -268,10 +265,9 @@ func (b *batchReader) to(o map[string]any, s *weir.Spec, at string) {
 	}
 }
 
-// survey reads the survey of a contact. Its name decides which budget pays, so the sender's scopes must reach it.
-func (b *batchReader) survey(o map[string]any, s *weir.Spec, at string) {
-	s.Survey, _ = o["survey"].(string)
-	if s.Survey != "" && !b.request.Reaches(operators.Survey(s.Survey)) {
+// survey checks the survey of a contact. Its name decides which budget pays, so the sender's scopes must reach it.
+func (b *batchReader) survey(name, at string) {
+	if name != "" && !b.request.Reaches(operators.Survey(name)) {
 		b.errors.Add(at+"/survey", "outside", "must begin with %s: the token is limited to such names", b.request.Limits())
 	}
 }
@@ -291,9 +287,7 @@ func (b *batchReader) key(key string, i int, at string) {
 	b.keys[key] = i
 }
 
-func (b *batchReader) window(o map[string]any, s *weir.Spec, at string) {
-	s.NotBefore = instantOf(o["not_before"])
-	s.NotAfter = instantOf(o["not_after"])
+func (b *batchReader) window(s *weir.Spec, at string) {
 	switch {
 	case s.NotAfter.IsZero():
 	case !s.NotAfter.After(b.now):
@@ -303,10 +297,8 @@ func (b *batchReader) window(o map[string]any, s *weir.Spec, at string) {
 	}
 }
 
-// person reads what the rules for the sake of the person need.
-func (b *batchReader) person(o map[string]any, s *weir.Spec, at string) {
-	s.Purpose, _ = o["purpose"].(string)
-	s.TimeZone, _ = o["time_zone"].(string)
+// person checks what the rules for the sake of the person need.
+func (b *batchReader) person(s *weir.Spec, at string) {
 	if s.Purpose == people.DefaultPurpose {
 		s.Purpose = "" // so that a repetition is one, whether it says so or not
 	}
@@ -376,12 +368,8 @@ func instantOf(v any) time.Time {
 	return t
 }
 
-func (b *batchReader) labels(o map[string]any, s *weir.Spec, at string) {
-	given, _ := o["labels"].(map[string]any)
-	if len(given) == 0 {
-		return
-	}
-	s.Labels = make(map[string]string, len(given))
+func (b *batchReader) labels(members map[string]any, at string) {
+	given, _ := members["labels"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		value, ok := given[name].(string)
 		if name == "" || utf8.RuneCountInString(name) > maxLabelName || !printable(name) {
@@ -390,7 +378,6 @@ func (b *batchReader) labels(o map[string]any, s *weir.Spec, at string) {
 		if ok && utf8.RuneCountInString(value) > maxLabelValue {
 			b.errors.Add(at+"/labels/"+httpjson.PointerToken(name), "length", "must have 0 to %d characters", maxLabelValue)
 		}
-		s.Labels[name] = value
 	}
 }
 
@@ -398,19 +385,18 @@ func printable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-func (b *batchReader) messages(o map[string]any, s *weir.Spec, at string) {
-	given, _ := o["messages"].([]any)
+func (b *batchReader) messages(members map[string]any, at string) {
+	given, _ := members["messages"].([]any)
 	for i, v := range given {
 		text, ok := v.(string)
 		if n := utf8.RuneCountInString(text); ok && (n < 1 || n > httpjson.MaxMessage) {
 			b.errors.Add(at+"/messages/"+strconv.Itoa(i), "length", "must have 1 to %d characters", httpjson.MaxMessage)
 		}
-		s.Messages = append(s.Messages, text)
 	}
 }
 
-func (b *batchReader) call(o map[string]any, s *weir.Spec, at string) {
-	given, ok := o["call"].(map[string]any)
+func (b *batchReader) call(members map[string]any, at string) {
+	given, ok := members["call"].(map[string]any)
 	if !ok {
 		return
 	}
@@ -423,25 +409,18 @@ func (b *batchReader) call(o map[string]any, s *weir.Spec, at string) {
 	if known != 1 {
 		b.errors.Add(at+"/call", "content", "must have exactly one of callback_url, call_flow_id and twiml")
 	}
-	var c weir.Call
 	if v, ok := given["callback_url"].(string); ok {
-		c.CallbackURL = v
 		if u, err := url.Parse(v); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 			b.errors.Add(at+"/call/callback_url", "format", "must be an http or https URL with a host")
 		}
 	}
-	if v, ok := given["call_flow_id"].(float64); ok {
-		c.CallFlowID = int64(v)
-	}
 	if v, ok := given["twiml"].(string); ok {
-		c.TwiML = v
 		if len(v) > maxTwiML {
 			b.errors.Add(at+"/call/twiml", "length", "must have up to %d bytes", maxTwiML)
 		} else if !isTwiML(v) {
 			b.errors.Add(at+"/call/twiml", "format", "must be well-formed XML with a Response as its root")
 		}
 	}
-	s.Call = &c
 }
 
 // isTwiML reports whether s is a well-formed document with one root, Response.
@@ -476,7 +455,7 @@ func isTwiML(s string) bool {
 }
 
 // kind checks the content against what the channel type carries.
-func (b *batchReader) kind(o map[string]any, at string) {
+func (b *batchReader) kind(members map[string]any, at string) {
 	if b.content == channels.Any {
 		return
 	}
@@ -484,10 +463,10 @@ func (b *batchReader) kind(o map[string]any, at string) {
 	if b.content == channels.Voice {
 		needed, other, carries = other, needed, "calls"
 	}
-	if _, ok := o[needed]; !ok {
+	if _, ok := members[needed]; !ok {
 		b.errors.Add(at+"/"+needed, "required", "is missing: channel type %s carries %s", b.typeName, carries)
 	}
-	if _, ok := o[other]; ok {
+	if _, ok := members[other]; ok {
 		b.errors.Add(at+"/"+other, "content", "does not belong here: channel type %s carries %s", b.typeName, carries)
 	}
 }

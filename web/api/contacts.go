@@ -39,6 +39,26 @@ func receiptView(a *weir.Attempt) *api.ReceiptView {
 	return v
 }
 
+// specOf returns what a client asks for. What depends on the channel, the clock or several members is checked
+// elsewhere; see [batchReader].
+func specOf(given *api.ContactBody) weir.Spec {
+	s := weir.Spec{
+		Key: given.Key, Priority: weir.Normal, Survey: given.Survey, Purpose: given.Purpose, TimeZone: given.TimeZone,
+		Messages: given.Messages, NotBefore: given.NotBefore, NotAfter: given.NotAfter,
+	}
+	if i := slices.Index(priorityWords(), given.Priority); i >= 0 {
+		s.Priority = weir.Priority(i)
+	}
+	if len(given.Labels) > 0 {
+		s.Labels = given.Labels
+	}
+	if given.Call != nil {
+		call := weir.Call(*given.Call)
+		s.Call = &call
+	}
+	return s
+}
+
 func contactView(c *weir.Contact, channel string, attempts []api.AttemptView) api.ContactView {
 	return api.ContactView{
 		ID: c.Ref.String(), Channel: channel, Key: c.Key, To: c.To, Priority: priorityWord(c.Priority),

@@ -7,7 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"slices"
+	"strings"
 
 	"weir"
 	"weir/api"
@@ -67,7 +67,7 @@ func (r *acceptRoutes) importRoute(post *route.Route) *route.Route {
 			"The connection is closed when no row has come for 30 seconds. Bounds: 100 columns, 64 kB a row of CSV, 1 MB a line of NDJSON.",
 		Query: []httpjson.Parameter{
 			{Name: "dry_run", Kind: "boolean", Description: "queue nothing: check the rows, and show what the columns are and what the first rows become"},
-			{Name: "columns", Kind: "string", Longest: 16 << 10, Description: "what columns of CSV are, as COLUMN=FIELD, separated by commas; quoted as in CSV if it has one. COLUMN is the name in the file, or #3 for the third column; FIELD is to, message, key, priority, not_before, not_after, survey, purpose, time_zone, callback_url, call_flow_id, twiml or label.NAME, or empty: the column is left out. *= leaves out all whose names are not understood, which are refused otherwise. The other columns are what their names say"},
+			{Name: "columns", Kind: "string", Longest: 16 << 10, Description: "what columns of CSV are, as COLUMN=FIELD, separated by commas; quoted as in CSV if it has one. COLUMN is the name in the file, or #3 for the third column; FIELD is " + strings.Join(api.ContactColumns(), ", ") + " or label.NAME, or empty: the column is left out. *= leaves out all whose names are not understood, which are refused otherwise. The other columns are what their names say"},
 			{Name: "header", Kind: "string", Description: "refuse a file of CSV with other columns than those of the dry run that has answered this header: columns by number would be others"},
 			{Name: "encoding", Kind: "string", Enum: respondents.Encodings(), Single: true, Description: "of the file; absent: the charset of the content type, else as the file says, UTF-8, or windows-1252 of CSV"},
 			imports.SheetParameter(),
@@ -91,10 +91,11 @@ func (r *acceptRoutes) importRoute(post *route.Route) *route.Route {
 
 // ContactFields are what columns of a file of contacts can be.
 func ContactFields() []imports.Field {
-	headers := respondents.ContactHeaders()
+	usual := respondents.ContactHeaders()
 	list := []imports.Field{{Name: "label.", Many: true}}
-	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		list = append(list, imports.Field{Name: name, Headers: headers[name], Required: name == "to", Many: name == "message"})
+	for _, name := range api.ContactColumns() {
+		headers := append([]string{respondents.PlainHeader(name)}, usual[name]...)
+		list = append(list, imports.Field{Name: name, Headers: headers, Required: name == "to", Many: name == "message"})
 	}
 	return list
 }

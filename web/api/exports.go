@@ -3,7 +3,10 @@ package api
 import (
 	"encoding/json"
 	"net/http"
+	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"weir"
@@ -44,14 +47,33 @@ func (r *exportRoutes) table() []*route.Route {
 	}
 }
 
-func contactColumns() []string {
-	return []string{
-		"id", "channel", "key", "to", "priority", "survey", "purpose", "time_zone", "not_before", "not_after", "state", "outcome", "reason", "rule",
-		"queued_at", "finished_at", "attempts", "size", "segments", "labels", "messages", "call",
-	}
+// contactFile makes rows of contacts.
+type contactFile struct {
+	header []string
+	rest   []reflect.StructField // members of a contact that have no place of their own: their columns are the last
 }
 
-func contactRow(v *api.ContactView) []string {
+func newContactFile() contactFile {
+	f := contactFile{header: []string{
+		"id", "channel", "key", "to", "priority", "survey", "purpose", "time_zone", "not_before", "not_after", "state", "outcome", "reason", "rule",
+		"queued_at", "finished_at", "attempts", "size", "segments", "labels", "messages", "call",
+	}}
+	for _, m := range reflect.VisibleFields(reflect.TypeFor[api.ContactView]()) {
+		// why is what holds now, and not of the contact
+		if name := jsonName(m); name != "" && len(m.Index) == 1 && name != "canceling" && !slices.Contains(f.header, name) {
+			f.header, f.rest = append(f.header, name), append(f.rest, m)
+		}
+	}
+	return f
+}
+
+// jsonName returns the name of a member in JSON; empty: it has none.
+func jsonName(m reflect.StructField) string {
+	name, _, _ := strings.Cut(m.Tag.Get("json"), ",")
+	return name
+}
+
+func (f contactFile) row(v *api.ContactView) []string {
 	attempts := 0
 	for i := range v.Attempts {
 		attempts = max(attempts, v.Attempts[i].Number)
@@ -66,10 +88,28 @@ func contactRow(v *api.ContactView) []string {
 	if v.Call != nil {
 		call = jsonCell(v.Call)
 	}
-	return []string{
+	cells := []string{
 		v.ID, v.Channel, v.Key, v.To, v.Priority, v.Survey, v.Purpose, v.TimeZone, instantCell(v.NotBefore), instantCell(v.NotAfter), v.State, v.Outcome, v.Reason, v.Rule,
 		instantCell(v.QueuedAt), instantCell(v.FinishedAt), strconv.Itoa(attempts), strconv.Itoa(v.Size), strconv.Itoa(v.Segments), labels, messages, call,
 	}
+	for _, m := range f.rest {
+		cells = append(cells, anyCell(reflect.ValueOf(v).Elem().FieldByIndex(m.Index)))
+	}
+	return cells
+}
+
+// anyCell returns the value of a member: empty if it has none, a text and an instant as they are, others as JSON.
+func anyCell(v reflect.Value) string {
+	switch x := v.Interface().(type) {
+	case string:
+		return x
+	case time.Time:
+		return instantCell(x)
+	}
+	if v.IsZero() {
+		return ""
+	}
+	return jsonCell(v.Interface())
 }
 
 func jsonCell(v any) string {
@@ -98,7 +138,8 @@ func (r *exportRoutes) writeContacts(w *route.CSV) error {
 		}
 		f.Channel = ch.ID
 	}
-	return w.Pages(contactColumns(), func(cursor string) (string, error) {
+	file := newContactFile()
+	return w.Pages(file.header, func(cursor string) (string, error) {
 		ctx, cancel := route.StepTimeout(w)
 		defer cancel()
 		f.Cursor = cursor
@@ -113,7 +154,7 @@ func (r *exportRoutes) writeContacts(w *route.CSV) error {
 			}
 			if c := w.Call; c.Reaches(operators.Channel(ch.Name)) {
 				v := shownContact(c, &rows[i], ch.Name)
-				w.Row(contactRow(&v))
+				w.Row(file.row(&v))
 			}
 		}
 		return next, nil
@@ -127,7 +168,8 @@ func (r *exportRoutes) writeDeadLetters(w *route.CSV) error {
 	}
 	f.Limit = route.PageRows
 	known := map[weir.ChannelID]weir.Channel{}
-	header := append([]string{"at", "outcome", "reason"}, contactColumns()...)
+	file := newContactFile()
+	header := append([]string{"at", "outcome", "reason"}, file.header...)
 	for i := range header[3:] {
 		header[3+i] = "contact_" + header[3+i]
 	}
@@ -147,7 +189,7 @@ func (r *exportRoutes) writeDeadLetters(w *route.CSV) error {
 			}
 			if c := w.Call; c.Reaches(operators.Channel(ch.Name)) {
 				v := shownDeadLetter(c, d, ch.Name)
-				w.Row(append([]string{instantCell(v.At), v.Outcome, v.Reason}, contactRow(&v.Contact)...))
+				w.Row(append([]string{instantCell(v.At), v.Outcome, v.Reason}, file.row(&v.Contact)...))
 			}
 		}
 		return next, nil

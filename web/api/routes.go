@@ -16,6 +16,7 @@ import (
 	"weir/people"
 	"weir/web/auth"
 	"weir/web/callbacks"
+	"weir/web/httpjson"
 	"weir/web/route"
 )
 
@@ -99,7 +100,7 @@ func Routes(o Options, l Links) []*route.Route {
 		editor:    channelEditor{l.Store, lookup, l.Broker, o.Directory},
 		hooks:     channelHooks{l.Index, l.Broker, l.Changed, l.Deleted},
 	}
-	accept := &acceptRoutes{lookup: lookup, index: l.Index, directory: o.Directory, broker: l.Broker, tracer: o.Tracing, now: o.Now, people: l.People, zones: &people.Zones{}, finder: NewFinder(o, l), replyWithin: o.ReplyWithin, downloads: l.Downloads}
+	accept := &acceptRoutes{lookup: lookup, index: l.Index, directory: o.Directory, broker: l.Broker, tracer: o.Tracing, now: o.Now, people: l.People, zones: &people.Zones{}, finder: NewFinder(o, l), replyWithin: o.ReplyWithin, downloads: l.Downloads, bodies: httpjson.NewDecoder(&api.ContactsBody{})}
 	contact := &contactRoutes{lookup, l.Store, l.Broker, pages}
 	search := &searchRoutes{lookup, o.Directory, pages}
 	incoming := &incomingRoutes{lookup, l.Store}

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"weir/operators"
@@ -76,6 +77,14 @@ func (f *contactFile) columns() *columnRules {
 			}
 			return ""
 		},
+	}
+	declared := contactForm().Fields
+	for i := range declared {
+		d := &declared[i]
+		known := d.Create || d.Name == "messages" || d.Name == "labels" || slices.ContainsFunc(rules.fields, func(c columnField) bool { return c.Value == d.Name })
+		if !known {
+			rules.fields = append(rules.fields, columnField{option: option{d.Name, f.T(d.Label)}})
+		}
 	}
 	return rules
 }

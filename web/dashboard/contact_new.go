@@ -11,13 +11,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
+	"weir"
 	"weir/api"
 	"weir/operators"
 	"weir/people"
 	webapi "weir/web/api"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
 )
 
@@ -27,60 +28,100 @@ const newContactPath = "/contacts/_new"
 // maxTexts is the API's limit of the texts of a contact.
 const maxTexts = 50
 
-// newContactForm is the form that sends one contact, as it was filled in. The names of its fields
-// are those of the API.
-type newContactForm struct {
-	*locale.Locale
-	Channel, To, Key, Priority, Survey, Purpose, TimeZone string
-	NotBefore, NotAfter                                   string
-	Texts                                                 []string
-	CallbackURL, CallFlowID, TwiML                        string
-	Labels                                                string   // one per line, as name=value
-	Once                                                  string   // random, for the idempotency key
-	Channels                                              []string // to choose from; nil: they cannot be read, and one is typed
-	NoChannels                                            string   // why there are none to choose from; empty: there are some
-	Purposes                                              []option
-	Mistakes                                              map[string]string // by field
-	Problem                                               *problem          // an error of the API that is about no field
+// contactForm declares what a contact is asked for. The names are those of the API. A page of a contact and the columns
+// of a file name what they do not know otherwise as it does.
+func contactForm() *form.Declaration {
+	call := func(part string) []string { return []string{"call", part} }
+	return form.Of(api.ContactBody{}, nil,
+		form.Field{Name: "channel", Create: true, Kind: form.Select, Label: "Channel", Unset: "choose", MaxLength: 63, Required: true},
+		form.Field{Name: "to", Kind: form.Code, Label: "Phone number or other address", Help: "A phone number has its country code, unless the channel has a region.", Required: true},
+		form.Field{Name: "messages", Kind: form.TextList, MaxLength: 1600, All: true, Label: "Text", Help: "On a channel for texts. 1 to 1,600 characters."},
+		form.Field{Name: "callback_url", At: call("callback_url"), Kind: form.URL, MaxLength: 2000, All: true, Label: "URL of the document"},
+		form.Field{Name: "call_flow_id", At: call("call_flow_id"), Kind: form.Number, All: true, Label: "Call flow at the provider, a number"},
+		form.Field{Name: "twiml", At: call("twiml"), Kind: form.Script, Rows: 4, All: true, Label: "Document, TwiML"},
+		form.Field{Name: "priority", Label: "Priority", Labels: []locale.Message{"normal", "high", "reply"}, Required: true},
+		form.Field{Name: "purpose", Kind: form.Select, Label: "Purpose", Help: "It decides which rules for the sake of the person hold.", Required: true},
+		form.Field{Name: "not_before", Label: "Not before"},
+		form.Field{Name: "not_after", Label: "Not after", Help: "A contact that is not dispatched by then ends as expired. Both are optional."},
+		form.Field{Name: "time_zone", Folded: true, Kind: form.Zone, Label: "Time zone of the person", Help: "Such as <code>Africa/Nairobi</code>. Empty: that of the number, as far as it is known."},
+		form.Field{Name: "labels", Folded: true, Kind: form.Pairs, Rows: 3, All: true, Label: "Labels", Help: "One per line, such as <code>clinic=north</code>."},
+		form.Field{Name: "survey", Folded: true, Label: "Survey", Help: "Surveys of a channel share it fairly."},
+		form.Field{Name: "key", Folded: true, Label: "Key", Help: "Your own name for the contact: the same key is sent once. Empty: this form is sent once."},
+	)
 }
 
-// Priorities returns the choices of the priority.
-func (f *newContactForm) Priorities() []option { return priorityChoices(f.Locale) }
+// newContactForm is the form that sends one contact, as it was filled in.
+type newContactForm struct {
+	*form.Form
+	Once       string   // random, for the idempotency key
+	NoChannels string   // why there are none to choose from; empty: there are some
+	Problem    *problem // an error of the API that is about no field
+}
+
+// First returns what is asked for before the content.
+func (f *newContactForm) First() []*form.Input {
+	return []*form.Input{f.Input("channel"), f.Input("to")}
+}
+
+// Then returns what is asked for after the content.
+func (f *newContactForm) Then() []*form.Input {
+	return slices.DeleteFunc(f.Shown(), func(in *form.Input) bool {
+		return in.Name == "channel" || in.Name == "to" || in.Name == "messages" || in.At != nil
+	})
+}
+
+// Texts returns the texts that were typed; an empty one if there are none.
+func (f *newContactForm) Texts() []string {
+	if texts := f.Input("messages").Chosen; len(texts) > 0 {
+		return texts
+	}
+	return []string{""}
+}
+
+// Blank returns the inputs for texts that are empty: at least one more than there are texts.
+func (f *newContactForm) Blank() []string {
+	n := len(f.Input("messages").Chosen)
+	return make([]string, max(0, min(max(1, 3-n), maxTexts-n)))
+}
+
+// More reports whether fields are filled in that few contacts need.
+func (f *newContactForm) More() bool { return len(f.Input("messages").Chosen) > 1 || f.Unfolded() }
+
+// Calls reports whether a field of a call is filled in.
+func (f *newContactForm) Calls() bool {
+	return f.Mistakes["call"] != "" || slices.ContainsFunc(f.Parts("call"), func(in *form.Input) bool { return in.Value != "" || f.Mistakes[in.Name] != "" })
+}
 
 func priorityChoices(l *locale.Locale) []option {
 	return []option{{"", l.T("normal")}, {"high", l.T("high")}, {"reply", l.T("reply")}}
 }
 
-// Blank returns the inputs for texts that are empty: at least one more than there are texts.
-func (f *newContactForm) Blank() (list []string) {
-	for range min(max(1, 3-len(f.Texts)), maxTexts-len(f.Texts)) {
-		list = append(list, "")
-	}
-	return list
-}
-
-// More reports whether fields are filled in that few contacts need.
-func (f *newContactForm) More() bool {
-	if f.Key+f.Survey+f.TimeZone+f.Labels != "" || len(f.Texts) > 1 {
-		return true
-	}
-	return slices.ContainsFunc([]string{"key", "survey", "time_zone", "labels"}, func(name string) bool { return f.Mistakes[name] != "" })
-}
-
-// Calls reports whether a field of a call is filled in.
-func (f *newContactForm) Calls() bool {
-	return f.CallbackURL+f.CallFlowID+f.TwiML+f.Mistakes["call"]+f.Mistakes["callback_url"]+f.Mistakes["call_flow_id"]+f.Mistakes["twiml"] != ""
-}
-
 // addChoices reads what the form offers.
 func (f *newContactForm) addChoices(c *caller) error {
-	var err error
-	if f.Channels, err = channelNames(c, f.Channel, operators.ScopeContactsWrite); err == nil {
-		f.Purposes, err = purposeChoices(c, f.Purpose)
+	channel, purpose := f.Input("channel"), f.Input("purpose")
+	names, err := channelNames(c, channel.Value, operators.ScopeContactsWrite)
+	if err != nil {
+		return err
 	}
-	if f.Channels != nil && len(f.Channels) == 0 {
+	var offered []form.Choice
+	for _, name := range names {
+		offered = append(offered, form.Choice{Value: name, Text: name})
+	}
+	switch {
+	case names == nil, len(names) == 0: // none can be read, or there is none: one is typed
+		channel.Kind = form.Code
+	default:
+		channel.Choose(offered, false)
+	}
+	if names != nil && len(names) == 0 {
 		f.NoChannels = c.noChannels(operators.ScopeContactsWrite)
 	}
+	purposes, err := purposeChoices(c, purpose.Value)
+	offered = nil
+	for _, o := range purposes {
+		offered = append(offered, form.Choice{Value: o.Value, Text: o.Text})
+	}
+	purpose.Choose(offered, false)
 	return err
 }
 
@@ -149,9 +190,9 @@ func loadNewContact(v *visit) (*content, error) {
 	maps.DeleteFunc(asked, func(name string, _ []string) bool {
 		return !slices.Contains([]string{"channel", "priority", "messages", "twiml"}, name)
 	})
-	f := readNewContactForm(v.Locale, asked)
+	f := readNewContactForm(asked)
 	f.Once = rand.Text()
-	return f.content(), f.addChoices(v.caller)
+	return f.content(v.Locale), f.addChoices(v.caller)
 }
 
 // tryChannel leads to the form of a contact, filled in for a test of a channel.
@@ -175,75 +216,38 @@ func tryChannel(v *visit, w http.ResponseWriter) error {
 	return nil
 }
 
-func (f *newContactForm) content() *content {
-	return &content{title: f.T("Send a contact"), crumbs: []crumb{{Text: f.T("Contacts"), Link: "/contacts"}, {Text: f.T("Send")}}, data: f}
+func (f *newContactForm) content(l *locale.Locale) *content {
+	return &content{title: l.T("Send a contact"), crumbs: []crumb{{Text: l.T("Contacts"), Link: "/contacts"}, {Text: l.T("Send")}}, data: f}
 }
 
-func readNewContactForm(l *locale.Locale, form url.Values) *newContactForm {
-	field := func(name string) string { return strings.TrimSpace(form.Get(name)) }
-	f := &newContactForm{
-		Locale: l, Channel: field("channel"), To: field("to"), Key: field("key"), Priority: field("priority"), Survey: field("survey"), Purpose: field("purpose"), TimeZone: field("time_zone"),
-		NotBefore: field("not_before"), NotAfter: field("not_after"), CallbackURL: field("callback_url"), CallFlowID: field("call_flow_id"), TwiML: field("twiml"),
-		Labels: strings.ReplaceAll(field("labels"), "\r\n", "\n"), Once: form.Get("once"), Mistakes: map[string]string{},
-	}
-	for _, text := range form["messages"] {
-		// Browsers count a line break as one character, and send two.
-		if text = strings.ReplaceAll(text, "\r\n", "\n"); strings.TrimSpace(text) != "" {
-			f.Texts = append(f.Texts, text)
-		}
-	}
+func readNewContactForm(sent url.Values) *newContactForm {
+	f := &newContactForm{Form: contactForm().New(true), Once: sent.Get("once")}
+	f.Fill(sent)
 	return f
 }
 
 // body returns the contact for the API, and finds the mistakes that only the form can have.
-func (f *newContactForm) body() map[string]any {
-	if f.Channel == "" {
-		f.Mistakes["channel"] = f.T("Choose a channel.")
+func (f *newContactForm) body(l *locale.Locale) map[string]any {
+	if f.Input("channel").Value == "" {
+		f.Wrong("channel", l.T("Choose a channel."))
 	}
-	if f.To == "" {
-		f.Mistakes["to"] = f.T("Enter a phone number or another address.")
+	if f.Input("to").Value == "" {
+		f.Wrong("to", l.T("Enter a phone number or another address."))
 	}
-	body := filled("to", f.To, "priority", f.Priority, "survey", f.Survey, "purpose", f.Purpose, "time_zone", f.TimeZone)
-	for name, text := range map[string]string{"not_before": f.NotBefore, "not_after": f.NotAfter} {
-		if at, err := readMoment(name, text); err != nil {
-			f.Mistakes[name] = f.T("Enter a date and a time in UTC, such as 2026-05-04T09:00, or nothing.")
-		} else if !at.IsZero() {
-			body[name] = at.Format(time.RFC3339)
+	for _, in := range f.Inputs {
+		switch {
+		case in.Understood():
+		case in.Kind == form.Pairs:
+			f.Wrong(in.Name, l.T("Write each label on a line of its own, as name=value."))
+		default:
+			f.Wrong(in.Name, l.T("Enter a date and a time in UTC, such as 2026-05-04T09:00, or nothing."))
 		}
 	}
-	if len(f.Texts) > 0 {
-		body["messages"] = f.Texts
-	}
-	call := filled("callback_url", f.CallbackURL, "twiml", f.TwiML)
-	if f.CallFlowID != "" {
-		if call["call_flow_id"] = f.CallFlowID; isDigits(f.CallFlowID) {
-			call["call_flow_id"], _ = strconv.Atoi(f.CallFlowID)
-		}
-	}
-	if len(call) > 0 {
-		body["call"] = call
-	}
-	labels := map[string]string{}
-	for line := range strings.Lines(f.Labels) {
-		name, value, ok := strings.Cut(strings.TrimSpace(line), "=")
-		if name = strings.TrimSpace(name); ok {
-			labels[name] = strings.TrimSpace(value)
-		} else if name != "" {
-			f.Mistakes["labels"] = f.T("Write each label on a line of its own, as name=value.")
-		}
-	}
-	if len(labels) > 0 {
-		body["labels"] = labels
-	}
-	if body["key"] = f.Key; f.Key == "" {
+	body := f.Body()
+	if body["key"] == nil {
 		body["key"] = f.onceKey()
 	}
 	return body
-}
-
-func isDigits(text string) bool {
-	_, err := strconv.ParseUint(text, 10, 53)
-	return err == nil
 }
 
 // onceKey returns the idempotency key of a form without one: the same form sent again has the same
@@ -254,86 +258,66 @@ func (f *newContactForm) onceKey() string {
 	if len(once) != len(rand.Text()) {
 		once = rand.Text()
 	}
-	parts := append([]string{once, f.Channel, f.To, f.Priority, f.Survey, f.Purpose, f.TimeZone, f.NotBefore, f.NotAfter, f.CallbackURL, f.CallFlowID, f.TwiML, f.Labels}, f.Texts...)
-	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	sum := sha256.Sum256([]byte(once + "\x00" + f.Input("channel").Value + "\x00" + f.Form.Texts().String()))
 	return "dashboard:" + hex.EncodeToString(sum[:16])
 }
 
-// place shows the errors of the API beside the fields that they are about.
-func (f *newContactForm) place(p *problem) {
-	rest := *p
-	rest.Errors = nil
-	for _, e := range p.Errors {
-		field := contactFieldOf(e.Pointer)
-		switch {
-		case field == "to" && f.To == "": // see body
-		case field == "" || field == "key" && f.Key == "": // its key is not typed
-			rest.Errors = append(rest.Errors, e)
-		case f.Mistakes[field] == "":
-			f.Mistakes[field] = asSentence(e.Detail)
-		default:
-			f.Mistakes[field] += " " + asSentence(e.Detail)
+// place says which field an error of the API is about. That of a call as a whole stands above its fields.
+func (f *newContactForm) place(p *problem) ownPlace {
+	p.Errors = slices.DeleteFunc(slices.Clone(p.Errors), func(e weir.FieldError) bool {
+		call := e.Pointer == "/contacts/0/call"
+		if call {
+			f.Wrong("call", asSentence(e.Detail))
 		}
+		return call
+	})
+	for i := range p.Errors {
+		p.Errors[i].Pointer = strings.TrimPrefix(p.Errors[i].Pointer, "/contacts/0")
 	}
-	if len(f.Mistakes) == 0 || len(rest.Errors) > 0 {
-		f.Problem = &rest
-	}
-}
-
-// contactFieldOf returns the field of a contact that an error of the API is about; empty: it is
-// about none.
-func contactFieldOf(pointer string) string {
-	parts := strings.Split(strings.TrimPrefix(pointer, "/contacts/"), "/")
-	if len(parts) < 2 {
-		return ""
-	}
-	field := parts[1]
-	if field == "call" && len(parts) > 2 {
-		field = parts[2]
-	}
-	if slices.Contains([]string{"key", "to", "priority", "not_before", "not_after", "survey", "purpose", "time_zone", "labels", "messages", "call", "callback_url", "call_flow_id", "twiml"}, field) {
+	return func(field string, _ *weir.FieldError) string {
+		if field == "key" && f.Input(field).Value == "" {
+			return "" // its key is not typed
+		}
 		return field
 	}
-	return ""
 }
 
 // sendContact queues the contact, or shows the form again with every mistake.
 func sendContact(v *visit) (*content, error) {
-	f := readNewContactForm(v.Locale, v.r.PostForm)
-	c := f.content()
-	body := map[string]any{"contacts": []any{f.body()}}
+	f := readNewContactForm(v.r.PostForm)
+	c := f.content(v.Locale)
+	body := map[string]any{"contacts": []any{f.body(v.Locale)}}
 	var out api.AcceptedList
 	err := error(&problem{Status: http.StatusUnprocessableEntity})
-	if f.Channel != "" {
-		err = v.save(http.MethodPost, apiPath("v1", "channels", f.Channel, "contacts"), body, f.Mistakes, &out)
+	if channel := f.Input("channel").Value; channel != "" {
+		err = v.save(http.MethodPost, apiPath("v1", "channels", channel, "contacts"), body, f.Mistakes, &out)
 	}
 	if err == nil && len(out.Contacts) == 1 {
 		return f.sent(v, c, &out.Contacts[0]), nil
 	}
-	var p *problem
-	switch c.status, p = statusOf(err); c.status {
-	case http.StatusNotFound, http.StatusForbidden:
-		f.Mistakes["channel"], c.status = asSentence(p.Detail), http.StatusUnprocessableEntity
-	case http.StatusUnprocessableEntity, http.StatusBadRequest, http.StatusConflict:
-		f.place(p)
-	default:
+	status, p := statusOf(err)
+	if status == http.StatusNotFound || status == http.StatusForbidden {
+		f.Wrong("channel", asSentence(p.Detail))
+		err = &problem{Status: http.StatusUnprocessableEntity}
+	} else if p == nil {
 		return nil, err
 	}
-	c.flash = &flash{Bad: true, Text: f.T("Nothing was sent. Correct the marked fields of the form.")}
-	if len(f.Mistakes) == 0 {
-		c.flash.Text = f.T("Nothing was sent.")
+	words := refusedWords{"Nothing was sent.", "Nothing was sent. Correct the marked fields of the form."}
+	var wrong error
+	if f.Problem, wrong = c.refused(v.Locale, f.Form, err, f.place(p), words); wrong != nil {
+		return nil, wrong
 	}
 	return c, f.addChoices(v.caller)
 }
 
 // sent returns the page that follows: that of the contact, if the token may read it.
 func (f *newContactForm) sent(v *visit, c *content, accepted *api.AcceptedView) *content {
-	text := f.T("Contact %s is accepted.", accepted.ID)
+	text, channel := v.T("Contact %s is accepted.", accepted.ID), f.Input("channel").Value
 	if accepted.Duplicate {
-		text = f.T("Contact %s has this key already, with the same content. Nothing was sent again.", accepted.ID)
+		text = v.T("Contact %s has this key already, with the same content. Nothing was sent again.", accepted.ID)
 	}
-	c.flash, c.to = &flash{Text: text}, newContactPath+"?channel="+url.QueryEscape(f.Channel)
-	if v.MayChannel(f.Channel, operators.ScopeContactsRead) {
+	c.flash, c.to = &flash{Text: text}, newContactPath+"?channel="+url.QueryEscape(channel)
+	if v.MayChannel(channel, operators.ScopeContactsRead) {
 		c.to = contactLink(accepted.ID)
 	}
 	return c

@@ -41,7 +41,7 @@ func TestContactNew_OneIsSent(t *testing.T) {
 	r.channel("texts")
 	b := r.login("contacts:read contacts:write")
 	b.get("/contacts").want(200).has(`id="new" href="/contacts/_new"`, `id="import" href="/contacts/_import"`)
-	page := b.get("/contacts/_new?channel=texts").want(200).has("<option selected>texts</option>")
+	page := b.get("/contacts/_new?channel=texts").want(200).has(`<option value="texts" selected>texts</option>`)
 	form := url.Values{
 		"once": {hidden(page, "once")}, "channel": {"texts"}, "to": {"12 34"}, "messages": {"", strings.Repeat("x", 1601)}, "priority": {"high"}, "time_zone": {"Mars/Olympus"},
 		"labels": {"no sign"}, "not_after": {"2020-01-01T00:00"}, "purpose": {"unknown"}, "call_flow_id": {"seven"},

@@ -296,6 +296,9 @@ func contactFieldTitle(l *locale.Locale, name string) string {
 	if title, ok := titles[name]; ok {
 		return l.T(title)
 	}
+	if in := contactForm().New(true).Input(name); in != nil {
+		return in.Title(l)
+	}
 	return strings.ToUpper(name[:1]) + l.Word(name[1:])
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"weir"
 	"weir/api"
+	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
 )
 
@@ -41,10 +42,8 @@ func readMoment(name, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	for _, form := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", time.DateOnly, "2006-01-02 15:04", time.RFC3339} {
-		if t, err := time.Parse(form, text); err == nil {
-			return t.UTC(), nil
-		}
+	if t, ok := form.ReadMoment(text); ok {
+		return t, nil
 	}
 	return time.Time{}, &problem{
 		Status: http.StatusUnprocessableEntity, words: "the period has an invalid time",

@@ -81,10 +81,17 @@ func (r *rig) stored(name string, state surveys.State) {
 // status calls the API with every scope and returns its status.
 func (r *rig) status(method, path, body string) int {
 	r.t.Helper()
+	status, _ := r.ask(method, path, body)
+	return status
+}
+
+// ask calls the API with every scope and returns its answer.
+func (r *rig) ask(method, path, body string) (status int, answer string) {
+	r.t.Helper()
 	req := httptest.NewRequestWithContext(r.t.Context(), method, path, strings.NewReader(body))
 	req.Header.Set("Authorization", "Bearer "+adminToken)
 	req.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
 	r.handler.ServeHTTP(w, req)
-	return w.Code
+	return w.Code, w.Body.String()
 }

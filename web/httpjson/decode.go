@@ -11,13 +11,46 @@ import (
 // Decode sets what to points to from a JSON value as [ReadJSON] returns it, and [Checker.Check] leaves it: as
 // json.Unmarshal would from its text, but what was checked is decoded, not what the text says besides. Values of
 // a wrong type are skipped: the schema reports them.
-func Decode(v, to any) {
+func Decode(v, to any) { NewDecoder(to).Decode(v, to) }
+
+// Decoder decodes into values of one type, whose members it has looked up before. It may be used by several
+// goroutines at once.
+type Decoder struct{ known decoder }
+
+// NewDecoder returns a decoder into what a value like to points to.
+func NewDecoder(to any) Decoder {
 	d := decoder{}
-	d.set(reflect.ValueOf(to).Elem(), v)
+	d.learn(reflect.TypeOf(to))
+	return Decoder{d}
 }
 
-// decoder knows the members of the structs that it has met.
+// Decode sets what to points to; see [Decode].
+func (d Decoder) Decode(v, to any) { d.known.set(reflect.ValueOf(to).Elem(), v) }
+
+// decoder has, of each struct that can be met, where its members are, by their names in JSON.
 type decoder map[reflect.Type]map[string][]int
+
+// learn looks up the members of a type, and of all that it consists of.
+func (d decoder) learn(t reflect.Type) {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		d.learn(t.Elem())
+	case reflect.Struct:
+		if d[t] != nil {
+			return
+		}
+		members := map[string][]int{}
+		d[t] = members
+		for _, f := range reflect.VisibleFields(t) {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if f.IsExported() && name != "" && name != "-" {
+				members[name] = f.Index
+				d.learn(f.Type)
+			}
+		}
+	default: // has no members
+	}
+}
 
 func (d decoder) set(to reflect.Value, v any) {
 	if to.Kind() == reflect.Pointer && v != nil {
@@ -55,7 +88,7 @@ func setAny(to reflect.Value, v any) {
 func (d decoder) setObject(to reflect.Value, v map[string]any) {
 	switch to.Kind() {
 	case reflect.Struct:
-		members := d.members(to.Type())
+		members := d[to.Type()]
 		for name, x := range v {
 			if at, ok := members[name]; ok {
 				d.set(to.FieldByIndex(at), x)
@@ -72,22 +105,6 @@ func (d decoder) setObject(to reflect.Value, v map[string]any) {
 	default:
 		setAny(to, v)
 	}
-}
-
-// members returns where a struct has its members, by their names in JSON.
-func (d decoder) members(t reflect.Type) map[string][]int {
-	if known, ok := d[t]; ok {
-		return known
-	}
-	members := map[string][]int{}
-	for _, f := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.IsExported() && name != "" && name != "-" {
-			members[name] = f.Index
-		}
-	}
-	d[t] = members
-	return members
 }
 
 func (d decoder) setArray(to reflect.Value, v []any) {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"weir/web/dashboard/locale"
 )
@@ -22,22 +23,26 @@ type Kind string
 
 // Kinds of fields. That of a member follows from its type unless its field says another.
 const (
-	Text   Kind = "text"
-	Amount Kind = "amount" // a decimal number, as a text
-	Number Kind = "number" // a whole one
-	Real   Kind = "real"   // a number that may have a fraction
-	Code   Kind = "code"   // a text that no browser should correct
-	Phone  Kind = "phone"
-	URL    Kind = "url"
-	Area   Kind = "area"   // lines of text
-	Script Kind = "script" // lines that no browser should correct
-	JSON   Kind = "json"   // an object, as its text
-	Words  Kind = "words"  // texts, separated by blanks or lines
-	List   Kind = "list"   // texts, separated by commas
-	Checks Kind = "checks" // some of some choices
-	Select Kind = "select" // one of some choices
-	Switch Kind = "switch" // yes or no
-	Secret Kind = "secret" // a text that is never shown again
+	Text     Kind = "text"
+	Amount   Kind = "amount" // a decimal number, as a text
+	Number   Kind = "number" // a whole one
+	Real     Kind = "real"   // a number that may have a fraction
+	Code     Kind = "code"   // a text that no browser should correct
+	Phone    Kind = "phone"
+	URL      Kind = "url"
+	Area     Kind = "area"   // lines of text
+	Script   Kind = "script" // lines that no browser should correct
+	JSON     Kind = "json"   // an object, as its text
+	Words    Kind = "words"  // texts, separated by blanks or lines
+	List     Kind = "list"   // texts, separated by commas
+	Checks   Kind = "checks" // some of some choices
+	Select   Kind = "select" // one of some choices
+	Switch   Kind = "switch" // yes or no
+	Secret   Kind = "secret" // a text that is never shown again
+	Moment   Kind = "moment" // a date and a time, in UTC
+	Zone     Kind = "zone"   // a time zone
+	Pairs    Kind = "pairs"  // an object of texts, as lines NAME=VALUE
+	TextList Kind = "texts"  // texts, each of which may have lines
 )
 
 // Field asks for a member of a body.
@@ -151,6 +156,8 @@ func (f *Field) kindOf(member *reflect.StructField) Kind {
 	switch {
 	case f.Values != nil:
 		return Select
+	case of == reflect.TypeFor[time.Time]():
+		return Moment
 	case of.Kind() == reflect.Int || of.Kind() == reflect.Int64:
 		return Number
 	case of.Kind() == reflect.Float64:

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"weir/web/dashboard/locale"
 )
@@ -71,8 +72,11 @@ func (in *Input) Helps(l *locale.Locale) template.HTML {
 	return l.HTML(in.Help, in.Advice...)
 }
 
-// Options returns the choices of a field of which one is chosen.
+// Options returns the choices of a field of which one is chosen: those of [Input.Choose], if it has had some.
 func (in *Input) Options(l *locale.Locale) (list []Choice) {
+	if in.Choices != nil {
+		return in.Choices
+	}
 	for i, value := range in.Values {
 		c := Choice{Value: value, Text: value, Chosen: value == in.Value}
 		if i < len(in.Labels) {
@@ -85,12 +89,12 @@ func (in *Input) Options(l *locale.Locale) (list []Choice) {
 
 // Lines reports whether the value has lines.
 func (in *Input) Lines() bool {
-	return in.Kind == Area || in.Kind == Script || in.Kind == JSON || in.Kind == Words
+	return in.Kind == Area || in.Kind == Script || in.Kind == JSON || in.Kind == Words || in.Kind == Pairs
 }
 
 // Plain reports whether no browser should correct the value.
 func (in *Input) Plain() bool {
-	return in.Kind == Code || in.Kind == URL || in.Kind == Script || in.Kind == JSON || in.Kind == Words
+	return slices.Contains([]Kind{Code, URL, Script, JSON, Words, Zone, Pairs}, in.Kind)
 }
 
 // Height returns how many lines are shown.
@@ -183,12 +187,64 @@ func (in *Input) fill(sent map[string][]string) {
 	case in.Kind == Checks:
 		in.Chosen = sent[in.Name]
 		return
+	case in.Kind == TextList:
+		in.Chosen = nil
+		for _, text := range sent[in.Name] {
+			// Browsers count a line break as one character, and send two.
+			if text = strings.ReplaceAll(text, "\r\n", "\n"); strings.TrimSpace(text) != "" {
+				in.Chosen = append(in.Chosen, text)
+			}
+		}
+		in.Value = strings.Join(in.Chosen, "\x00")
+		return
 	case in.Kind != Words: // in which lines are blanks like others
 		text = strings.ReplaceAll(text, "\r\n", "\n")
 	}
 	if in.Value = strings.TrimSpace(text); in.Upper {
 		in.Value = strings.ToUpper(in.Value)
 	}
+	if in.Kind == Select && in.Value != "" {
+		in.Chosen = []string{in.Value}
+	}
+}
+
+// Understood reports whether what was typed can be read as what the field asks for, where the API could
+// not say so: it gets a moment as an instant, and pairs as an object.
+func (in *Input) Understood() bool {
+	switch in.Kind {
+	case Moment:
+		_, ok := ReadMoment(in.Value)
+		return ok || in.Value == ""
+	case Pairs:
+		_, ok := in.pairs()
+		return ok
+	default:
+		return true
+	}
+}
+
+// ReadMoment reads a date and a time, as browsers and people write them: in UTC, unless the text says otherwise.
+func ReadMoment(text string) (time.Time, bool) {
+	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", time.DateOnly, "2006-01-02 15:04", time.RFC3339} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC(), true
+		}
+	}
+	return time.Time{}, false
+}
+
+// pairs reads lines NAME=VALUE. ok is false if one has no equals sign.
+func (in *Input) pairs() (all map[string]string, ok bool) {
+	all, ok = map[string]string{}, true
+	for line := range strings.Lines(in.Value) {
+		name, value, is := strings.Cut(strings.TrimSpace(line), "=")
+		if name = strings.TrimSpace(name); is {
+			all[name] = strings.TrimSpace(value)
+		} else if name != "" {
+			ok = false
+		}
+	}
+	return all, ok
 }
 
 // json returns the value for the body; nil: there is none.
@@ -215,6 +271,20 @@ func (in *Input) json() any {
 			return list
 		}
 		return nil
+	case TextList:
+		if len(in.Chosen) > 0 {
+			return in.Chosen
+		}
+		return nil
+	case Pairs:
+		if all, _ := in.pairs(); len(all) > 0 {
+			return all
+		}
+		return nil
+	case Moment:
+		if t, ok := ReadMoment(in.Value); ok {
+			return t.Format(time.RFC3339)
+		}
 	case Switch:
 		return in.Value == "true"
 	case Number:

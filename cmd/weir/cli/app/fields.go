@@ -9,7 +9,7 @@ import (
 
 // AddFields adds a flag for each member of a body that is a text, a number, a switch or a list of texts. The tag
 // flag says, as "NAME: HELP", what a flag is called and how it is described otherwise than the member is in the
-// API; each of the two may be empty.
+// API; each of the two may be empty. A flag of the name that the command has already stays.
 func AddFields(c *cobra.Command, body any) {
 	v := reflect.ValueOf(body).Elem()
 	for i := range v.NumField() {
@@ -21,6 +21,9 @@ func AddFields(c *cobra.Command, body any) {
 		}
 		if help == "" {
 			help, _, _ = strings.Cut(f.Tag.Get("doc"), "; absent")
+		}
+		if c.Flags().Lookup(name) != nil {
+			continue
 		}
 		switch to := v.Field(i).Addr().Interface().(type) {
 		case *string:

@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -181,21 +182,24 @@ func contactText(clock *app.Clock, x *client.ContactView, colors bool) string {
 		b.WriteString(", canceling")
 	}
 	b.WriteByte('\n')
-	line("reason", x.Reason)
-	line("why", clock.FormatWhy(x.Why))
-	line("channel", x.Channel)
-	line("to", x.To)
-	line("key", x.Key)
-	line("survey", x.Survey)
-	line("purpose", x.Purpose)
-	line("time zone", x.TimeZone)
-	line("rule", x.Rule)
-	line("priority", x.Priority)
-	line("size", terminal.Plural(x.Size, "slot", "slots"))
-	line("not before", clock.FormatSecond(x.NotBefore))
-	line("not after", clock.FormatSecond(x.NotAfter))
-	line("accepted", clock.FormatSecond(x.QueuedAt))
-	line("finished", clock.FormatSecond(x.FinishedAt))
+	facts := []struct{ member, name, text string }{
+		{"reason", "", x.Reason}, {"why", "", clock.FormatWhy(x.Why)}, {"channel", "", x.Channel}, {"to", "", x.To}, {"key", "", x.Key},
+		{"survey", "", x.Survey}, {"purpose", "", x.Purpose}, {"time_zone", "", x.TimeZone}, {"rule", "", x.Rule}, {"priority", "", x.Priority},
+		{"size", "", terminal.Plural(x.Size, "slot", "slots")}, {"not_before", "", clock.FormatSecond(x.NotBefore)}, {"not_after", "", clock.FormatSecond(x.NotAfter)},
+		{"queued_at", "accepted", clock.FormatSecond(x.QueuedAt)}, {"finished_at", "finished", clock.FormatSecond(x.FinishedAt)},
+		{"id", "", ""}, {"state", "", ""}, {"outcome", "", ""}, // in the first line
+	}
+	known := map[string]bool{}
+	for _, f := range facts {
+		known[f.member] = true
+		line(cmp.Or(f.name, strings.ReplaceAll(f.member, "_", " ")), f.text)
+	}
+	for member, value := range reflect.ValueOf(x).Elem().Fields() { // those that have no place of their own
+		name, _, _ := strings.Cut(member.Tag.Get("json"), ",")
+		if text, ok := value.Interface().(string); ok && !known[name] {
+			line(strings.ReplaceAll(name, "_", " "), text)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(x.Labels)) {
 		line("label", name+"="+x.Labels[name])
 	}

@@ -34,18 +34,13 @@ type sendFlags struct {
 // contactFlags adds the flags for the fields of a contact.
 func (s *sendFlags) contactFlags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&s.defaults.To, "to", "", "phone number of the contact")
-	f.StringVar(&s.defaults.Key, "key", "", "idempotency key: a contact with the same key is queued once")
 	f.StringArrayVarP(&s.defaults.Messages, "message", "m", nil, "text of a message, on a text channel; repeatable")
-	f.StringVar(&s.call.CallbackURL, "callback-url", "", "on a voice channel: URL from which the provider reads the call script")
-	f.Int64Var(&s.call.CallFlowID, "call-flow", 0, "on a voice channel: id of a call flow of the provider")
 	f.StringVar(&s.twiml, "twiml", "", "on a voice channel: file with the TwiML document")
-	f.StringVar(&s.defaults.Priority, "priority", "", "priority: normal, high or reply")
+	f.Int64Var(&s.call.CallFlowID, "call-flow", 0, "on a voice channel: id of a call flow of the provider")
+	app.AddFields(c, &s.defaults)
+	app.AddFields(c, &s.call)
 	f.StringVar(&s.notBefore, "not-before", "", "delay until: an instant, or a duration from now such as 2h")
 	f.StringVar(&s.notAfter, "not-after", "", "expire if not sent before: an instant, or a duration from now such as 2h")
-	f.StringVar(&s.defaults.Survey, "survey", "", "survey name, for a fair share of the channel among surveys")
-	f.StringVar(&s.defaults.Purpose, "purpose", "", "what it is for, which decides which rules for the sake of the person hold")
-	f.StringVar(&s.defaults.TimeZone, "time-zone", "", "IANA zone in which the person lives, such as Africa/Nairobi")
 	f.StringArrayVar(&s.labels, "label", nil, "label as NAME=VALUE; repeatable")
 	_ = c.RegisterFlagCompletionFunc("priority", cobra.FixedCompletions([]string{"normal", "high", "reply"}, cobra.ShellCompDirectiveNoFileComp))
 }

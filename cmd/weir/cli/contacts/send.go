@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"weir/api"
 	"weir/client"
 	"weir/cmd/internal/command"
 	"weir/cmd/internal/terminal"
@@ -22,13 +23,14 @@ import (
 
 const defaultTries = 8 // together half a minute
 
+// sendAbout is the help of the command; %s: what a column of CSV can be besides a label.
 const sendAbout = `Queue contacts on a channel: one contact given by flags, or the contacts of a file ("-"
 for standard input). For a file, the flags are the defaults of each contact.
 
-CSV: the first line names the columns: to (or phone) is required; optional are key,
-priority, not_before, not_after, survey, purpose, time_zone, message (repeatable), callback_url,
-call_flow_id, twiml and label.NAME. Commas, semicolons and tabs separate. For a file with other
-names, --columns says what they are, as COLUMN=FIELD; "*=" leaves out all other columns.
+CSV: the first line names the columns. They can be
+%s
+and label.NAME; to (or phone) is required, message may be there several times. Commas, semicolons
+and tabs separate. For a file with other names, --columns says what they are, as COLUMN=FIELD; "*=" leaves out all other columns.
 An Excel workbook (.xlsx) is as CSV. NDJSON: one contact per line, in the format of the API. --dry-run shows what the first rows
 become, and sends nothing.
 
@@ -51,7 +53,7 @@ const sendExample = `  weir contact send sms --to +15550001 --message "Please ca
 // sendCommand makes "weir contact send".
 func sendCommand(a *app.App, r *app.Connection) *cobra.Command {
 	s := &sendFlags{format: command.NewChoice("", app.FileFormats()...), encoding: command.NewChoice("", append([]string{""}, respondents.Encodings()...)...)}
-	c := r.APICommand("send CHANNEL", "Queue a contact, or the contacts of a file", sendAbout, sendExample,
+	c := r.APICommand("send CHANNEL", "Queue a contact, or the contacts of a file", fmt.Sprintf(sendAbout, strings.Join(api.ContactColumns(), ", ")), sendExample,
 		func(ctx context.Context, c *cobra.Command, _ *client.Client, args []string) error {
 			if err := checkFlags(a.Clock, c, s); err != nil {
 				return err
@@ -208,15 +210,10 @@ func columnsRefused(err error, columns []client.ContactsImportColumn) string {
 		case f.Pointer == "/columns" && f.Code == "required":
 			return "the column to is missing; --columns COLUMN=to says which one it is"
 		case named && f.Code == "unknown":
-			return fmt.Sprintf("unknown column %q; allowed: %s and label.NAME. --columns says what other columns are", columns[n].Header, strings.Join(contactColumns(), ", "))
+			return fmt.Sprintf("unknown column %q; allowed: %s and label.NAME. --columns says what other columns are", columns[n].Header, strings.Join(api.ContactColumns(), ", "))
 		case named && f.Code == "duplicate":
 			return fmt.Sprintf("duplicate column %q", columns[n].Header)
 		}
 	}
 	return ""
-}
-
-// contactColumns returns the columns that a CSV file of contacts may have, besides label.NAME.
-func contactColumns() []string {
-	return []string{"to", "key", "priority", "not_before", "not_after", "survey", "purpose", "time_zone", "message", "callback_url", "call_flow_id", "twiml"}
 }
