@@ -175,7 +175,6 @@ type Spec struct {
 	NotAfter  time.Time
 	Purpose   string // what it is for, which decides which rules hold; empty: the default
 	TimeZone  string // IANA zone of the person; empty: that of the number
-	Reference string // the client's own number
 	Owner     Owner
 	// Trace is the trace context of the request that brought it, if its spans belong
 	// there: see internal/tracing. It is no part of what the client asks for.
@@ -197,7 +196,6 @@ func (s *Spec) Differences(o *Spec) []string {
 		{"survey", s.Survey == o.Survey},
 		{"purpose", s.Purpose == o.Purpose},
 		{"time_zone", s.TimeZone == o.TimeZone},
-		{"reference", s.Reference == o.Reference},
 		{"labels", maps.Equal(s.Labels, o.Labels)},
 		{"messages", slices.Equal(s.Messages, o.Messages)},
 		{"call", s.Call == o.Call || s.Call != nil && o.Call != nil && *s.Call == *o.Call},

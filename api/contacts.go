@@ -46,7 +46,6 @@ type ContactBody struct {
 	Survey    string            `json:"survey,omitempty" maxLength:"64" pattern:"^[^\\x00-\\x1f\\x7f-\\xa0\\xad\\x{1680}\\x{180E}\\x{2000}-\\x{200F}\\x{2028}-\\x{202F}\\x{205F}-\\x{206F}\\x{3000}\\x{E000}-\\x{F8FF}\\x{FEFF}\\x{FFF0}-\\x{FFFB}\\x{FFFE}\\x{FFFF}]*$" patternDescription:"printable" doc:"surveys of one channel take turns" flag:": survey name, for a fair share of the channel among surveys"`
 	Purpose   string            `json:"purpose,omitempty" maxLength:"63" doc:"what it is for, which decides which rules for the sake of the person hold; absent: default" flag:": what it is for, which decides which rules for the sake of the person hold" example:"reminders"`
 	TimeZone  string            `json:"time_zone,omitempty" maxLength:"63" doc:"IANA time zone in which the person lives, for quiet hours; absent: that of the number, as far as it is known" flag:": IANA zone in which the person lives, such as Africa/Nairobi" example:"Africa/Nairobi"`
-	Reference string            `json:"reference,omitempty" maxLength:"100" doc:"your own number of it, such as that of a case"`
 	Labels    map[string]string `json:"labels,omitempty" maxProperties:"32" doc:"up to 32; names of 1 to 64 printable characters, values of up to 256 characters"`
 	Messages  []string          `json:"messages,omitempty" minItems:"1" maxItems:"50" doc:"on a text channel: 1 to 50 texts of 1 to 1600 characters; each takes a slot" flag:"message"`
 	Call      *CallBody         `json:"call,omitempty" doc:"on a voice channel: what the call does"`
@@ -105,7 +104,6 @@ type ContactView struct {
 	Survey    string            `json:"survey,omitempty"`
 	Purpose   string            `json:"purpose,omitempty" doc:"what it is for; absent: default"`
 	TimeZone  string            `json:"time_zone,omitempty" doc:"in which the person lives, as the client said"`
-	Reference string            `json:"reference,omitempty" doc:"as the client said"`
 	Labels    map[string]string `json:"labels,omitempty"`
 	Messages  []string          `json:"messages,omitempty"`
 	Call      *Call             `json:"call,omitempty"`

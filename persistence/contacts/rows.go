@@ -103,17 +103,16 @@ func compareRefs(a, b weir.Ref) int {
 
 // content is the part of a contact that the store does not look into.
 type content struct {
-	Trace     string     `json:"trace,omitempty"`
-	Messages  []string   `json:"messages,omitempty"`
-	Call      *weir.Call `json:"call,omitempty"`
-	Purpose   string     `json:"purpose,omitempty"`
-	TimeZone  string     `json:"time_zone,omitempty"`
-	Reference string     `json:"reference,omitempty"`
+	Trace    string     `json:"trace,omitempty"`
+	Messages []string   `json:"messages,omitempty"`
+	Call     *weir.Call `json:"call,omitempty"`
+	Purpose  string     `json:"purpose,omitempty"`
+	TimeZone string     `json:"time_zone,omitempty"`
 }
 
 // encodeContent returns the part of a contact that the store does not look into.
 func encodeContent(s *weir.Spec) (string, error) {
-	if s.Call == nil && len(s.Messages) > 0 && s.Trace == "" && s.Purpose == "" && s.TimeZone == "" && s.Reference == "" {
+	if s.Call == nil && len(s.Messages) > 0 && s.Trace == "" && s.Purpose == "" && s.TimeZone == "" {
 		b := make([]byte, 0, 24+len(s.Messages)*4+len(s.Messages[0]))
 		b = append(b, `{"messages":[`...)
 		for i, m := range s.Messages {
@@ -124,7 +123,7 @@ func encodeContent(s *weir.Spec) (string, error) {
 		}
 		return string(append(b, "]}"...)), nil
 	}
-	body, err := json.Marshal(content{s.Trace, s.Messages, s.Call, s.Purpose, s.TimeZone, s.Reference})
+	body, err := json.Marshal(content{s.Trace, s.Messages, s.Call, s.Purpose, s.TimeZone})
 	if err != nil {
 		return "", fmt.Errorf("encode the content: %w", err)
 	}
@@ -156,7 +155,7 @@ func (r *contactRow) readable() (weir.Contact, error) {
 	progress, lost := r.progress()
 	spec := weir.Spec{
 		To: r.Addr, Priority: weir.Priority(r.Priority), Survey: r.Survey, Labels: labels,
-		Messages: body.Messages, Call: body.Call, Trace: body.Trace, Purpose: body.Purpose, TimeZone: body.TimeZone, Reference: body.Reference, NotBefore: columns.Instant(r.NotBefore), NotAfter: columns.Instant(r.NotAfter),
+		Messages: body.Messages, Call: body.Call, Trace: body.Trace, Purpose: body.Purpose, TimeZone: body.TimeZone, NotBefore: columns.Instant(r.NotBefore), NotAfter: columns.Instant(r.NotAfter),
 		Owner: weir.Owner{Group: r.ForSurvey, ID: r.ForID, Serial: r.ForSerial},
 	}
 	if r.Key != nil {

@@ -43,7 +43,7 @@ func receiptView(a *weir.Attempt) *api.ReceiptView {
 // elsewhere; see [batchReader].
 func specOf(given *api.ContactBody) weir.Spec {
 	s := weir.Spec{
-		Key: given.Key, Priority: weir.Normal, Survey: given.Survey, Purpose: given.Purpose, TimeZone: given.TimeZone, Reference: given.Reference,
+		Key: given.Key, Priority: weir.Normal, Survey: given.Survey, Purpose: given.Purpose, TimeZone: given.TimeZone,
 		Messages: given.Messages, NotBefore: given.NotBefore, NotAfter: given.NotAfter,
 	}
 	if i := slices.Index(priorityWords(), given.Priority); i >= 0 {
@@ -62,7 +62,7 @@ func specOf(given *api.ContactBody) weir.Spec {
 func contactView(c *weir.Contact, channel string, attempts []api.AttemptView) api.ContactView {
 	return api.ContactView{
 		ID: c.Ref.String(), Channel: channel, Key: c.Key, To: c.To, Priority: priorityWord(c.Priority),
-		Survey: c.Survey, Purpose: c.Purpose, TimeZone: c.TimeZone, Reference: c.Reference, Rule: c.Receipt.Rule, Labels: c.Labels, Messages: c.Messages, Call: c.Call,
+		Survey: c.Survey, Purpose: c.Purpose, TimeZone: c.TimeZone, Rule: c.Receipt.Rule, Labels: c.Labels, Messages: c.Messages, Call: c.Call,
 		NotBefore: httpjson.Instant(c.NotBefore), NotAfter: httpjson.Instant(c.NotAfter), Size: c.Size(), Segments: segments.Total(c.Messages),
 		State: c.State.String(), Canceling: c.CancelRequested && c.State.InFlight(),
 		Outcome: string(c.Outcome), Reason: c.Reason, QueuedAt: c.QueuedAt.UTC(), FinishedAt: httpjson.Instant(c.FinishedAt),

@@ -44,7 +44,6 @@ func contactForm() *form.Declaration {
 		form.Field{Name: "not_before", Label: "Not before"},
 		form.Field{Name: "not_after", Label: "Not after", Help: "A contact that is not dispatched by then ends as expired. Both are optional."},
 		form.Field{Name: "time_zone", Folded: true, Kind: form.Zone, Label: "Time zone of the person", Help: "Such as <code>Africa/Nairobi</code>. Empty: that of the number, as far as it is known."},
-		form.Field{Name: "reference", Folded: true, Label: "Reference", Help: "Your own number of it, such as that of a case."},
 		form.Field{Name: "labels", Folded: true, Kind: form.Pairs, Rows: 3, All: true, Label: "Labels", Help: "One per line, such as <code>clinic=north</code>."},
 		form.Field{Name: "survey", Folded: true, Label: "Survey", Help: "Surveys of a channel share it fairly."},
 		form.Field{Name: "key", Folded: true, Label: "Key", Help: "Your own name for the contact: the same key is sent once. Empty: this form is sent once."},
