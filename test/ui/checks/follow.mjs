@@ -53,7 +53,7 @@ export async function follow({ report, browser, weir, operator }) {
       await shows(page, "#plan", /More than spare can do within the windows: \w{3} \d/);
       await shows(page, "#plan", /nothing is expected.*empty/);
       await page.locator("#plan summary").click();
-      assert.ok(await page.locator("#plan section table tbody tr").count() > 5);
+      assert.ok(await page.locator("#plan section table tbody tr").count() >= 3); // a day of each channel at least: how many more depends on the hour
       await look("calendar of surveys");
       await page.locator("#plan a", { hasText: /^vaccines$/ }).first().click();
       await heading(page, "vaccines");
