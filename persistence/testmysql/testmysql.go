@@ -24,13 +24,17 @@ import (
 // server.
 const Variable = "WEIR_TEST_MYSQL"
 
+// VersionVariable is the name of the variable that holds the version of that server. URL reads it, so that go test reuses
+// no result of another server at the same address.
+const VersionVariable = "WEIR_TEST_MYSQL_VERSION"
+
 const limit = 30 * time.Second // for one statement, on a busy machine
 
 // URL creates an empty database, which is dropped when the test ends, and returns its
 // DATABASE_URL.
 func URL(t testing.TB) string {
 	t.Helper()
-	address := os.Getenv(Variable)
+	address, _ := os.Getenv(Variable), os.Getenv(VersionVariable)
 	if address == "" {
 		joined, release, err := private.Join(context.Background())
 		if err != nil {

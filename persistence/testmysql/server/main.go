@@ -76,7 +76,7 @@ func run(ctx context.Context, command []string) error {
 			return err
 		}
 		fmt.Fprintln(os.Stderr, "database server of the tests:", version)
-		env = append(env, testmysql.Variable+"="+s.Address())
+		env = append(env, testmysql.Variable+"="+s.Address(), testmysql.VersionVariable+"="+version)
 	}
 	// A signal reaches the command as well as this process, which waits for the command.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), command[0], command[1:]...)
