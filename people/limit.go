@@ -54,14 +54,18 @@ func (l *Limit) Check() (m validation.Errors) {
 			}
 		}
 	}
-	if l.InFlight == 0 && l.PerSecond == 0 && l.NewPeoplePerDay == 0 && !l.CountsMoney() {
-		m.Add("", "required", "must limit something: in_flight, per_second, new_people_per_day, money, money_per_day or money_per_month")
+	bounds := (*api.Limit)(l).Bounds()
+	set := slices.DeleteFunc(slices.Clone(bounds), func(b api.Bound) bool { return b.Most == 0 })
+	if len(set) == 0 && !l.CountsMoney() {
+		names := ""
+		for _, b := range bounds {
+			names += b.Member + ", "
+		}
+		m.Add("", "required", "must limit something: %smoney, money_per_day or money_per_month", names)
 	}
 	if len(l.Surveys) > 0 {
-		for at, n := range map[string]int{"/in_flight": l.InFlight, "/per_second": l.PerSecond, "/new_people_per_day": l.NewPeoplePerDay} {
-			if n != 0 {
-				m.Add(at, "unexpected", "holds for whole channels: a limit that names surveys bounds money alone")
-			}
+		for _, b := range set {
+			m.Add("/"+b.Member, "unexpected", "holds for whole channels: a limit that names surveys bounds money alone")
 		}
 	}
 	l.checkMoney(&m)
@@ -229,9 +233,7 @@ func (u *Usage) People(now time.Time) int {
 
 // LimitUse is how much of a limit is used.
 type LimitUse struct {
-	InFlight int // contacts in flight
-	People   int // new people in the last 24 hours
-
+	api.LimitUse
 	Today, Month, Spent Money // today and in this month, in UTC, and in all
 }
 

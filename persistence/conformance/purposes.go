@@ -219,8 +219,8 @@ func testRetractedClaim(t *testing.T, backend Backend) {
 		p, err := c.Unclaim()
 		step(to(c, p, err))
 		b.commitAll(lease, list...)
-		if use := b.LimitUse()["purse"]; use.Spent != 0 || use.People != 0 {
-			t.Errorf("after %d transitions %s is spent, and %d people count", len(list), use.Spent, use.People)
+		if use := b.LimitUse()["purse"]; use.Spent != 0 || use.NewPeople != 0 {
+			t.Errorf("after %d transitions %s is spent, and %d people count", len(list), use.Spent, use.NewPeople)
 		}
 		if again, _ := b.read(c.Ref); b.claimed(lease, again).State != weir.Sending {
 			t.Errorf("after %d transitions it is capped", len(list))
@@ -474,7 +474,7 @@ func testLimits(t *testing.T, backend Backend) {
 	}
 	first, _ := b.read(list[0].Ref)
 	b.commitAll(byA, finish(first, now(), weir.Completed))
-	if use := b.LimitUse()["account"]; use.InFlight != 2 {
+	if use := b.LimitUse()["account"]; use.InFlightNow != 2 {
 		t.Errorf("in use: %+v", use)
 	}
 	if c := b.claimed(byB, waiting); c.State != weir.Sending {
@@ -505,7 +505,7 @@ func testNewPeople(t *testing.T, backend Backend) {
 		t.Errorf("a person who is not new: %+v", c.Progress)
 	}
 	b.ok(b.OpenPeople(b.ctx(), nil)) // as after a start: it is read again
-	if use := b.LimitUse()["portfolio"]; use.People != 2 || use.InFlight != 3 {
+	if use := b.LimitUse()["portfolio"]; use.NewPeople != 2 || use.InFlightNow != 3 {
 		t.Errorf("after a start: %+v", use)
 	}
 	b.ok(b.PutLimit(b.ctx(), "portfolio", &people.Limit{Channels: []string{"a", "b"}, NewPeoplePerDay: 2}))
@@ -514,14 +514,14 @@ func testNewPeople(t *testing.T, backend Backend) {
 		t.Errorf("a third person over another channel: %+v", over.Progress)
 	}
 	b.commitAll(byA, requeue(second, now(), time.Time{})) // it certainly did not go out
-	if use := b.LimitUse()["portfolio"]; use.People != 1 {
-		t.Errorf("%d people count", use.People)
+	if use := b.LimitUse()["portfolio"]; use.NewPeople != 1 {
+		t.Errorf("%d people count", use.NewPeople)
 	}
 	if _, err := b.acceptClaimed(byA, 1, to("1", "+15550004")); weir.CodeOf(err) != weir.CodeKeyReused {
 		t.Errorf("a key in use for somebody else: %v", err)
 	}
-	if use := b.LimitUse()["portfolio"]; use.People != 1 {
-		t.Errorf("after a request that was refused %d people count", use.People)
+	if use := b.LimitUse()["portfolio"]; use.NewPeople != 1 {
+		t.Errorf("after a request that was refused %d people count", use.NewPeople)
 	}
 	if c := b.claimed(byA, list[3]); c.State != weir.Sending {
 		t.Errorf("in the place of whoever was not reached: %+v", c.Progress)
@@ -547,8 +547,8 @@ func testReplies(t *testing.T, backend Backend) {
 	got := must[[]weir.Accepted](t)(b.acceptClaimed(lease, len(replies), replies...))
 	wantPeople := func(want int) {
 		t.Helper()
-		if use := b.LimitUse()["portfolio"]; use.People != want {
-			t.Errorf("%d people count, want %d", use.People, want)
+		if use := b.LimitUse()["portfolio"]; use.NewPeople != want {
+			t.Errorf("%d people count, want %d", use.NewPeople, want)
 		}
 	}
 	rows := func(table string) (n int) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/internal/segments"
 	"weir/people"
 	"weir/persistence/columns"
@@ -303,11 +304,11 @@ func (s *limitStore) LimitUse() map[string]people.LimitUse { return *s.used.Load
 func (s *limitStore) publish(now time.Time) {
 	use := make(map[string]people.LimitUse, len(s.current.list))
 	for _, l := range s.current.list {
-		u := people.LimitUse{People: l.usage.People(now)}
+		u := people.LimitUse{LimitUse: api.LimitUse{NewPeople: l.usage.People(now)}}
 		u.Today, u.Month, u.Spent = l.usage.MoneySpent(now)
 		for _, member := range l.usage.Channels {
 			for _, id := range s.current.channels[member] {
-				u.InFlight += s.inFlight(id)
+				u.InFlightNow += s.inFlight(id)
 			}
 		}
 		use[l.name] = u

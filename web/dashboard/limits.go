@@ -23,19 +23,29 @@ const (
 // limitView is a limit that channels share, as the pages show it.
 type limitView struct{ api.LimitView }
 
-// Flight returns how many of the contacts in flight are used.
-func (x limitView) Flight(l *locale.Locale) string { return ofMax(l, x.InFlightNow, x.InFlight) }
+// limitNumber is one of the numbers of a limit: what its form calls it, and how much of it is used.
+type limitNumber struct{ Label, Text string }
 
-// Rate returns the dispatches a second.
-func (x limitView) Rate(l *locale.Locale) string {
-	if x.PerSecond == 0 {
-		return noLimit
+// Numbers returns the numbers that the limit can set.
+func (x limitView) Numbers(l *locale.Locale) (list []limitNumber) {
+	f := limitFields().New(false)
+	for _, b := range x.Bounds() {
+		n := limitNumber{Label: f.Input(b.Member).Title(l), Text: noLimit}
+		switch {
+		case b.Most > 0 && b.Counted:
+			n.Text = l.T("%d of %d", b.Used, b.Most)
+		case b.Most > 0:
+			n.Text = l.Number(b.Most)
+		}
+		list = append(list, n)
 	}
-	return l.Number(x.PerSecond)
+	return list
 }
 
-// People returns how many of the new people a day are used.
-func (x limitView) People(l *locale.Locale) string { return ofMax(l, x.NewPeople, x.NewPeoplePerDay) }
+// Set returns the numbers that are set.
+func (x limitView) Set(l *locale.Locale) []limitNumber {
+	return slices.DeleteFunc(x.Numbers(l), func(n limitNumber) bool { return n.Text == noLimit })
+}
 
 // Money returns the limits of money, with how much of them is used.
 func (x limitView) Money(l *locale.Locale) (list []string) {
@@ -54,14 +64,8 @@ func (x limitView) Money(l *locale.Locale) (list []string) {
 
 // Use returns what is limited, and how much of it is used, in words.
 func (x limitView) Use(l *locale.Locale) (list []string) {
-	if x.InFlight > 0 {
-		list = append(list, l.T("%[1]d of %[2]d in flight", x.InFlightNow, x.InFlight))
-	}
-	if x.PerSecond > 0 {
-		list = append(list, l.T("%d a second", x.PerSecond))
-	}
-	if x.NewPeoplePerDay > 0 {
-		list = append(list, l.T("%[1]d of %[2]d new people in 24 hours", x.NewPeople, x.NewPeoplePerDay))
+	for _, n := range x.Set(l) {
+		list = append(list, n.Label+": "+n.Text)
 	}
 	return append(list, x.Money(l)...)
 }
@@ -71,13 +75,6 @@ func (x limitView) OfSurveys() string { return strings.Join(x.Surveys, ", ") }
 
 // noLimit is shown for a bound that is not set.
 const noLimit = "–"
-
-func ofMax(l *locale.Locale, n, limit int) string {
-	if limit == 0 {
-		return noLimit
-	}
-	return l.T("%d of %d", n, limit)
-}
 
 func limitLink(name string) string { return limitsPath + "/" + url.PathEscape(name) }
 

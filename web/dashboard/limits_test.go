@@ -3,6 +3,7 @@ package dashboard_test
 import (
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -57,7 +58,7 @@ func TestLimits_AreListedWithTheirUse(t *testing.T) {
 	reader := r.login("contacts:read")
 	reader.get("/").want(200).has(`id="to-limits" href="/limits"`)
 	reader.get("/limits").want(200).has("One &lt;b&gt;account", `href="/limits/gateway"`, `href="/channels/texts"`, `href="/channels/reminders"`, "0 of 50", `<td class="number">20</td>`, "0 of 1,000", "–").hasNot(`id="new"`, "/edit", "<b>")
-	reader.get("/limits/portfolio").want(200).has("One &lt;b&gt;account", "0 of 50", "at most 20", "0 of 1,000", `href="/channels/reminders"`).hasNot("/edit", "/delete", "<form method=\"post\" action=\"/limits")
+	reader.get("/limits/portfolio").want(200).has("One &lt;b&gt;account", "0 of 50", "<dd>20</dd>", "0 of 1,000", `href="/channels/reminders"`).hasNot("/edit", "/delete", "<form method=\"post\" action=\"/limits")
 	for _, path := range []string{"/limits/_new", "/limits/portfolio/edit", "/limits/portfolio/delete"} {
 		reader.get(path).want(403)
 		reader.post(path, limitForm("name", "other", "channels", "texts", "in_flight", "1")).want(403).has("channels:admin")
@@ -70,7 +71,7 @@ func TestLimits_AreListedWithTheirUse(t *testing.T) {
 	other.get("/limits").want(403)
 
 	// The page of a channel names its limits.
-	reader.get("/channels/texts").want(200).has(`id="limit-portfolio" href="/limits/portfolio"`, "0 of 50 in flight; 20 a second; 0 of 1,000 new people in 24 hours", `id="limit-gateway"`)
+	reader.get("/channels/texts").want(200).has(`id="limit-portfolio" href="/limits/portfolio"`, "Contacts in flight: 0 of 50; Dispatches a second: 20; New people in 24 hours: 0 of 1,000", `id="limit-gateway"`)
 	reader.get("/channels/reminders").want(200).has(`id="limit-portfolio"`).hasNot(`id="limit-gateway"`)
 	reader.get("/channels/other").want(200).hasNot("limits-head")
 }
@@ -176,7 +177,7 @@ func TestLimits_OneIsDeleted(t *testing.T) {
 	r.api("PUT", "/v1/limits/portfolio", aLimit, nil)
 	b := r.login("channels:admin")
 	b.get("/limits/portfolio").want(200).has(`href="/limits/portfolio/delete" data-dialog`)
-	b.get("/limits/portfolio/delete").want(200).has("Delete limit portfolio", "texts, reminders", "0 of 50 in flight")
+	b.get("/limits/portfolio/delete").want(200).has("Delete limit portfolio", "texts, reminders", "Contacts in flight: 0 of 50")
 	r.limit("portfolio")
 	if to := b.post("/limits/portfolio/delete", nil).want(303).header.Get("Location"); to != "/limits" {
 		t.Errorf("it leads to %q", to)
@@ -185,4 +186,28 @@ func TestLimits_OneIsDeleted(t *testing.T) {
 	b.get("/limits/portfolio").want(404)
 	b.get("/limits/portfolio/delete").want(404)
 	b.post("/limits/portfolio/delete", nil).want(404)
+}
+
+// TestLimit_EveryNumberGoesAllTheWay names the place that was forgotten when a limit got a number: the API takes it as what is limited, the
+// form asks for it, and the pages show it. That claims are bounded by it is for the rules to show.
+func TestLimit_EveryNumberGoesAllTheWay(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "channels:admin", "channels:read", "metrics:read")
+	r.addLimitChannels()
+	b := r.login("channels:admin")
+	var wanted []string
+	for i, bound := range new(api.Limit).Bounds() {
+		name, n := "of-"+bound.Member, strconv.Itoa(17+i)
+		r.api("PUT", "/v1/limits/"+name, `{"channels":["texts"],"`+bound.Member+`":`+n+`}`, nil)
+		var view map[string]any
+		r.api("GET", "/v1/limits/"+name, "", &view)
+		if view[bound.Member] != float64(17+i) {
+			t.Errorf("%s is %v", bound.Member, view[bound.Member])
+		}
+		b.get("/limits/" + name + "/edit").want(200).has(`name="` + bound.Member + `" type="number"`)
+		b.get("/limits/" + name).want(200).has(n)
+		b.get("/limits").want(200).has(n)
+		wanted = append(wanted, n+" "+bound.Words)
+	}
+	r.audit(wanted...)
 }

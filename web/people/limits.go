@@ -56,7 +56,7 @@ func (r *limitRoutes) table() []*route.Route {
 
 func (r *limitRoutes) view(name string, l *people.Limit) api.LimitView {
 	use := r.limits.LimitUse()[name]
-	v := api.LimitView{Name: name, Limit: api.Limit(*l), InFlightNow: use.InFlight, NewPeople: use.People}
+	v := api.LimitView{Name: name, Limit: api.Limit(*l), LimitUse: use.LimitUse}
 	if l.CountsMoney() {
 		v.MoneyToday, v.MoneyMonth, v.MoneySpent = use.Today.String(), use.Month.String(), use.Spent.String()
 	}
@@ -120,7 +120,11 @@ func (r *limitRoutes) put(c *route.Call) (route.Reply, error) {
 
 // limitPointers returns the pointers of the fields of which a limit needs one.
 func limitPointers() []string {
-	return []string{"/in_flight", "/per_second", "/new_people_per_day", "/money", "/money_per_day", "/money_per_month"}
+	list := []string{"/money", "/money_per_day", "/money_per_month"}
+	for _, b := range new(api.Limit).Bounds() {
+		list = append(list, "/"+b.Member)
+	}
+	return list
 }
 
 // unfitChannels returns the mistakes about channels that do not exist, or have no price in the
@@ -145,12 +149,9 @@ func (r *limitRoutes) unfitChannels(c *route.Call, l *people.Limit) (m []weir.Fi
 // limitText returns a limit as the audit log has it.
 func limitText(l *people.Limit) string {
 	var parts []string
-	for _, x := range []struct {
-		n    int
-		what string
-	}{{l.InFlight, "in flight"}, {l.PerSecond, "a second"}, {l.NewPeoplePerDay, "new people a day"}} {
-		if x.n > 0 {
-			parts = append(parts, strconv.Itoa(x.n)+" "+x.what)
+	for _, b := range (*api.Limit)(l).Bounds() {
+		if b.Most > 0 {
+			parts = append(parts, strconv.Itoa(b.Most)+" "+b.Words)
 		}
 	}
 	for _, x := range []struct{ amount, when string }{{l.MoneyPerDay, " a day"}, {l.MoneyPerMonth, " a month"}, {l.Money, " in all"}} {

@@ -46,7 +46,7 @@ func TestLimit_IsSetShownAndDeleted(t *testing.T) {
 	clitest.Check(t, b.run("limit", "put", "portfolio", "--channel", "texts", "--title", "all numbers"), app.Rejected, "", "must limit something")
 	clitest.Check(t, b.run("limit", "put", "portfolio", "--channel", "texts", "--in-flight", "2", "--new-people-per-day", "1000"), app.OK, "portfolio: saved", "")
 	clitest.Check(t, b.run("limit", "list"), app.OK, `(?s)portfolio +0 of 2 +- +0 of 1000 +- +texts`, "")
-	clitest.Check(t, b.run("limit", "show", "portfolio"), app.OK, `(?s)in flight +0 of 2.*new people +0 of 1000 in 24 hours`, "")
+	clitest.Check(t, b.run("limit", "show", "portfolio"), app.OK, `(?s)in flight +0 of 2.*new people in 24 hours +0 of 1000`, "")
 	clitest.Check(t, b.run("limit", "delete", "portfolio", "--yes"), app.OK, "portfolio: deleted", "")
 	clitest.Check(t, b.run("limit", "show", "portfolio"), app.NotFound, "", "no limit")
 }

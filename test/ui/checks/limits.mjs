@@ -13,7 +13,7 @@ export async function limits({ report, browser, weir, operator }) {
     await login(page, weir.url, operator.token);
     await report.check(`${how}: a channel names those that it shares`, page, async () => {
       await page.goto(`${weir.url}/channels/held`);
-      await shows(page, "#limits", /of 5,000 in flight; 900 a second; [\d,]+ of 100,000 new people/);
+      await shows(page, "#limits", /in flight: [\d,]+ of 5,000; Dispatches a second: 900; New people in 24 hours: [\d,]+ of 100,000/);
       await page.click("#limit-portfolio");
       await heading(page, "Limit portfolio");
       await look("a limit");

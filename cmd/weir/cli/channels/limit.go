@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"weir/api"
 	"weir/client"
 	"weir/cmd/internal/command"
 	"weir/cmd/internal/terminal"
@@ -40,10 +41,15 @@ func limitListCommand(a *app.App, r *app.Connection) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			l := a.Console.NewList(&r.Output, out, app.Column("LIMIT"), app.Column("IN FLIGHT"), app.Column("A SECOND"), app.Column("NEW PEOPLE A DAY"), app.Column("MONEY"), app.Column("CHANNELS, SURVEYS", 12), app.Column("TITLE", 8))
+			l := a.Console.NewList(&r.Output, out, limitColumns()...)
 			for i := range all.Limits {
 				x := &all.Limits[i]
-				if err := l.Add(x, app.Cells(x.Name, ofMost(x.InFlightNow, x.InFlight), most(x.PerSecond), ofMost(x.NewPeople, x.NewPeoplePerDay), cmp.Or(strings.Join(moneyOf(x), ", "), "-"), strings.Join(append(slices.Clone(x.Channels), x.Surveys...), " "), x.Title)...); err != nil {
+				texts := []any{x.Name}
+				for _, b := range x.Bounds() {
+					texts = append(texts, ofMost(b))
+				}
+				texts = append(texts, cmp.Or(strings.Join(moneyOf(x), ", "), "-"), strings.Join(append(slices.Clone(x.Channels), x.Surveys...), " "), x.Title)
+				if err := l.Add(x, app.Cells(texts...)...); err != nil {
 					return err
 				}
 			}
@@ -61,27 +67,40 @@ func moneyOf(x *client.LimitView) (list []string) {
 	return list
 }
 
-func ofMost(n, limit int) string {
-	if limit == 0 {
+// ofMost says how much of a number is used.
+func ofMost(b api.Bound) string {
+	switch {
+	case b.Most == 0:
 		return "-"
+	case !b.Counted:
+		return fmt.Sprint(b.Most)
 	}
-	return fmt.Sprintf("%d of %d", n, limit)
+	return fmt.Sprintf("%d of %d", b.Used, b.Most)
 }
 
-func most(limit int) string {
-	if limit == 0 {
-		return "-"
+func limitColumns() []terminal.Column {
+	list := []terminal.Column{app.Column("LIMIT")}
+	for _, b := range new(api.Limit).Bounds() {
+		list = append(list, app.Column(strings.ToUpper(b.Words)))
 	}
-	return fmt.Sprint(limit)
+	return append(list, app.Column("MONEY"), app.Column("CHANNELS, SURVEYS", 12), app.Column("TITLE", 8))
 }
 
 func limitShowCommand(a *app.App, r *app.Connection) *cobra.Command {
-	return app.ShowCommand(a.Clock, r, "show NAME", "Show a limit", "Show a limit, and how much of it is used.", "  weir limit show portfolio", (*client.Client).GetLimit,
-		func(_ *app.Clock, x *client.LimitView, _ bool) string {
-			return fmt.Sprintf("%s\n  in flight   %s\n  a second    %s\n  new people  %s in 24 hours\n  money       %s\n  channels    %s\n  surveys     %s\n", terminal.Visible(strings.TrimSpace(x.Name+"  "+x.Title)),
-				ofMost(x.InFlightNow, x.InFlight), most(x.PerSecond), ofMost(x.NewPeople, x.NewPeoplePerDay), cmp.Or(strings.Join(moneyOf(x), ", "), "-"),
-				cmp.Or(strings.Join(x.Channels, " "), "all"), cmp.Or(strings.Join(x.Surveys, " "), "-"))
-		})
+	return app.ShowCommand(a.Clock, r, "show NAME", "Show a limit", "Show a limit, and how much of it is used.", "  weir limit show portfolio", (*client.Client).GetLimit, limitText)
+}
+
+func limitText(_ *app.Clock, x *client.LimitView, _ bool) string {
+	var b strings.Builder
+	_, _ = fmt.Fprintln(&b, terminal.Visible(strings.TrimSpace(x.Name+"  "+x.Title)))
+	line := func(name, text string) { terminal.Field(&b, 22, name, text) }
+	for _, n := range x.Bounds() {
+		line(n.Words, ofMost(n))
+	}
+	line("money", cmp.Or(strings.Join(moneyOf(x), ", "), "-"))
+	line("channels", cmp.Or(strings.Join(x.Channels, " "), "all"))
+	line("surveys", cmp.Or(strings.Join(x.Surveys, " "), "-"))
+	return b.String()
 }
 
 func limitPutCommand(a *app.App, r *app.Connection) *cobra.Command {
