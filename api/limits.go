@@ -9,7 +9,6 @@ import (
 // surveys may cost.
 type Limit struct {
 	Title           string   `json:"title,omitempty" maxLength:"200" doc:"for people"`
-	Contract        string   `json:"contract,omitempty" maxLength:"100" doc:"number of the contract that it comes from"`
 	Channels        []string `json:"channels,omitempty" maxItems:"100" nullable:"false" doc:"names of the channels that share it; absent: all, for the surveys that it names" example:"[\"whatsapp-1\", \"whatsapp-2\"]" flag:"channel: channel that shares the limit; repeatable"`
 	Surveys         []string `json:"surveys,omitempty" maxItems:"100" nullable:"false" doc:"names of the surveys whose contacts count, and are bounded; absent: all contacts. Only money can be limited so" example:"[\"health-2026\"]" flag:"survey: survey whose contacts are bounded, in money alone; repeatable"`
 	InFlight        int      `json:"in_flight,omitempty" minimum:"1" maximum:"100000" doc:"most contacts in flight at one time; absent: no limit" bound:"in flight"`

@@ -128,7 +128,6 @@ func limitFields() *form.Declaration {
 	return form.Of(api.Limit{}, nil,
 		form.Field{Name: "name", Create: true, Kind: form.Code, MaxLength: 63, Required: true, Label: "Name", Help: "Such as <code>portfolio</code>. It cannot be changed later."},
 		form.Field{Name: "title", Label: "Title", Help: "For people. Optional."},
-		form.Field{Name: "contract", Label: "Contract", Help: "The number of the contract that the limit comes from."},
 		form.Field{Name: "channels", Kind: form.Checks, Item: "channel", Label: "Channels", Help: "The channels that share the limit, up to 100."},
 		form.Field{Name: "in_flight", Label: "Contacts in flight", Head: "At most", Note: "What is left empty is not limited. At least one is required."},
 		form.Field{Name: "per_second", Label: "Dispatches a second", Help: "Of texts, segments."},
