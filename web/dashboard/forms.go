@@ -39,6 +39,15 @@ func notSaved() refusedWords {
 // ownPlace says which field a mistake of the API is about, as in [form.Form.Place].
 type ownPlace func(field string, e *weir.FieldError) string
 
+// place shows the mistakes of the API beside the fields that they are about, and returns what is about none; nil: nothing is.
+func place(p *problem, beside map[string]string, find func(*weir.FieldError) form.Spot) *problem {
+	rest := *p
+	if rest.Errors = form.Place(beside, p.Errors, find); len(beside) > 0 && len(rest.Errors) == 0 {
+		return nil
+	}
+	return &rest
+}
+
 // refused shows a form again after the API has refused it, each mistake beside its field, and returns
 // what is about none. An error that is not about what was sent it returns as it is.
 func (c *content) refused(l *locale.Locale, f *form.Form, err error, own ownPlace, words refusedWords) (*problem, error) {

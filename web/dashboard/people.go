@@ -13,11 +13,13 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"weir"
 	"weir/api"
 	"weir/operators"
 	"weir/people"
 	"weir/web/auth"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
 	peopleapi "weir/web/people"
 )
@@ -294,7 +296,7 @@ func recordConsent(v *visit) (*content, error) {
 		if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest {
 			return nil, err
 		}
-		f.place(p)
+		f.Problem = place(p, f.Mistakes, f.spot)
 	}
 	var found *personView
 	if f.Mistakes["to"] == "" {
@@ -366,21 +368,12 @@ func (f *consentForm) key() string {
 	return "dashboard:" + hex.EncodeToString(sum[:16])
 }
 
-// place shows the errors of the API beside the fields that they are about.
-func (f *consentForm) place(p *problem) {
-	rest := *p
-	rest.Errors = nil
-	for _, e := range p.Errors {
-		switch field := path.Base(e.Pointer); field {
-		case "to", "status", "purpose", "at", "words":
-			f.Mistakes[field] = e.Detail
-		default:
-			rest.Errors = append(rest.Errors, e)
-		}
+// spot returns the field that a mistake of the API is about.
+func (*consentForm) spot(e *weir.FieldError) form.Spot {
+	if field := path.Base(e.Pointer); slices.Contains([]string{"to", "status", "purpose", "at", "words"}, field) {
+		return form.Spot{Field: field}
 	}
-	if len(f.Mistakes) == 0 || len(rest.Errors) > 0 {
-		f.Problem = &rest
-	}
+	return form.Spot{}
 }
 
 // recorded returns the page after a consent was recorded, with the state of its address.

@@ -9,8 +9,10 @@ import (
 	"strconv"
 	"strings"
 
+	"weir"
 	"weir/people"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
 	peopleapi "weir/web/people"
 )
@@ -344,11 +346,9 @@ func filled(pairs ...string) map[string]any {
 	return fields
 }
 
-// place shows the errors of the API beside the fields that they are about.
-func (f *purposeForm) place(l *locale.Locale, p *problem) {
-	rest := *p
-	rest.Errors = nil
-	for _, e := range p.Errors {
+// spot returns the field that a mistake of the API is about.
+func (f *purposeForm) spot(l *locale.Locale) func(*weir.FieldError) form.Spot {
+	return func(e *weir.FieldError) form.Spot {
 		if e.Detail == l.Mistake("is missing") { // the other field of a pair is filled in
 			e.Detail = l.T("enter this, too")
 		}
@@ -356,17 +356,7 @@ func (f *purposeForm) place(l *locale.Locale, p *problem) {
 		if where != "" {
 			e.Detail = l.T("%[1]s: %[2]s", where, e.Detail)
 		}
-		switch {
-		case field == "":
-			rest.Errors = append(rest.Errors, e)
-		case f.Mistakes[field] == "":
-			f.Mistakes[field] = asSentence(e.Detail)
-		case field == "holidays":
-			f.Mistakes[field] += " " + asSentence(e.Detail)
-		}
-	}
-	if len(f.Mistakes) == 0 || len(rest.Errors) > 0 {
-		f.Problem = &rest
+		return form.Spot{Field: field, Add: field == "holidays"}
 	}
 }
 
@@ -473,7 +463,7 @@ func (f *purposeForm) save(v *visit, name string, became locale.Message) (*conte
 	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict {
 		return nil, err
 	}
-	f.place(v.Locale, p)
+	f.Problem = place(p, f.Mistakes, f.spot(v.Locale))
 	c.status, c.flash = status, &flash{Bad: true, Text: v.T("Nothing was saved. Correct the marked fields of the form.")}
 	if len(f.Mistakes) == 0 {
 		c.flash.Text = v.T("Nothing was saved.")

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"weir"
 	"weir/operators"
+	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
 	surveyapi "weir/web/surveys"
 )
@@ -101,7 +103,7 @@ func changeRespondent(v *visit) (*content, error) {
 	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict {
 		return nil, err
 	}
-	f.place(p)
+	f.Problem = place(p, f.Mistakes, f.spot)
 	c.status, c.flash = status, &flash{Bad: true, Text: f.T("Nothing was saved.")}
 	return c, nil
 }
@@ -134,29 +136,17 @@ func (f *respondentForm) read(form url.Values, r *surveyapi.RespondentView) map[
 	return patch
 }
 
-// place shows the errors of the API beside the fields that they are about.
-func (f *respondentForm) place(p *problem) {
-	rest := *p
-	rest.Errors = nil
-	for _, e := range p.Errors {
-		field := ""
-		if e.Pointer == "/phone" {
-			field = "phone"
-		}
-		if name, ok := strings.CutPrefix(e.Pointer, "/attributes/"); ok {
-			if i := slices.IndexFunc(f.Rows, func(r attributeRow) bool { return r.Name == name && (name != "" || r.Value != "") }); i >= 0 {
-				field = f.Rows[i].ValueField()
-			}
-		}
-		if field == "" {
-			rest.Errors = append(rest.Errors, e)
-		} else if f.Mistakes[field] == "" {
-			f.Mistakes[field] = asSentence(e.Detail)
+// spot returns the field that a mistake of the API is about.
+func (f *respondentForm) spot(e *weir.FieldError) form.Spot {
+	if e.Pointer == "/phone" {
+		return form.Spot{Field: "phone"}
+	}
+	if name, ok := strings.CutPrefix(e.Pointer, "/attributes/"); ok {
+		if i := slices.IndexFunc(f.Rows, func(r attributeRow) bool { return r.Name == name && (name != "" || r.Value != "") }); i >= 0 {
+			return form.Spot{Field: f.Rows[i].ValueField()}
 		}
 	}
-	if len(f.Mistakes) == 0 || len(rest.Errors) > 0 {
-		f.Problem = &rest
-	}
+	return form.Spot{}
 }
 
 // askRespondent returns the question about a respondent.

@@ -16,6 +16,7 @@ import (
 	"weir/surveys"
 	"weir/surveys/calendar"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
 	surveyapi "weir/web/surveys"
 )
@@ -651,32 +652,17 @@ func (f *surveyForm) addChoices(c *caller) error {
 	return nil
 }
 
-// place shows the errors of the API beside the fields that they are about.
-func (f *surveyForm) place(p *problem) {
-	rest := *p
-	rest.Errors = nil
-	for _, e := range p.Errors {
-		field, where := f.fieldOf(strings.Split(strings.TrimPrefix(e.Pointer, "/"), "/"))
-		if e.Pointer == "/arms/0/modes" {
-			e.Detail = f.T("choose a channel for at least one mode")
-		}
-		if where != "" {
-			e.Detail = f.T("%[1]s: %[2]s", where, e.Detail)
-		}
-		text := asSentence(e.Detail)
-		switch {
-		case field == "":
-			rest.Errors = append(rest.Errors, e)
-		case e.Pointer == "/survey" && f.Mistakes["name"] != "" || field == weekField && f.Mistakes[weekField] != "": // said already
-		case f.Mistakes[field] == "":
-			f.Mistakes[field] = text
-		default:
-			f.Mistakes[field] += " " + text
-		}
+// spot returns the field that a mistake of the API is about.
+func (f *surveyForm) spot(e *weir.FieldError) form.Spot {
+	field, where := f.fieldOf(strings.Split(strings.TrimPrefix(e.Pointer, "/"), "/"))
+	if e.Pointer == "/arms/0/modes" {
+		e.Detail = f.T("choose a channel for at least one mode")
 	}
-	if len(f.Mistakes) == 0 || len(rest.Errors) > 0 || p.Status == http.StatusConflict {
-		f.Problem = &rest
+	if where != "" {
+		e.Detail = f.T("%[1]s: %[2]s", where, e.Detail)
 	}
+	said := e.Pointer == "/survey" && f.Mistakes["name"] != "" || field == weekField && f.Mistakes[weekField] != ""
+	return form.Spot{Field: field, Add: true, Said: said}
 }
 
 // fieldOf returns the field that a JSON pointer is about, and where in it a mistake is if that
@@ -862,7 +848,10 @@ func (f *surveyForm) done(v *visit, err error) (*content, error) {
 	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict {
 		return nil, err
 	}
-	f.place(p)
+	f.Problem = place(p, f.Mistakes, f.spot)
+	if p.Status == http.StatusConflict && f.Problem == nil {
+		f.Problem = &problem{Status: p.Status, Detail: p.Detail}
+	}
 	c := f.content()
 	c.status, c.flash = status, &flash{Bad: true, Text: f.T("Nothing was saved. Correct the marked fields of the form.")}
 	if len(f.Mistakes) == 0 {

@@ -7,8 +7,10 @@ import (
 	"strconv"
 	"strings"
 
+	"weir"
 	"weir/surveys"
 	"weir/surveys/questions"
+	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
 	surveyapi "weir/web/surveys"
 )
@@ -110,7 +112,7 @@ func beginPilot(v *visit) (*content, error) {
 	default:
 		return nil, err
 	}
-	d.place(p)
+	d.Problem = place(p, d.Mistakes, d.spot)
 	c.status, c.flash = status, &flash{Bad: true, Text: d.T("Nobody was contacted.")}
 	return c, nil
 }
@@ -141,26 +143,14 @@ func (d *pilotData) read(form url.Values) surveyapi.PilotBody {
 	return body
 }
 
-// place puts each mistake beside the field that it is about.
-func (d *pilotData) place(p *problem) {
-	rest := *p
-	rest.Errors = nil
-	for _, e := range p.Errors {
-		field := ""
-		at := strings.Split(strings.TrimPrefix(e.Pointer, "/respondents"), "/")
-		switch {
-		case len(at) == 4 && at[2] == "attributes" && slices.ContainsFunc(d.Has, func(a pilotAttribute) bool { return a.Name == at[3] }):
-			field = "has_" + at[3]
-		case strings.HasPrefix(e.Pointer, "/respondents"):
-			field = "numbers"
-		}
-		if field == "" {
-			rest.Errors = append(rest.Errors, e)
-		} else if d.Mistakes[field] == "" {
-			d.Mistakes[field] = asSentence(e.Detail)
-		}
+// spot returns the field that a mistake of the API is about.
+func (d *pilotData) spot(e *weir.FieldError) form.Spot {
+	at := strings.Split(strings.TrimPrefix(e.Pointer, "/respondents"), "/")
+	switch {
+	case len(at) == 4 && at[2] == "attributes" && slices.ContainsFunc(d.Has, func(a pilotAttribute) bool { return a.Name == at[3] }):
+		return form.Spot{Field: "has_" + at[3]}
+	case strings.HasPrefix(e.Pointer, "/respondents"):
+		return form.Spot{Field: "numbers"}
 	}
-	if len(d.Mistakes) == 0 || len(rest.Errors) > 0 {
-		d.Problem = &rest
-	}
+	return form.Spot{}
 }

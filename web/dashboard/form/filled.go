@@ -133,28 +133,49 @@ func put(body map[string]any, place []string, v any) {
 // Wrong adds a mistake that the page has found itself. It stands before those of the API.
 func (f *Form) Wrong(field, sentence string) { f.Mistakes[field] = sentence }
 
+// Spot says where a mistake is shown.
+type Spot struct {
+	Field string // empty: it is about no field of the form
+	Add   bool   // the field has several values: the mistake follows others
+	Said  bool   // it is said already
+}
+
+// Place puts mistakes, as sentences, beside the fields that they are about, and returns the others. find says where one
+// belongs, and may word it. Of several mistakes of a field the first is shown, unless it has several values.
+func Place(beside map[string]string, mistakes []weir.FieldError, find func(*weir.FieldError) Spot) (rest []weir.FieldError) {
+	for _, e := range mistakes {
+		switch at := find(&e); {
+		case at.Said:
+		case at.Field == "":
+			rest = append(rest, e)
+		case beside[at.Field] == "":
+			beside[at.Field] = display.Sentence(e.Detail)
+		case at.Add:
+			beside[at.Field] += " " + display.Sentence(e.Detail)
+		}
+	}
+	return rest
+}
+
 // Place shows mistakes beside the fields that they are about. own may say first which field one is
 // about, and in which words; its answer is the name of a field, or empty if it is about none. It may
 // be nil.
 func (f *Form) Place(mistakes []weir.FieldError, own func(field string, e *weir.FieldError) string) {
-	for _, e := range mistakes {
+	f.Rest = append(f.Rest, Place(f.Mistakes, mistakes, func(e *weir.FieldError) Spot {
 		field, inner := f.find(e.Pointer)
 		if own != nil {
-			field = own(field, &e)
+			field = own(field, e)
 		}
 		in := f.Input(field)
-		if in != nil && in.Kind == JSON && inner != "" {
+		if in == nil {
+			return Spot{}
+		}
+		within := in.Kind == JSON && inner != ""
+		if within {
 			e.Detail = inner + ": " + e.Detail
 		}
-		switch {
-		case in == nil:
-			f.Rest = append(f.Rest, e)
-		case f.Mistakes[field] == "":
-			f.Mistakes[field] = display.Sentence(e.Detail)
-		case in.All, in.Kind == JSON && inner != "":
-			f.Mistakes[field] += " " + display.Sentence(e.Detail)
-		}
-	}
+		return Spot{Field: field, Add: in.All || within}
+	})...)
 }
 
 // Placed reports whether every mistake that was found is beside a field.
