@@ -71,6 +71,11 @@ func TestRun_FindsFaults(t *testing.T) {
 				return w.Decide(row, lease, self, successor)
 			}
 		},
+		"a lease is judged anew when it is taken": func(r *ownersim.Rules) {
+			r.MayTake = func(is, _ ownership.Row, lease time.Duration, self int64) bool {
+				return is.Free() || is.Expired() || is.Void(lease) || is.Start == self
+			}
+		},
 		"a request is repeated after it was sent": func(r *ownersim.Rules) {
 			r.Forward = func(s forward.State, left time.Duration) forward.Step {
 				s.Repeatable = true

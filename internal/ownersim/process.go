@@ -221,7 +221,7 @@ func (p *process) saw(asked time.Time, row ownership.Row) {
 	switch p.w.rules.Watch(&p.watch, row, lease, p.start, p.successor) {
 	case ownership.Wait:
 	case ownership.Take:
-		p.take()
+		p.take(row)
 	}
 }
 
@@ -247,11 +247,11 @@ func (p *process) see(next sight) {
 	}
 }
 
-func (p *process) take() {
+func (p *process) take(seen ownership.Row) {
 	asked := p.w.now
 	var epoch int64
 	p.looking = true
-	p.ask(3*time.Second, func() { epoch = p.w.store.take(p) }, func(err error) {
+	p.ask(3*time.Second, func() { epoch = p.w.store.take(p, seen) }, func(err error) {
 		p.looking = false
 		switch {
 		case err != nil:

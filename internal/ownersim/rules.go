@@ -13,7 +13,9 @@ type Rules struct {
 	// ValidUntil is until when an owner may act; the answer came later than the question.
 	ValidUntil func(asked, answered time.Time, lease time.Duration) time.Time
 	Watch      func(w *ownership.Watch, r ownership.Row, lease time.Duration, self, successor int64) ownership.Step
-	Forward    func(s forward.State, left time.Duration) forward.Step
+	// MayTake reports whether who has seen a row may take the database from the one that is there.
+	MayTake func(is, seen ownership.Row, lease time.Duration, self int64) bool
+	Forward func(s forward.State, left time.Duration) forward.Step
 	// Serves reports whether a process serves requests itself.
 	Serves func(owner bool) bool
 
@@ -32,6 +34,7 @@ func Real() Rules {
 	return Rules{
 		ValidUntil: func(asked, _ time.Time, lease time.Duration) time.Time { return ownership.ValidUntil(asked, lease) },
 		Watch:      (*ownership.Watch).Decide,
+		MayTake:    ownership.Row.MayTake,
 		Forward:    forward.Decide,
 		Serves:     func(owner bool) bool { return owner },
 		RaiseFence: true, RaiseEpoch: true, RaiseMeta: true, CheckMeta: true, ReadLog: true, KeepRow: true, FlushFirst: true, ExitsIfLost: true,

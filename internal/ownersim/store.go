@@ -42,9 +42,9 @@ func (s *store) row() ownership.Row {
 	return r
 }
 
-// take is the transaction by which a process becomes the owner; 0: another one is.
-func (s *store) take(p *process) int64 {
-	if r := s.row(); !r.Free() && !r.Expired() && !r.Void(lease) && r.Start != p.start {
+// take is the transaction by which a process becomes the owner that has seen a row; 0: another one is.
+func (s *store) take(p *process, seen ownership.Row) int64 {
+	if !s.w.rules.MayTake(s.row(), seen, lease, p.start) {
 		return 0
 	}
 	w := s.w

@@ -81,7 +81,7 @@ func (m *Member) own(ctx context.Context, held, wait bool) error {
 		return err
 	}
 	if held {
-		return m.take(ctx, m.Write, forever, time.Now())
+		return m.take(ctx, m.Write, forever, time.Now(), ownership.Row{})
 	}
 	if err := m.await(ctx, wait); err != nil {
 		return err
@@ -173,7 +173,7 @@ func (m *Member) await(ctx context.Context, wait bool) error {
 			w.Saw(asked, row, m.LeaseTTL)
 			switch {
 			case w.Decide(row, m.LeaseTTL, m.Start(), m.successor.Load()) == ownership.Take:
-				return m.take(ctx, conn, m.LeaseTTL, w.Vacant())
+				return m.take(ctx, conn, m.LeaseTTL, w.Vacant(), row)
 			case !wait && !row.Expired() && !row.Void(m.LeaseTTL):
 				return dialect.ErrMember
 			}
@@ -282,8 +282,8 @@ type beginner interface {
 // changes of the former owner; the fences of all writers, which wait for its open batch and
 // refuse its next one. A database without a schema has no writer yet. Nothing happens if
 // another process was faster, unless the lease is for ever: then there can be none.
-// vacant is since when nobody has owned the database.
-func (m *Member) take(ctx context.Context, on beginner, lease time.Duration, vacant time.Time) error {
+// vacant is since when nobody has owned the database, and seen the row that was judged.
+func (m *Member) take(ctx context.Context, on beginner, lease time.Duration, vacant time.Time, seen ownership.Row) error {
 	schema, err := m.hasTable(ctx, "writers")
 	if err != nil {
 		return err
@@ -293,7 +293,7 @@ func (m *Member) take(ctx context.Context, on beginner, lease time.Duration, vac
 	if err != nil {
 		return err
 	}
-	epoch, err := m.takeIn(ctx, tx, schema, lease)
+	epoch, err := m.takeIn(ctx, tx, schema, lease, seen)
 	if err != nil || epoch == 0 {
 		return errors.Join(err, Ended(tx.Rollback()))
 	}
@@ -313,10 +313,12 @@ func (m *Member) self() Process {
 	return p
 }
 
-func (m *Member) takeIn(ctx context.Context, tx *sqlx.Tx, schema bool, lease time.Duration) (epoch int64, err error) {
+// takeIn is a part of take. Its condition is [ownership.Row.MayTake].
+func (m *Member) takeIn(ctx context.Context, tx *sqlx.Tx, schema bool, lease time.Duration, seen ownership.Row) (epoch int64, err error) {
 	now := m.Database.Now()
-	result, err := tx.ExecContext(ctx, "UPDATE owner SET start_number = ?, epoch = epoch + 1, expires_at = "+now+" + ? WHERE id = 1 AND (? OR start_number IN (0, ?) OR expires_at <= "+now+" OR expires_at > "+now+" + ?)",
-		m.Start(), lease.Microseconds(), lease == forever, m.Start(), ownership.Longest(lease).Microseconds())
+	result, err := tx.ExecContext(ctx, "UPDATE owner SET start_number = ?, epoch = epoch + 1, expires_at = "+now+" + ? WHERE id = 1 AND (? OR start_number IN (0, ?) "+
+		"OR start_number = ? AND epoch = ? AND expires_at = ? AND (expires_at <= "+now+" OR expires_at > "+now+" + ?))",
+		m.Start(), lease.Microseconds(), lease == forever, m.Start(), seen.Start, seen.Epoch, seen.Expires, ownership.Longest(lease).Microseconds())
 	if err != nil {
 		return 0, err
 	}

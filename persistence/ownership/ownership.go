@@ -14,6 +14,9 @@
 //     back: an owner that lives corrects it with its next renewal. The database is taken if the
 //     row has not changed for a whole lease, by when whoever wrote it may not act any more
 //     (TestWatch_TakesADatabaseWhoseClockWentBack).
+//   - A database that has an owner is taken only from the very lease that was judged: between the
+//     look and the take another process may have become the owner, and the clock may have gone back
+//     (TestRow_IsTakenAsItWasSeen).
 package ownership
 
 import "time"
@@ -42,6 +45,13 @@ func Longest(lease time.Duration) time.Duration { return max(MaxLease, lease) }
 // it is now; lease is that of the process that looks.
 func (r Row) Void(lease time.Duration) bool {
 	return r.Expires > r.Now+Longest(lease).Microseconds()
+}
+
+// MayTake reports whether the process self that has decided to take the database, because it saw a row, may take it from
+// the row that is there when it does.
+func (r Row) MayTake(seen Row, lease time.Duration, self int64) bool {
+	same := r.Start == seen.Start && r.Epoch == seen.Epoch && r.Expires == seen.Expires
+	return r.Free() || r.Start == self || same && (r.Expired() || r.Void(lease))
 }
 
 // ValidUntil returns until when a process may act whose lease was asked for at an instant: a

@@ -224,3 +224,32 @@ func TestRenewals_RefusalMeansAnotherOwner(t *testing.T) {
 		}
 	}
 }
+
+// A process that has decided to take the database takes it only from the lease that it has judged, unless nobody owns it.
+func TestRow_IsTakenAsItWasSeen(t *testing.T) {
+	t.Parallel()
+	const lease, self = 5 * time.Second, 9
+	at := func(d time.Duration) int64 { return d.Microseconds() }
+	seen := ownership.Row{Start: 6, Epoch: 5, Expires: at(time.Hour), Now: at(time.Hour + time.Second)}
+	for name, c := range map[string]struct {
+		is   ownership.Row
+		want bool
+	}{
+		"expired":                         {ownership.Row{Start: 6, Epoch: 5, Expires: at(time.Hour), Now: at(time.Hour + 2*time.Second)}, true},
+		"void, the clock has gone back":   {ownership.Row{Start: 6, Epoch: 5, Expires: at(time.Hour), Now: at(time.Minute)}, true},
+		"released":                        {ownership.Row{Epoch: 5, Now: at(time.Hour)}, true},
+		"another's, released":             {ownership.Row{Epoch: 6, Now: at(time.Hour)}, true},
+		"its own already":                 {ownership.Row{Start: self, Epoch: 6, Expires: at(2 * time.Hour), Now: at(time.Hour)}, true},
+		"renewed":                         {ownership.Row{Start: 6, Epoch: 5, Expires: at(time.Hour + 6*time.Second), Now: at(time.Hour + 2*time.Second)}, false},
+		"renewed, and the clock back":     {ownership.Row{Start: 6, Epoch: 5, Expires: at(time.Hour + 6*time.Second), Now: at(time.Minute)}, false},
+		"renewed, and the clock ahead":    {ownership.Row{Start: 6, Epoch: 5, Expires: at(time.Hour + 6*time.Second), Now: at(2 * time.Hour)}, false},
+		"another's":                       {ownership.Row{Start: 8, Epoch: 6, Expires: at(time.Hour + 6*time.Second), Now: at(time.Hour + 2*time.Second)}, false},
+		"another's, and the clock back":   {ownership.Row{Start: 8, Epoch: 6, Expires: at(time.Hour + 6*time.Second), Now: at(time.Minute)}, false},
+		"another's, and the clock ahead":  {ownership.Row{Start: 8, Epoch: 6, Expires: at(time.Hour + 6*time.Second), Now: at(2 * time.Hour)}, false},
+		"not expired any more, as it was": {ownership.Row{Start: 6, Epoch: 5, Expires: at(time.Hour), Now: at(time.Hour - time.Second)}, false},
+	} {
+		if got := c.is.MayTake(seen, lease, self); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
