@@ -42,7 +42,7 @@ func (s *simulation) onEnd(c weir.Contact) {
 	}
 	id := surveys.RespondentID(c.Owner.ID)
 	s.open[id] = false
-	if slices.Contains([]weir.Outcome{weir.Completed, weir.Busy, weir.NoAnswer}, c.Outcome) {
+	if slices.Contains([]weir.Outcome{weir.Completed, weir.Busy, weir.NoAnswer}, c.Outcome) && !s.endUnreported[c.Key] {
 		s.proven[id] = true
 	}
 	if c.Outcome == weir.Expired {

@@ -35,6 +35,7 @@ type simulation struct {
 	contacted     map[surveys.RespondentID]bool           // a provider accepted a contact
 	proven        map[surveys.RespondentID]bool           // a contact ended in a way that proves that the provider had it
 	unreported    map[surveys.RespondentID]bool           // the acceptance of a contact was not reported
+	endUnreported map[string]bool                         // the end of a contact was not reported; by its key
 	received      map[string]int                          // messages, by sender
 	enqueued      map[int64]int                           // contacts enqueued, by survey
 	enqueuedApart [2]int                                  // given of the twins, when the first has no respondent left to start
@@ -94,7 +95,7 @@ func simulate(t *testing.T, seed uint64) {
 	s := &simulation{
 		seed: seed, chance: rand.New(rand.NewPCG(seed, 1)), begin: begin, plans: map[int64]*surveys.Plan{}, ended: map[surveys.RespondentID]bool{},
 		attempts: map[surveys.RespondentID]surveys.Counts{}, open: map[surveys.RespondentID]bool{},
-		messages: map[surveys.RespondentID]int{}, contacted: map[surveys.RespondentID]bool{}, proven: map[surveys.RespondentID]bool{}, unreported: map[surveys.RespondentID]bool{}, received: map[string]int{}, enqueued: map[int64]int{}, paused: map[int64]time.Time{}, bothStarting: true,
+		messages: map[surveys.RespondentID]int{}, contacted: map[surveys.RespondentID]bool{}, proven: map[surveys.RespondentID]bool{}, unreported: map[surveys.RespondentID]bool{}, endUnreported: map[string]bool{}, received: map[string]int{}, enqueued: map[int64]int{}, paused: map[int64]time.Time{}, bothStarting: true,
 	}
 	s.lab = newLab(t, s.resultOf)
 	s.roundInterval, s.checkEvery = 30*time.Minute, 20*time.Minute
@@ -219,6 +220,7 @@ func (s *simulation) resultOf(c weir.Contact) contactResult {
 	}
 	if f.endLost {
 		s.lostEnds++
+		s.endUnreported[c.Key] = true
 	}
 	if f.acceptedLost {
 		s.unreported[surveys.RespondentID(c.Owner.ID)] = true
