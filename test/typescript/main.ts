@@ -16,6 +16,9 @@ export async function send(channel: string, contacts: Contact[]): Promise<Map<st
   if (error) {
     throw new Error(explain(response.status, error));
   }
+  if (!data) {
+    return new Map(); // a dry run has no body, and this is none
+  }
   return new Map(data.contacts.map((c) => [c.key ?? "", c.id]));
 }
 
