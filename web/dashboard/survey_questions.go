@@ -23,6 +23,7 @@ type questionsData struct {
 	Survey    string
 	Version   int64
 	Launched  bool
+	Open      bool // it was launched and is not over: its texts can be corrected
 	New       bool // the survey has no questions yet
 	Replaces  bool // saving replaces what the survey asks now
 	Languages []questions.Language
@@ -87,7 +88,8 @@ func (d *questionsData) show(v *visit, asked questionnaire.Document) (err error)
 
 func openQuestions(v *visit) (d *questionsData, s surveyapi.SurveyView, err error) {
 	s, err = readSurvey(v.caller, v.r.PathValue("name"))
-	return &questionsData{Survey: s.Survey, Version: s.Version, Launched: s.State != surveys.Draft}, s, err
+	open := s.State == surveys.Running || s.State == surveys.Paused
+	return &questionsData{Survey: s.Survey, Version: s.Version, Launched: s.State != surveys.Draft, Open: open}, s, err
 }
 
 func loadQuestions(v *visit) (*content, error) {
@@ -180,6 +182,9 @@ func (d *questionsData) save(v *visit, c *content, body map[string]any, asked qu
 	err := patchSurvey(v.caller, d.Survey, d.Version, mergePatch(body, after))
 	if err == nil {
 		c.to, c.flash = surveyLink(d.Survey)+"/questions", &flash{Text: v.T("The questions of %s are saved.", d.Survey)}
+		if d.Open {
+			c.flash.Text = v.T("The texts of %s are corrected.", d.Survey)
+		}
 		return c, nil
 	}
 	status, p := statusOf(err)

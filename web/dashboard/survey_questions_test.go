@@ -3,6 +3,8 @@ package dashboard_test
 import (
 	"net/http"
 	"net/url"
+	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -58,6 +60,45 @@ func TestSurveyQuestions_AreWrittenAndTried(t *testing.T) {
 	page = b.get(path).want(200).has(`value="cough"`).hasNot(`id="replaces"`)
 	b.post(path, written(page, "save", "version", "1")).want(http.StatusConflict).has("Nothing was saved")
 	b.get(path).want(200)
+}
+
+// After the launch a mistake in a text is corrected, and nothing else; the audit log has both texts.
+func TestSurveyQuestions_TextsAreCorrectedAfterTheLaunch(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, surveyScope)
+	r.channel("texts")
+	r.api("PUT", "/v1/surveys/flu", `{"modes":{"sms":{"channel":"texts"}},"arms":[{"modes":["sms"]}],"schedule":{"time_zone":"UTC","weekdays":["mon","tue","wed","thu","fri","sat","sun"],"windows":[{"from":"00:00","to":"24:00"}]},
+		"questions":{"languages":[{"code":"en","name":"English"}],"questions":[{"name":"cough","kind":"choice","text":{"en":"Do you cuogh, {{name}}?"},"choices":[{"name":"yes","text":{"en":"Yes"}},{"name":"no","text":{"en":"No"}}]},{"name":"end","kind":"end","text":{"en":"Thanks."}}]}}`, nil)
+	r.api("POST", "/v1/surveys/flu/respondents", `{"respondents":[{"phone":"+15550001","attributes":{"name":"Ana"}}]}`, nil)
+	b := r.login("admin")
+	const path = "/surveys/flu/questions"
+	b.get(path).want(200).has(`id="add"`, `id="save"`).hasNot(`id="launched"`)
+	r.api("POST", "/v1/surveys/flu:launch", "", nil)
+	page := b.get(path).want(200).has(`id="launched"`, "Save the corrected texts").hasNot(`id="add"`, `value="delete:`)
+	b.post(path, written(page, "save", "q0.text.en", "Do you cough, {{name}}?")).want(303)
+	b.get(path).want(200).has("The texts of flu are corrected.", "Do you cough, {{name}}?")
+	r.audit("Do you cuogh, {{name}}?", "Do you cough, {{name}}?")
+
+	page = b.get(path).want(200)
+	for what, change := range map[string][]string{
+		"another field":      {"q0.text.en", "Do you cough, {{surname}}?"},
+		"another name":       {"q0.name", "coughs"},
+		"another kind":       {"q0.kind", "text"},
+		"another answer":     {"q0.c0.name", "yeah"},
+		"another language":   {"languages", "en English\r\nes Español", "q0.text.es", "¿Tose?", "q0.c0.text.es", "Sí", "q0.c1.text.es", "No", "q1.text.es", "Gracias."},
+		"when it is asked":   {"q1.relevant", "${cough} = 'yes'"},
+		"words of an answer": {"q0.c0.words.en", "sure"},
+	} {
+		if got := b.post(path, written(page, "save", change...)); got.status != http.StatusConflict || !strings.Contains(got.body, "ay change only in a draft") {
+			t.Errorf("%s: %d, %s", what, got.status, regexp.MustCompile(`-wrong">[^<]*|class="(reason|flash[^"]*)"[^>]*>[^<]*`).FindAllString(got.body, -1))
+		}
+		if got := r.definitionOf("flu")["questions"].(map[string]any)["questions"].([]any)[0].(map[string]any)["text"].(map[string]any)["en"]; got != "Do you cough, {{name}}?" {
+			t.Errorf("%s: %v is stored", what, got)
+		}
+	}
+	r.api("POST", "/v1/surveys/flu:stop", "", nil)
+	r.soon(func() bool { return !strings.Contains(b.get(path).body, "Save the corrected texts") })
+	b.get(path).want(200).has("its questions cannot change any more")
 }
 
 // The page is in the language of the reader, and so is what an empty one begins with.

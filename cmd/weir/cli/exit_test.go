@@ -22,7 +22,7 @@ func remoteCommands(t *testing.T) map[string]string {
 		"contact send": "x --to +15550001 --message y --tries 1", "contact list": "", "contact show": "x", "contact timeline": "x", "contact cancel": "x --yes",
 		"dlq groups": "", "dlq list": "", "dlq requeue": "--all --yes", "dlq discard": "--channel x --yes",
 		"events": "--no-follow", "audit": "", "top": "", "resume": "",
-		"survey put": body + " x", "survey launch": "x --wait 0s", "survey pause": "x", "survey resume": "x", "survey stop": "x --yes", "survey show": "x", "survey status": "x", "survey list": "",
+		"survey put": body + " x", "survey correct": body + " x", "survey launch": "x --wait 0s", "survey pause": "x", "survey resume": "x", "survey stop": "x --yes", "survey show": "x", "survey status": "x", "survey list": "",
 		"survey delete": "x --yes", "consent review": "", "consent decide": "1 refused --yes", "survey export results": "x --file -", "survey export log": "x --file -", "survey export dispositions": "x --file -", "survey export incentives": "x --file -",
 		"route workers": "", "route queues": "", "route jobs": "", "route pools": "", "route ask": "Spanish",
 	}

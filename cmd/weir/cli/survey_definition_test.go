@@ -77,3 +77,31 @@ func TestSurveyDefinition_HasNothingThatOnlyAnswersHave(t *testing.T) {
 		}
 	}
 }
+
+// A typing mistake is corrected after the launch, from the whole definition or the questions alone; anything else is refused and named.
+func TestSurvey_TextsAreCorrectedAfterTheLaunch(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	b.channel("sms")
+	const asked = `{"languages":[{"code":"en","name":"English"}],"questions":[{"name":"cough","kind":"choice","text":{"en":"Do you cuogh?"},"choices":[{"name":"yes","text":{"en":"Yes"}},{"name":"no","text":{"en":"No"}}]}]}`
+	whole := func(questions string) string {
+		return `{"schedule":{"time_zone":"UTC","weekdays":["mon","tue","wed","thu","fri","sat","sun"],"windows":[{"from":"00:00","to":"24:00"}]},"modes":{"sms":{"channel":"sms"}},"arms":[{"modes":["sms"]}],"questions":` + questions + `}`
+	}
+	clitest.Check(t, at(t, b.url, whole(asked), "survey", "put", "-", "flu"), app.OK, "^flu: saved, draft\n$", "")
+	clitest.Check(t, at(t, b.url, "phone\n+15550001\n", "survey", "import", "-", "flu", "--format", "csv"), app.OK, "1", "")
+	clitest.Check(t, b.run("survey", "launch", "flu", "--wait", "0s"), app.OK, "running", "")
+	correct := func(file, text string) {
+		t.Helper()
+		clitest.Check(t, at(t, b.url, file, "survey", "correct", "-", "flu"), app.OK, "^flu: corrected\n$", "")
+		if shown := b.run("survey", "show", "flu", "--definition"); !strings.Contains(shown.Out, text) {
+			t.Error(shown.Out)
+		}
+	}
+	correct(whole(strings.ReplaceAll(asked, "cuogh", "cough")), "Do you cough?")
+	correct(strings.ReplaceAll(asked, "cuogh", "cough now"), "Do you cough now?")
+	clitest.Check(t, at(t, b.url, strings.ReplaceAll(asked, `"yes"`, `"yeah"`), "survey", "correct", "-", "flu"), app.Rejected, "^$", "choices/0/name.*may change only in a draft")
+	clitest.Check(t, at(t, b.url, "[1]", "survey", "correct", "-", "flu"), app.Failure, "^$", "must be a JSON object")
+	if shown := b.run("survey", "show", "flu", "--definition"); !strings.Contains(shown.Out, "Do you cough now?") {
+		t.Error(shown.Out)
+	}
+}

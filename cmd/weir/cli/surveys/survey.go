@@ -2,7 +2,9 @@
 package surveys
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -36,7 +38,7 @@ func Command(a *app.App) *cobra.Command {
 		stateCommand(r, "lock", "Lock a running survey", "Lock a running survey: it cannot be paused, stopped, changed or deleted until it is unlocked.\nIt ends by itself all the same, and its respondents can be added, corrected, stopped\nand removed.", (*client.Client).LockSurvey),
 		stateCommand(r, "unlock", "Unlock a survey", "", (*client.Client).UnlockSurvey),
 		stopCommand(a.Console, r), statusCommand(a, r), respondentsCommand(a, r), setCommand(r), removeCommand(a.Console, r),
-		showCommand(a.Clock, r), cloneCommand(a.Console, r), listCommand(a, r), exportCommand(a, r), deleteCommand(r))
+		correctCommand(a.Console, r), showCommand(a.Clock, r), cloneCommand(a.Console, r), listCommand(a, r), exportCommand(a, r), deleteCommand(r))
 }
 
 // stateCommand makes a command that requests a state change of a survey.
@@ -210,4 +212,35 @@ func putCommand(console *app.Console, r *app.Connection) *cobra.Command {
 		})
 	app.DryRunFlag(c, &dry)
 	return c
+}
+
+const correctAbout = `Correct mistakes in the texts of a survey's questions after its launch, from a file ("-" for standard
+input) with the whole definition or its questions alone, as "weir survey show NAME --definition" prints it. Only texts
+may differ, with the same fields in them; what else does is listed, and nothing is changed. Who has read the old
+text is not asked again. The audit log has both.`
+
+// correctCommand makes "weir survey correct".
+func correctCommand(console *app.Console, r *app.Connection) *cobra.Command {
+	return r.APICommand("correct FILE NAME", "Correct texts of questions after the launch", correctAbout, "  weir survey correct flu.json flu",
+		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
+			raw, err := console.ReadJSON(c, args[0])
+			if err != nil {
+				return err
+			}
+			var file map[string]json.RawMessage
+			if err := json.Unmarshal(raw, &file); err != nil {
+				return fmt.Errorf("%s is no definition: it must be a JSON object", args[0])
+			}
+			asked := json.RawMessage(raw) // the questions alone: they have a member of that name, a list
+			if inner := bytes.TrimSpace(file["questions"]); len(inner) > 0 && inner[0] == '{' {
+				asked = inner
+			}
+			var s client.SurveyView
+			patch := client.Request{Method: http.MethodPatch, Path: "/v1/surveys/" + url.PathEscape(args[1]), Body: map[string]any{"questions": asked}}
+			if err := to.Do(ctx, patch, &s); err != nil {
+				return err
+			}
+			warn(console, s.Warnings)
+			return r.PrintResult("%s: corrected", args[1])
+		})
 }
