@@ -18,7 +18,7 @@ import (
 // TestAnswers_AreReadFromSums reads the answers of a survey of 20 questions, whole and by day, arm and language. Only the
 // sums of its respondents are filled in: no respondent is read.
 func TestAnswers_AreReadFromSums(t *testing.T) {
-	respondents, days := 18_000, 3
+	respondents, days := 108_000, 3 // 6,000 a group, which every number of values divides
 	if *full {
 		respondents, days = 1_080_000, 30
 	}
