@@ -340,14 +340,15 @@ func (s *Handler) hear(ctx context.Context, ch weir.Channel, m *weir.Incoming, h
 	return nil
 }
 
-// consent records what a provider reports about a person's consent. A channel that was deleted has
-// none: its name may be another channel's by now.
+// consent records what a provider reports about a person's consent. A refusal over a channel that was
+// deleted counts for all purposes, because the secret still proves who calls, and the name of the
+// channel may be another's by now. That a person is back takes back nothing there, for the same reason.
 func (s *Handler) consent(ctx context.Context, ch weir.Channel, c channels.Consent) (string, error) {
 	switch {
-	case ch.Deleted:
-		return resultDeleted, nil
-	case s.People == nil:
+	case s.People == nil && !ch.Deleted:
 		return resultIgnored, nil
+	case s.People == nil, ch.Deleted && !c.Refused:
+		return resultDeleted, nil
 	}
 	address := s.sender(ch, c.Address)
 	if t, ok := s.Directory.Type(ch.Type); ok {
@@ -356,6 +357,9 @@ func (s *Handler) consent(ctx context.Context, ch weir.Channel, c channels.Conse
 		}
 	}
 	said := people.Consent{Address: people.Canonical(address), Purpose: people.OverChannel(ch.Name), Status: people.Given, Source: people.FromProvider, At: c.At, By: ch.Name}
+	if ch.Deleted {
+		said.Purpose = people.AllPurposes
+	}
 	if c.Refused {
 		said.Status = people.Refused
 	}
@@ -366,13 +370,18 @@ func (s *Handler) consent(ctx context.Context, ch weir.Channel, c channels.Conse
 	if err != nil {
 		return "", err
 	}
-	if repeats(&said, before) { // not every notice has an id, and a repetition must not bring back an address that was erased
+	again := repeats(&said, before) // not every notice has an id, and a repetition must not bring back an address that was erased
+	if !again {
+		if _, err := s.People.RecordConsents(ctx, []people.Consent{said}); err != nil {
+			return "", err
+		}
+	}
+	switch refused, _ := people.Decide(before, said.Purpose); {
+	case ch.Deleted: // a repetition, too: the first may have failed before this step
+		return resultDeleted, s.callOff(ctx, said)
+	case again:
 		return string(weir.Duplicate), nil
-	}
-	if _, err := s.People.RecordConsents(ctx, []people.Consent{said}); err != nil {
-		return "", err
-	}
-	if refused, _ := people.Decide(before, said.Purpose); c.Refused && !refused {
+	case c.Refused && !refused:
 		s.Broker.OptedOut(ch.ID, address)
 	}
 	return string(weir.Applied), nil

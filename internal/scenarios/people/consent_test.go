@@ -232,7 +232,8 @@ func TestConsent_MessagesWithAReusedIDCount(t *testing.T) {
 }
 
 // Scenario 378: what a provider reports of its own block stops its channel alone, whatever is queued, and only its own
-// report or the person takes it back; a channel of the same name that came later has nothing to do with it.
+// report or the person takes it back. What it reports of a channel that is gone counts over every channel, whatever has
+// its name now, until the person takes it back.
 func TestConsent_OptOutsThatAProviderReportsStopItsChannel(t *testing.T) {
 	world.OnStores(t, func(w *world.World) {
 		notice := func(says, guid string) {
@@ -276,8 +277,12 @@ func TestConsent_OptOutsThatAProviderReportsStopItsChannel(t *testing.T) {
 			return s == 200 || s == 204
 		})
 		w.ReceiveMessageAs("another", "START again", "+15550100", "START")
-		notice("refused", "5") // of the channel that is gone
+		notice("given", "5") // of the channel that is gone, as the next one
+		notice("refused", "6")
 		w.Channel("texts", 5)
-		refused("texts", "of the same name", false)
+		refused("texts", "of the same name", true)
+		refused("another", "after the channel is gone", true)
+		w.ReceiveMessageAs("another", "START at last", "+15550100", "START")
+		refused("texts", "taken back at last", false)
 	})
 }
