@@ -60,6 +60,19 @@ func HTTPInfobip() drivertest.Provider {
 	return p
 }
 
+// HTTPAfricasTalking returns the provider of messages over Africa's Talking by the template that
+// Weir ships.
+func HTTPAfricasTalking() drivertest.Provider {
+	return gateway("africastalking", "https://api.africastalking.com", "api_key", map[string]any{"username": "weir", "from": "HEALTH"})
+}
+
+// HTTPTelegram returns the provider of messages over Telegram by the template that Weir ships.
+func HTTPTelegram() drivertest.Provider {
+	p := gateway("telegram", "https://api.telegram.org", "token", map[string]any{})
+	p.Settings["secrets"] = map[string]any{"token": gatewaySecret, "webhook": "w"}
+	return p
+}
+
 func gateway(vendor, place, secret string, values map[string]any) drivertest.Provider {
 	host := vendor + ".test"
 	return drivertest.Provider{

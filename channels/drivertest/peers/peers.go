@@ -13,3 +13,9 @@ func All() []drivertest.Provider {
 // Gateways returns further providers of type http: vendors by the templates that Weir
 // ships. They keep the same contract; nothing in them is new to the broker.
 func Gateways() []drivertest.Provider { return []drivertest.Provider{HTTPVonage(), HTTPInfobip()} }
+
+// Acceptors returns further providers of type http, by the templates that Weir ships, whose
+// messages end as soon as they are accepted, so that the suite of reports is not theirs.
+func Acceptors() []drivertest.Provider {
+	return []drivertest.Provider{HTTPAfricasTalking(), HTTPTelegram()}
+}

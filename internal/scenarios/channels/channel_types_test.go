@@ -1,12 +1,8 @@
 package channels_test
 
 import (
-	"bytes"
-	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -210,61 +206,4 @@ func TestChannelTypes_StrangeCallbacksChangeNothing(t *testing.T) {
 			t.Error("the log shows the secret")
 		}
 	})
-}
-
-// Scenario 390: one person's answer, whatever its code, stops no other. The first contact of a channel
-// gets it each time; twenty others are done within a minute, and three minutes for a code with which
-// the provider asks for a pause.
-func TestChannelTypes_OnePersonStopsNoOther(t *testing.T) {
-	t.Parallel()
-	answers := map[string][]string{
-		"twilio": {}, "nuntium": {"400 ", "401 ", "403 ", "404 ", "422 ", "429 "},
-		"kannel": {"400 Missing receiver", "400 Sender missing", "400 DLR-URL", "400 UDH", "403 Authorization failed", "403 Not routable", "503 Temporal failure"},
-		"verboice": {
-			`400 {"error": "Channel is disabled"}`, `400 {"error": "Couldn't find Schedule"}`, `400 {"error": "Time zone X"}`,
-			`400 {"error": "Call address cannot be empty"}`, `400 {"error": "?"}`, "401 ", "404 ",
-		},
-	}
-	for _, code := range []int{
-		10001, 10004, 13224, 13227, 20003, 20005, 20404, 20429, 21205, 21210, 21211, 21212, 21215, 21219, 21408, 21601, 21602, 21606, 21608, 21610,
-		21611, 21612, 21614, 21635, 21657, 21659, 21704, 22005, 63001, 63003, 63018, 63020, 63038, 99999,
-	} {
-		answers["twilio"] = append(answers["twilio"], fmt.Sprintf(`400 {"code": %d}`, code))
-	}
-	for _, p := range []drivertest.Provider{peers.Verboice(), peers.Nuntium(), peers.Kannel(), peers.Twilio()} {
-		for _, answer := range answers[p.Name] {
-			t.Run(p.Name+" "+answer, func(t *testing.T) {
-				world.OnVirtualTime(t, func(w *world.World) {
-					e := world.WithPeer(w, p, 4, drivertest.Options{})
-					e.Meddle = func(rw http.ResponseWriter, r *http.Request) bool {
-						body, _ := io.ReadAll(r.Body)
-						r.Body = io.NopCloser(bytes.NewReader(body))
-						asked := r.URL.RawQuery + r.Header.Get("X-Kannel-To") + string(body)
-						if !strings.Contains(asked, "15550000000") {
-							return false
-						}
-						status, _ := strconv.Atoi(answer[:3])
-						rw.WriteHeader(status)
-						_, _ = io.WriteString(rw, answer[4:])
-						return true
-					}
-					ids := w.Accept("ch", e.Contacts(21)...)
-					began := time.Now()
-					w.Until("the others are done", func() bool { return w.Outcomes("ch")["completed"] == 20 })
-					limit := time.Minute
-					for _, pause := range []string{"10001", "10004", "20005", "21611", "22005", "63038"} {
-						if strings.Contains(answer, pause) {
-							limit = 3 * time.Minute
-						}
-					}
-					if took := time.Since(began); took > limit {
-						t.Errorf("the others were done after %v", took)
-					}
-					if w.Contact(ids["c0"])["outcome"] == "completed" {
-						t.Error("the one was sent")
-					}
-				})
-			})
-		}
-	}
 }
