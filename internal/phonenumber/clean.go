@@ -40,13 +40,20 @@ func hasSecond(text string) bool {
 
 // withoutFraction removes a fraction of zeros behind a number. What is behind the only point, or
 // comma, of a text is a fraction if it is one or two digits, or five zeros and more, or if there are nothing but the
-// digits of a whole number before it; otherwise the point separates groups of digits.
+// digits of a whole number before it; otherwise the point separates groups of digits. A single zero
+// behind several points may be either, so that such a number is refused.
 func withoutFraction(text string) (string, error) {
 	at := strings.LastIndexAny(text, ".,")
-	if at < 0 || strings.IndexAny(text, ".,") != at {
+	if at < 0 {
 		return text, nil
 	}
 	head, tail := text[:at], text[at+1:]
+	if strings.ContainsAny(head, ".,") {
+		if tail == "0" && countDigits(head) >= 3 && Written(head) { // or the last digit of a number in groups of three
+			return "", errRounded
+		}
+		return text, nil
+	}
 	bare := strings.Trim(strings.TrimPrefix(head, "+"), "0123456789") == ""
 	switch {
 	case tail == "" || strings.Trim(tail, "0123456789") != "" || countDigits(head) < 3 || !Written(head):

@@ -27,6 +27,8 @@ func TestPhoneNumber_IsBroughtIntoOneForm(t *testing.T) {
 		{"7290.0", "TK", "+6907290"},
 		{"0722.123456", "KE", "+254722123456"},
 		{"555.010.0234", "US", "+15550100234"},
+		{"06.12.34.56.00", "FR", "+33612345600"},
+		{"+254.722.12345.6", "", "+254722123456"},
 		{"'0722123456", "KE", "+254722123456"},
 		{"\u202a+254\u00a0722\u2011123456\u202c", "", "+254722123456"},
 		{"00254722123456", "", "+254722123456"},
@@ -49,6 +51,9 @@ func TestPhoneNumber_InvalidPhoneErrorsHideTheNumber(t *testing.T) {
 		{"5.2155E+11", "MX", "spreadsheets"},
 		{"5,2155e+11", "MX", "spreadsheets"},
 		{"254722123456.5", "KE", "fraction"},
+		{"+254.722.123456.0", "", "fraction"},
+		{"0722.123.456.0", "KE", "fraction"},
+		{"072.212.345.0", "KE", "fraction"}, // or grouped by threes
 		{"3333-4444/45", "GT", "second one"},
 		{"3333-4444 / 45", "GT", "second one"},
 		{"3333-4444/ 45", "DE", "second one"},

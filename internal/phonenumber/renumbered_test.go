@@ -123,9 +123,16 @@ func TestNormalize_NothingChangesTheDigits(t *testing.T) {
 		}
 		n, _ := phonenumbers.Parse(number, "ZZ")
 		forms := []string{number, number[1:], "00" + number[1:], phonenumbers.Format(n, phonenumbers.INTERNATIONAL), phonenumbers.GetNationalSignificantNumber(n)}
+		suffixes := []string{"", ".0", ".00", ",0", "\u202c", "\u00a0", ".5", ".25", ".000000"}
 		form := rapid.SampledFrom(forms).Draw(t, "form")
+		if rapid.Bool().Draw(t, "points") { // behind others, two digits may as well be the last ones of the number
+			form = points(phonenumbers.Format(n, rapid.SampledFrom([]phonenumbers.PhoneNumberFormat{phonenumbers.INTERNATIONAL, phonenumbers.NATIONAL}).Draw(t, "format")))
+		}
+		if strings.Contains(form, ".") {
+			suffixes = []string{"", ".0", ",0", ",00", ".0\u202c"}
+		}
 		clean, cleanErr := phonenumber.Normalize(form, region)
-		disguised := disguise(t, form) + rapid.SampledFrom([]string{"", ".0", ".00", ",0", "\u202c", "\u00a0", ".5", ".25", ".000000"}).Draw(t, "suffix")
+		disguised := disguise(t, form) + rapid.SampledFrom(suffixes).Draw(t, "suffix")
 		got, err := phonenumber.Normalize(disguised, region)
 		if draws++; err == nil {
 			judged++
@@ -140,6 +147,11 @@ func TestNormalize_NothingChangesTheDigits(t *testing.T) {
 	if judged*2 < draws {
 		t.Errorf("only %d of %d disguised numbers were accepted, and judged", judged, draws)
 	}
+}
+
+// points writes a number with points between its groups.
+func points(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r != '+' && (r < '0' || r > '9') }), ".")
 }
 
 // disguise writes a number as other programs and keyboards do.
