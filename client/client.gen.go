@@ -746,7 +746,7 @@ type ConsentFile struct {
 	// NotOptedOut rows of people who have not opted out: they say nothing
 	NotOptedOut int `json:"not_opted_out,omitempty,omitzero"`
 
-	// OtherAddresses refusals and consents of addresses that are no phone numbers
+	// OtherAddresses refusals and consents of addresses that no country could have as a phone number, such as ids of chats: they count for contacts to exactly these addresses
 	OtherAddresses int `json:"other_addresses,omitempty,omitzero"`
 
 	// Refused refusals recorded; in a dry run, refusals that would be recorded
@@ -2088,6 +2088,9 @@ type StateList struct {
 
 	// InFlight contacts to people who refused that are in flight already: the providers are asked to cancel them, and some may reach the person all the same; absent: none, or without pii:read
 	InFlight int `json:"in_flight,omitempty,omitzero"`
+
+	// OtherAddresses refusals and consents of addresses that no country could have as a phone number, such as ids of chats: they count for contacts to exactly these addresses
+	OtherAddresses int `json:"other_addresses,omitempty,omitzero"`
 
 	// States a state for each consent; empty without pii:read, because it would say of any number whether it is known
 	States []StateView `json:"states"`

@@ -35,6 +35,14 @@ func CanonicalIn(address, region string) string {
 // IsNumber reports whether a canonical address is that of a phone number.
 func IsNumber(canonical string) bool { return strings.HasPrefix(canonical, scheme) }
 
+// IsPossibleNumber reports whether a canonical address is that of a phone number which its country
+// could have. A refusal for another one counts only for contacts to the very same digits, such as
+// the id of a chat, or those of a channel without a region.
+func IsPossibleNumber(canonical string) bool {
+	number, ok := strings.CutPrefix(canonical, scheme)
+	return ok && phonenumber.Possible(number)
+}
+
 // Numbers returns the notations in which channels, surveys and former versions may know the
 // number of a canonical address, as E.164; none: it is not a phone number.
 func Numbers(canonical string) []string {

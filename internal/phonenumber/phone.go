@@ -143,6 +143,14 @@ func Reported(text, region string) (number string, ok bool) {
 	return today("+" + digits), IsE164("+" + digits)
 }
 
+// Possible reports whether a number as E.164 is one that a country could have: its country code is
+// known, and its length one of the country's. [Reported] knows others by their digits as well,
+// because chats have ids, and countries change their plans.
+func Possible(number string) bool {
+	_, err := parse(number, "")
+	return err == nil
+}
+
 // withoutScheme removes the scheme of a URI before a number.
 func withoutScheme(text string) string {
 	scheme, rest, ok := strings.Cut(text, ":")

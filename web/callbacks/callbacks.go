@@ -397,10 +397,14 @@ func repeats(said *people.Consent, states []people.State) bool {
 
 // nobody reports whether a sender on a channel of phone numbers has none that a contact could
 // be addressed to: a refusal recorded for it would count for nobody, so that a person decides
-// about the message.
+// about the message. In a region, that is any number that no country could have.
 func (s *Handler) nobody(ch weir.Channel, from string) bool {
 	t, ok := s.Directory.Type(ch.Type)
-	return ok && t.Address == nil && !people.IsNumber(people.Canonical(from))
+	if !ok || t.Address != nil {
+		return false
+	}
+	canonical := people.Canonical(from)
+	return !people.IsNumber(canonical) || channels.Region(ch.Settings) != "" && !people.IsPossibleNumber(canonical)
 }
 
 // messageKey identifies a message of a sender by its id and text, because gateways reuse ids; empty: it has no id.
@@ -569,7 +573,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		}, []string{"channel"}),
 		nobody: with.NewCounterVec(prometheus.CounterOpts{
 			Name: "weir_opt_outs_without_number_total",
-			Help: "Stop words of senders that are no phone numbers, which wait for a decision.",
+			Help: "Stop words of senders that no contact can be addressed to, which wait for a decision.",
 		}, []string{"channel"}),
 	}
 }

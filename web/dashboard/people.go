@@ -290,7 +290,7 @@ func recordConsent(v *visit) (*content, error) {
 		var out peopleapi.StateList
 		err := v.call(http.MethodPost, "/v1/consents", map[string]any{"consents": []any{body}}, &out)
 		if err == nil {
-			return recorded(v, f, out.States), nil
+			return recorded(v, f, &out), nil
 		}
 		status, p := statusOf(err)
 		if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest {
@@ -377,15 +377,18 @@ func (*consentForm) spot(e *weir.FieldError) form.Spot {
 }
 
 // recorded returns the page after a consent was recorded, with the state of its address.
-func recorded(v *visit, f *consentForm, states []api.StateView) *content {
+func recorded(v *visit, f *consentForm, out *peopleapi.StateList) *content {
 	found := readBack(v, f.To)
 	c, d := peopleContent(v, f.To, found)
 	if found == nil {
 		d.To = ""
 	}
 	c.flash = f.unseen(v.Locale)
-	for _, now := range states {
+	for _, now := range out.States {
 		c.flash = f.outcome(v.Locale, now, found)
+	}
+	if out.OtherAddresses > 0 {
+		c.flash.Text += " " + v.T("No country has such a phone number: it counts for contacts to exactly this address.")
 	}
 	return c
 }

@@ -44,7 +44,7 @@ type ConsentFigures struct {
 	Given      int `json:"given" doc:"consents recorded; in a dry run, consents that would be recorded"`
 	Superseded int `json:"superseded" doc:"refusals and consents that change nothing, because something else counts for the person; 0 without pii:read"`
 	Silent     int `json:"not_opted_out,omitempty" doc:"rows of people who have not opted out: they say nothing"`
-	NoNumbers  int `json:"other_addresses,omitempty" doc:"refusals and consents of addresses that are no phone numbers"`
+	NoNumbers  int `json:"other_addresses,omitempty" doc:"refusals and consents of addresses that no country could have as a phone number, such as ids of chats: they count for contacts to exactly these addresses"`
 	Rejected   int `json:"rejected" doc:"rows with mistakes, whether listed in errors or not"`
 	Kept       int `json:"kept,omitempty" doc:"rejected rows that the file in the answer has, if not all"`
 	// LastLine is how far a file came that broke off.
@@ -223,7 +223,7 @@ func (f *consentFile) Store(ctx context.Context, rows []*imports.Row[people.Cons
 	}
 	for i, row := range rows {
 		row.State = string(list[i].Status)
-		if !people.IsNumber(list[i].Address) {
+		if !people.IsPossibleNumber(list[i].Address) {
 			f.told.NoNumbers++
 		}
 		if states != nil && states[i].Status != list[i].Status {

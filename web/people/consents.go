@@ -23,7 +23,8 @@ import (
 type StateList struct {
 	States []api.StateView `json:"states" nullable:"false" doc:"a state for each consent; empty without pii:read, because it would say of any number whether it is known"`
 	// Unlike what waits, they may reach the person.
-	InFlight int `json:"in_flight,omitempty" doc:"contacts to people who refused that are in flight already: the providers are asked to cancel them, and some may reach the person all the same; absent: none, or without pii:read"`
+	InFlight       int `json:"in_flight,omitempty" doc:"contacts to people who refused that are in flight already: the providers are asked to cancel them, and some may reach the person all the same; absent: none, or without pii:read"`
+	OtherAddresses int `json:"other_addresses,omitempty" doc:"refusals and consents of addresses that no country could have as a phone number, such as ids of chats: they count for contacts to exactly these addresses"`
 	// File is what became of a file; then States has nothing.
 	File *ConsentFile `json:"file,omitempty" doc:"of a file: what became of its lines; then states is empty"`
 }
@@ -114,6 +115,11 @@ func (r *consentRoutes) record(c *route.Call) (route.Reply, error) {
 	out := StateList{States: stateViews(states), InFlight: r.callOff(c, list, states)}
 	if !c.PII() { // whoever may record what people said does not learn by it what is known of them
 		out = StateList{States: []api.StateView{}}
+	}
+	for i := range list {
+		if !people.IsPossibleNumber(list[i].Address) {
+			out.OtherAddresses++
+		}
 	}
 	return route.Reply{Status: http.StatusOK, Body: out, Changes: changes}, nil
 }

@@ -3,6 +3,7 @@ package people_test
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -134,6 +135,61 @@ func TestConsents_SendersAreKnownByTheRegionOfTheChannel(t *testing.T) {
 	}
 	if g := r.Do("POST", "/v1/consents", `{"consents":[{"to":"0722 000 101","status":"refused"}]}`); g.Status != 422 || !strings.Contains(g.Body, `"/consents/0/to"`) {
 		t.Errorf("a number without a country code: %d %s", g.Status, g.Body)
+	}
+}
+
+// What no country could have as a number is reported by every way in which a refusal is recorded. It
+// counts for contacts to these digits, so that it is recorded where there can be such contacts: not
+// on a channel with a region. Whatever was recorded before is found, and erased.
+func TestConsents_NumbersThatNoCountryCouldHaveAreReported(t *testing.T) {
+	t.Parallel()
+	for to, possible := range map[string]bool{
+		"+254722000101": true, "+525512345678": true, "5215512345678": true, "00254722000101": true,
+		"+9991234567": false, "+25472200010123": false, "+25472200": false, "123456789012345": false, "ana@example.org": false,
+	} {
+		others := 1
+		if possible {
+			others = 0
+		}
+		t.Run(to, func(t *testing.T) {
+			t.Parallel()
+			r := webtest.New(t)
+			body := fmt.Sprintf(`{"consents":[{"to":%q,"status":"refused"}]}`, to)
+			if got := webtest.Into[peopleapi.StateList](t, r.Do("POST", "/v1/consents", body), 200); got.OtherAddresses != others || len(got.States) != 1 {
+				t.Errorf("one by one: %+v", got)
+			}
+			for contentType, file := range map[string]string{"text/csv": "to\n" + to + "\n", "application/x-ndjson": fmt.Sprintf("{\"to\":%q,\"status\":\"refused\"}\n", to)} {
+				if got := webtest.Into[peopleapi.StateList](t, r.Do("POST", "/v1/consents", file, "Content-Type", contentType), 200).File; got == nil || got.NoNumbers != others || got.Refused != 1 {
+					t.Errorf("%s: %+v", contentType, got)
+				}
+			}
+			if g := r.Do("POST", "/v1/consents:search", fmt.Sprintf(`{"to":%q}`, to)); g.Status != 200 || !strings.Contains(g.Body, `"refused":true`) {
+				t.Errorf("found: %d %s", g.Status, g.Body)
+			}
+			if g := r.Do("POST", "/v1/people:erase", fmt.Sprintf(`{"to":%q}`, to)); g.Status != 200 {
+				t.Errorf("erased: %d %s", g.Status, g.Body)
+			}
+			before := len(r.Said())
+			for name, c := range map[string]struct {
+				typ, region string
+				recorded    bool
+			}{
+				"region": {"texts", "KE", possible}, "none": {"texts", "", !strings.Contains(to, "@")}, "chats": {"chats", "KE", true},
+			} {
+				ch := r.Channel(name, c.typ, func(ch *weir.Channel) {
+					if c.region != "" {
+						ch.Settings["region"] = c.region
+					}
+				})
+				if g := r.Call("", webtest.CallbackPath(ch, "incoming?guid="+name+"&body=STOP&from="+url.QueryEscape(to)), "", ""); g.Status != 200 {
+					t.Fatalf("%d %s", g.Status, g.Body)
+				}
+				said := len(r.Said()) - before
+				if before += said; said != map[bool]int{true: 1}[c.recorded] || !c.recorded && r.Counter("weir_opt_outs_without_number_total", "channel", name) != 1 {
+					t.Errorf("a stop word on the channel %s: recorded %d", name, said)
+				}
+			}
+		})
 	}
 }
 

@@ -48,14 +48,18 @@ func recordCommand(a *app.App, r *app.Connection, name, status, short, long stri
 			if err != nil {
 				return err
 			}
+			note := ""
+			if list.OtherAddresses > 0 {
+				note = "; no country has such a phone number: it counts for contacts to exactly this address"
+			}
 			if len(list.States) == 0 {
-				return a.Console.PrintValue(&r.Output, list, "recorded; what counts of the person is for tokens with pii:read")
+				return a.Console.PrintValue(&r.Output, list, "recorded; what counts of the person is for tokens with pii:read%s", note)
 			}
 			is := list.States[0]
 			if is.Status != status {
 				return command.Exit(app.Rejected, fmt.Sprintf("recorded, and the person is still %s: %s, %s; only the person can take it back", is.Status, is.Source, a.Clock.FormatMinute(is.At)))
 			}
-			return a.Console.PrintValue(&r.Output, is, "%s since %s", is.Status, a.Clock.FormatMinute(is.At))
+			return a.Console.PrintValue(&r.Output, is, "%s since %s%s", is.Status, a.Clock.FormatMinute(is.At), note)
 		})
 	f := c.Flags()
 	a.Clock.TimeFlag(c, &at, "at", "when it was said (default: now)")
