@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"weir"
+	"weir/internal/phonenumber"
 	"weir/people"
 )
 
@@ -35,6 +36,7 @@ func purposeTopics() []topic {
 		{"new people a day", testNewPeople},
 		{"replies, which limits alone count", testReplies},
 		{"one new person a day", testOneNewPerson},
+		{"one person in two notations", testTwoNotations},
 	}
 }
 
@@ -775,5 +777,49 @@ func testBudgets(t *testing.T, backend Backend) {
 	more := must[[]people.Spending](t)(b.Spending(b.ctx(), 0, today+1, &list[0], 9))
 	if len(list) != 1 || list[0].Survey != "other" || list[0].Amount.String() != "1.00" || len(more) != 1 || more[0].Survey != "s" || more[0].Amount.String() != "2.00" {
 		t.Errorf("in two pages: %+v, %+v", list, more)
+	}
+}
+
+// testTwoNotations: for caps, the guard against repetitions and limits of new people, a person is one,
+// whichever notation of the number contacts have: in one batch, in the next one, and after a start.
+func testTwoNotations(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	b.purpose("guarded", people.Purpose{RepeatGuard: "1d"})
+	pairs := [][2]string{{"+254722000101", "254722000101"}, {"Chat-1@example.org", "chat-1@EXAMPLE.org"}}
+	for i, r := range phonenumber.Renumberings() {
+		old, today := r.Example()
+		pairs = append(pairs, [][2]string{{old, today}, {today, old}}[i%2])
+	}
+	for n, when := range []string{"in one batch", "in the next", "after a start"} {
+		capped := fmt.Sprint("capped-", n)
+		b.purpose(capped, people.Purpose{Caps: []people.Cap{{Max: 1, Within: "7d"}}})
+		for i, pair := range pairs {
+			name := fmt.Sprint("channel-", n, "-", i)
+			_, lease := b.owned(name)
+			b.ok(b.PutLimit(b.ctx(), name, &people.Limit{Channels: []string{name}, NewPeoplePerDay: 1}))
+			// For a contact without a purpose the limit alone counts.
+			for purpose, want := range map[string]people.Rule{capped: people.RuleCap, "guarded": people.RuleRepeat, "": ""} {
+				var specs []weir.Spec
+				for _, to := range pair {
+					s := smsFor(purpose, purpose+" "+name+" "+to)
+					s.To, s.Messages = to, []string{purpose + " " + name}
+					specs = append(specs, s)
+				}
+				var got []weir.Accepted
+				if n == 0 {
+					got = must[[]weir.Accepted](t)(b.acceptClaimed(lease, 2, specs...))
+				} else {
+					got = must[[]weir.Accepted](t)(b.acceptClaimed(lease, 1, specs[0]))
+					if n == 2 {
+						b.ok(b.OpenPeople(b.ctx(), nil))
+					}
+					got = append(got, must[[]weir.Accepted](t)(b.acceptClaimed(lease, 1, specs[1]))...)
+				}
+				one, other := got[0].Contact, got[1].Contact
+				if one.State != weir.Sending || (want == "") != (other.State == weir.Sending) || want != "" && other.Receipt.Rule != string(want) {
+					t.Errorf("%s %s, for the purpose %q: %+v, and %+v; the rule of the second should be %q", pair, when, purpose, one.Progress, other.Progress, want)
+				}
+			}
+		}
 	}
 }

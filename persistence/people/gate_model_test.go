@@ -79,11 +79,14 @@ func channelNames() []string { return []string{"a", "b"} }
 
 func purposeNames() []string { return []string{"p", "q"} }
 
-// persons are a number of three zones, one in a notation that its country has changed, and an
-// address that is no number.
+// persons are a number of three zones, one that its country has changed, and an address that is no
+// number, each in two notations.
 func persons() []string {
-	return []string{"+6281234567890", "+5215512345678", "Chat-1@example.org"}
+	return []string{"+6281234567890", "+5215512345678", "Chat-1@example.org", "6281234567890", "+525512345678", "chat-1@EXAMPLE.org"}
 }
+
+// aPerson draws one of them.
+func aPerson(t *rapid.T) int { return rapid.SampledFrom([]int{0, 0, 3, 1, 4, 2, 5}).Draw(t, "person") }
 
 // rules are what a purpose may ask for. No cap counts over more than the time that histories
 // are kept for, whatever the rules are.
@@ -131,13 +134,13 @@ func events() *rapid.Generator[event] {
 		}
 		switch e.What {
 		case "accept", "dispatch", "conflict":
-			e.Person, e.Purpose = rapid.SampledFrom([]int{0, 0, 0, 1, 1, 2}).Draw(t, "person"), rapid.IntRange(0, len(purposeNames())-1).Draw(t, "purpose")
+			e.Person, e.Purpose = aPerson(t), rapid.IntRange(0, len(purposeNames())-1).Draw(t, "purpose")
 			e.Text, e.Zone = rapid.IntRange(0, 1).Draw(t, "text"), rapid.SampledFrom([]string{"", "", "", "Pacific/Auckland", "America/Los_Angeles"}).Draw(t, "zone")
 			e.Reply = rapid.IntRange(0, 5).Draw(t, "reply") == 0
 		case "claim", "retract", "end", "opt out", "back", "read":
 			e.Pick, e.Sent = rapid.IntRange(0, 7).Draw(t, "pick"), rapid.Bool().Draw(t, "sent")
 		case "say":
-			e.Person = rapid.SampledFrom([]int{0, 0, 0, 1, 1, 2}).Draw(t, "person")
+			e.Person = aPerson(t)
 			e.Status, e.Source = rapid.SampledFrom(consent.Statuses()).Draw(t, "status"), rapid.SampledFrom([]consent.Source{consent.FromWord, consent.FromAPI, consent.FromImport}).Draw(t, "source")
 			e.Over = consent.AllPurposes
 			if !e.Source.ByPerson() {
