@@ -112,7 +112,7 @@ func parse(text, region string) (string, error) {
 // [Normalize] reads it; otherwise it begins with its country code, with or without a plus. A
 // scheme before it and parameters behind it do not count.
 func Reported(text, region string) (number string, ok bool) {
-	text = withoutScheme(text)
+	text = withoutScheme(strings.TrimSpace(strings.Map(plain, text)))
 	for _, mark := range []string{";", "/TYPE=", "/type="} {
 		text, _, _ = strings.Cut(text, mark)
 	}
