@@ -1,12 +1,15 @@
 package web_test
 
 import (
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
 	"weir/api"
 	"weir/persistence/storetest"
 	"weir/web"
+	webapi "weir/web/api"
 	"weir/web/auth"
 	"weir/web/webtest"
 )
@@ -33,6 +36,10 @@ func TestExempt_PurposesNeedTheirScope(t *testing.T) {
 		}
 		return webtest.Batch(webtest.Text(""), c)
 	}
+	file := func(purpose string) string {
+		return "to,text,purpose\n+15550001,hello,\n+15550002,hello," + purpose + "\n"
+	}
+	pilot := `{"respondents":[{"phone":"+15550001","attributes":{"first_name":"A","age":"20"}}]}`
 	contacts, plain := "/v1/channels/"+ch.Name+"/contacts", forPurpose("reminders")
 	for _, x := range []struct {
 		scopes       string
@@ -59,6 +66,30 @@ func TestExempt_PurposesNeedTheirScope(t *testing.T) {
 			t.Errorf("%s %s with %s: %d %s", x.method, x.path, x.scopes, g.Status, g.Body)
 		}
 	}
+	for scopes, may := range map[string]bool{"contacts:write": false, "contacts:write@a": false, "contacts:write contacts:exempt": true} {
+		g := r.Do("POST", contacts+":import?run="+url.QueryEscape(scopes), file("emergency"), "Content-Type", "text/csv", "Authorization", "Bearer "+r.Token(strings.Fields(scopes)...))
+		got := webtest.Into[webapi.ContactImport](t, g, 200)
+		if may != (got.Rejected == 0 && got.Queued == 2) || !may && (got.Queued != 1 || len(got.Errors) != 1 || got.Errors[0].Column != "purpose" || !strings.Contains(got.Errors[0].Reason, "contacts:exempt")) {
+			t.Errorf("a file with %s: %s", scopes, g.Body)
+		}
+	}
+	// The purpose of a survey becomes exempt after the survey was put.
+	for _, name := range []string{"l1", "l2"} {
+		if g := r.As("PUT", "/v1/surveys/"+name, webtest.Survey(`"purpose":"reminders",`), r.Token("surveys:admin")); g.Status != 201 {
+			t.Fatal(g.Body)
+		}
+	}
+	if g := r.As("PUT", "/v1/purposes/reminders", exempt, webtest.APICanary); g.Status != 200 {
+		t.Fatal(g.Body)
+	}
+	for _, x := range []struct{ method, path, body string }{{"PUT", "/v1/surveys/l1/pilots/1", pilot}, {"POST", "/v1/surveys/l2:launch", ""}} {
+		if g := r.As(x.method, x.path, x.body, r.Token("surveys:admin")); g.Status != 422 || !strings.Contains(g.Body, `"pointer":"/purpose","code":"exempt"`) {
+			t.Errorf("%s: %d %s", x.path, g.Status, g.Body)
+		}
+		if g := r.As(x.method, x.path, x.body, r.Token("surveys:admin", "contacts:exempt")); g.Status/100 != 2 {
+			t.Errorf("%s with the scope: %d %s", x.path, g.Status, g.Body)
+		}
+	}
 	if g := r.As("PUT", "/v1/purposes/default", exempt, webtest.APICanary); g.Status/100 != 2 {
 		t.Fatal(g.Body)
 	}
@@ -68,8 +99,13 @@ func TestExempt_PurposesNeedTheirScope(t *testing.T) {
 	if err := trail.Write(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	used := 0
+	used, imported := 0, 0
 	for _, e := range webtest.Into[api.AuditList](t, r.As("GET", "/v1/audit?limit=500", "", webtest.APICanary), 200).Entries {
+		if e.Action == "import-contacts" && slices.ContainsFunc(e.Changes, func(c api.AuditChangeView) bool {
+			return c.Field == "contacts for emergency" && c.After == "1; exempt: floods"
+		}) {
+			imported++
+		}
 		if e.Action != "post-contacts" {
 			continue
 		}
@@ -80,5 +116,8 @@ func TestExempt_PurposesNeedTheirScope(t *testing.T) {
 	}
 	if used != 2 {
 		t.Errorf("%d requests for exempt contacts are in the audit log, want 2", used)
+	}
+	if imported != 1 {
+		t.Errorf("%d files with exempt contacts are in the audit log, want 1", imported)
 	}
 }

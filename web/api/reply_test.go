@@ -7,6 +7,7 @@ import (
 
 	"weir"
 	"weir/web"
+	webapi "weir/web/api"
 	"weir/web/webtest"
 )
 
@@ -53,6 +54,11 @@ func TestAccept_RepliesAnswerMessages(t *testing.T) {
 			g := r.Do("POST", "/v1/channels/"+ch.Name+"/contacts", webtest.Batch(webtest.Text(""), webtest.Text(`,"priority":"`+tt.priority+`"`)))
 			if g.Status != tt.want || tt.want == 422 && !strings.Contains(g.Body, `"pointer":"/contacts/1/priority","code":"no_message"`) {
 				t.Errorf("%d %s, want %d", g.Status, g.Body, tt.want)
+			}
+			file := "key,to,text,priority\nk1,+15550001,hello,normal\nk2,+15550001,hello," + tt.priority + "\n"
+			got := webtest.Into[webapi.ContactImport](t, r.Do("POST", "/v1/channels/"+ch.Name+"/contacts:import", file, "Content-Type", "text/csv"), 200)
+			if refused := tt.want == 422; refused != (got.Rejected == 1) || got.Queued+got.Rejected != 2 || refused && (got.Errors[0].Column != "priority" || !strings.Contains(got.Errors[0].Reason, "sent no message")) {
+				t.Errorf("in a file: %+v", got)
 			}
 		})
 	}

@@ -52,7 +52,7 @@ func (s surveyRoutes) definition(c *route.Call, body map[string]any) (b SurveyBo
 	if b.Questions != nil && b.Application != nil && b.Application.URL != "" {
 		c.Errors.Add("/application", "conflict", "cannot be combined with questions, which Weir itself asks; leave one of the two out")
 	}
-	s.checkExempt(c, b.Purpose)
+	checkExempt(c, s.purposes, b.Purpose)
 	checked := b.Definition
 	usable, outside := usableChannels(c, b.Modes)
 	checked.Modes = usable
@@ -68,11 +68,11 @@ func (s surveyRoutes) definition(c *route.Call, body map[string]any) (b SurveyBo
 }
 
 // checkExempt refuses a purpose that reaches people who refused, unless the token may use such.
-func (s surveyRoutes) checkExempt(c *route.Call, purpose string) {
-	if s.purposes == nil || c.Principal.Has(operators.ScopeContactsExempt) {
+func checkExempt(c *route.Call, known people.Purposes, purpose string) {
+	if known == nil || c.Principal.Has(operators.ScopeContactsExempt) {
 		return
 	}
-	if p := s.purposes.Purposes()[cmp.Or(purpose, people.DefaultPurpose)]; p != nil && p.Exempt() {
+	if p := known.Purposes()[cmp.Or(purpose, people.DefaultPurpose)]; p != nil && p.Exempt() {
 		c.Errors.Add("/purpose", "exempt", "reaches people who refused, so that the token also needs %s", operators.ScopeContactsExempt)
 	}
 }

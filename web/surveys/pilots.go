@@ -12,6 +12,7 @@ import (
 
 	"weir"
 	"weir/internal/phonenumber"
+	"weir/people"
 	"weir/surveys"
 	"weir/surveys/respondents"
 	"weir/web/httpjson"
@@ -24,6 +25,7 @@ type pilotRoutes struct {
 	respondentFinder
 	pilots    pilotStore
 	broker    Broker
+	purposes  people.Purposes // nil: there is none but the default
 	into      importTarget
 	beginning *sync.Mutex // one pilot begins at a time: they count each other's respondents
 }
@@ -121,6 +123,7 @@ func (s pilotRoutes) put(c *route.Call, v surveys.Survey) (route.Reply, error) {
 		c.Errors.Add("/pilot", "range", "the number in the path must be from 1 to %d", surveys.MaxPilot)
 	}
 	who := s.read(c, v)
+	checkExempt(c, s.purposes, v.Definition.Purpose) // the purpose may have become exempt since the survey was put
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}

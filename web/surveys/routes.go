@@ -60,7 +60,7 @@ func Routes(o Options) []*route.Route {
 		into: importTarget{store: o.SurveyStore, importer: o.Importer, now: o.Now, ending: o.Downloads.Ending, logger: o.Downloads.Logger},
 	}
 	people := respondentFinder{finder: find, store: o.SurveyStore, tokens: o.Tokens}
-	pilots := pilotRoutes{respondentFinder: people, pilots: o.SurveyStore, broker: o.Surveys, into: imports.into, beginning: &sync.Mutex{}}
+	pilots := pilotRoutes{respondentFinder: people, pilots: o.SurveyStore, broker: o.Surveys, purposes: o.Purposes, into: imports.into, beginning: &sync.Mutex{}}
 	exports := exportRoutes{
 		finder: find, downloads: o.Downloads,
 		from: exportSource{respondents: o.SurveyStore, log: o.SurveyStore, tokens: o.Tokens},

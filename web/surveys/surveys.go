@@ -210,6 +210,12 @@ func (s surveyRoutes) getSurvey(c *route.Call, v surveys.Survey) (route.Reply, e
 
 func (s surveyRoutes) applyStep(step surveys.Step) func(*route.Call) (route.Reply, error) {
 	return s.onSurvey(func(c *route.Call, have surveys.Survey) (route.Reply, error) {
+		if step == surveys.Launch && have.State == surveys.Draft { // the purpose may have become exempt since
+			checkExempt(c, s.purposes, have.Definition.Purpose)
+		}
+		if err := c.Invalid(); err != nil {
+			return route.Reply{}, err
+		}
 		var v surveys.Survey
 		var err error
 		if step == surveys.Launch {
