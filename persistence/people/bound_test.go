@@ -2,6 +2,7 @@ package people_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -94,6 +95,41 @@ func TestGate_ReadsLongHistoriesAPartAtATime(t *testing.T) {
 			}
 			if len(waiting) > 0 {
 				r = <-storetest.Commit(s, lease, waiting...)
+			}
+		}
+	})
+}
+
+// What a claim reads of consents does not grow with how often a person has changed their mind: a row
+// for each purpose and channel, of each key.
+func TestGate_ReadsAStateForEachPurpose(t *testing.T) {
+	t.Parallel()
+	const changes = 500
+	const old, today = "tel:+5215512345678", "tel:+525512345678" // one person
+	storetest.OnBoth(t, func(t *testing.T, url string) {
+		s, db := storetest.OpenWithDatabase(t, url, persistence.Options{})
+		purposes := []string{consent.AllPurposes, "p", consent.OverChannel("a")}
+		for key := range 2 { // after a rotation both keys have states
+			keys := [][]byte{[]byte("key 0"), []byte("key 1")}[:key+1]
+			slices.Reverse(keys)
+			if err := s.OpenPeople(t.Context(), keys); err != nil {
+				t.Fatal(err)
+			}
+			var list []consent.Consent
+			for i := range changes {
+				list = append(list, consent.Consent{
+					Address: []string{old, today}[i%2], Purpose: purposes[i%len(purposes)], Status: consent.Statuses()[i/2%2], Source: consent.FromAPI, At: time.Now().Add(time.Duration(i-changes) * time.Second),
+				})
+			}
+			if _, err := s.ImportConsents(t.Context(), list); err != nil {
+				t.Fatal(err)
+			}
+			var rows int
+			if err := db.Pools().Read.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM consent_states").Scan(&rows); err != nil {
+				t.Fatal(err)
+			}
+			if most := 2 * len(purposes) * len(keys); rows == 0 || rows > most {
+				t.Errorf("with %d keys a person who was heard %d times has %d states, want at most %d", len(keys), changes*(key+1), rows, most)
 			}
 		}
 	})
