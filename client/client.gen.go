@@ -2155,6 +2155,9 @@ type StatsView struct {
 	// Target how many are wanted; absent: everybody
 	Target int `json:"target,omitempty,omitzero"`
 
+	// UnknownTimeZone a respondent whose attribute time_zone is no IANA time zone, as it may have been stored by a former version: contacts keep the hours of the phone number; absent: none is known
+	UnknownTimeZone string `json:"unknown_time_zone,omitempty,omitzero"`
+
 	// Why why it waits now, in one sentence for people; absent when nothing waits
 	//
 	// Examples: channel texts: 4 of 4 slots in use; 12 of higher priority ahead

@@ -23,8 +23,10 @@ type Stats struct {
 	Next    calendar.Span      // the window that is open or opens next; zero: none
 	Brake   *weir.BrakeFigures // what its brake counts; nil: it has none
 	Budget  *people.BudgetUse  // nil: it has none, or was not launched
-	Using   []ChannelUse
-	Why     operators.Why // why no respondent is being contacted; zero if some are
+	// Zoneless is a respondent whose time_zone is no zone, so that the phone number decides; 0: none is known.
+	Zoneless RespondentID
+	Using    []ChannelUse
+	Why      operators.Why // why no respondent is being contacted; zero if some are
 }
 
 // BucketStats is the progress of one bucket.

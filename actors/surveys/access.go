@@ -17,6 +17,7 @@ import (
 	"weir/people"
 	"weir/surveys"
 	"weir/surveys/pacing"
+	"weir/surveys/respondents"
 )
 
 // access is how the parts of the survey broker reach the store and the channels' brokers.
@@ -40,6 +41,7 @@ func (a *access) compile(s *surveys.Survey) (*surveys.Plan, []weir.FieldError) {
 type findings struct {
 	freedPerMinute sync.Map // slots that become free per minute, float64 by weir.ChannelID
 	skipped        sync.Map // until when surveys whose rules failed are skipped, time.Time by survey id
+	zoneless       sync.Map // a respondent whose time_zone is no zone, surveys.RespondentID by survey id
 }
 
 // rate returns how many slots of a channel became free per minute.
@@ -214,6 +216,7 @@ func (a *access) announce(fresh []weir.Contact) {
 func (a *access) recordMetrics(survey *surveys.Survey, c *change) {
 	m := &c.move
 	a.brakes.record(survey, m)
+	a.noteZone(survey, m)
 	switch {
 	case c.newAttempt && m.Was.Status == surveys.Pending:
 		a.Metrics.started.WithLabelValues(survey.Name).Inc()
@@ -295,4 +298,40 @@ func concurrently[T any](list []T, do func(int, T)) {
 		})
 	}
 	wg.Wait()
+}
+
+// noteZone notes, and logs once for a survey, that a contact goes to a respondent whose time_zone is no
+// zone, as it may have been stored before such names were refused: the rules for the sake of the
+// person go by the phone number then.
+func (a *access) noteZone(survey *surveys.Survey, m *surveys.Move) {
+	if m.Enqueue == nil || m.Enqueue.TimeZone == "" {
+		return
+	}
+	if _, ok := a.zones.Load(m.Enqueue.TimeZone); ok {
+		return
+	}
+	if _, noted := a.findings.zoneless.LoadOrStore(survey.ID, m.Is.ID); !noted {
+		a.Logger.Warn("time_zone of a respondent is no IANA time zone; the hours are those of the phone number", "survey", survey.Name, "respondent", m.Is.ID.String())
+	}
+}
+
+// zoneless returns a respondent whose time_zone is no zone, as a contact has shown; 0: none is known, or it
+// was corrected since.
+func (a *access) zoneless(ctx context.Context, survey int64) (surveys.RespondentID, error) {
+	noted, ok := a.findings.zoneless.Load(survey)
+	if !ok {
+		return 0, nil
+	}
+	id, _ := noted.(surveys.RespondentID)
+	r, err := a.Store.Respondent(ctx, survey, id)
+	if notFoundIsNone(err) != nil {
+		return 0, err
+	}
+	if name := r.Attributes[respondents.FieldTimeZone]; err == nil && name != "" {
+		if _, ok := a.zones.Load(name); !ok {
+			return id, nil
+		}
+	}
+	a.findings.zoneless.Delete(survey)
+	return 0, nil
 }

@@ -1,10 +1,14 @@
 package surveys_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -104,6 +108,45 @@ func TestLaunch_CountsTimeZonesThatAreNone(t *testing.T) {
 			l.t.Errorf("%+v %v", check.Refusal, err)
 		}
 	})
+}
+
+// A name that was stored before such were refused is shown of a survey that runs already, as soon as a
+// contact goes to its respondent, and logged once; not after it was corrected.
+func TestStats_NameARespondentWhoseTimeZoneIsNone(t *testing.T) {
+	t.Parallel()
+	for zone, known := range map[string]bool{"UTC+3": false, "EAT": false, "Africa/Nairobi": true, "": true} {
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(time.Until(time.Date(2026, 1, 15, 9, 0, 0, 0, time.UTC)))
+			var log bytes.Buffer
+			l := newLab(t, noAnswer)
+			l.log = slog.NewTextHandler(&log, nil)
+			l.start()
+			defer func() { l.system.Close() }()
+			l.store.addChannel("texts", "text", 7)
+			s := l.addSurvey("s", smsSurvey("10m"), 1)
+			l.command("s", surveys.Launch)
+			var ids []surveys.RespondentID
+			for i := range 2 {
+				ids = append(ids, l.store.addPerson(s.ID, phone(s.ID, 10+i), map[string]string{"time_zone": zone}))
+			}
+			l.advance(5 * time.Minute)
+			st, err := l.system.Stats(l.t.Context(), l.store.survey(s.ID))
+			if err != nil || known != (st.Zoneless == 0) || !known && !slices.Contains(ids, st.Zoneless) {
+				t.Errorf("%q: %v, %v", zone, st.Zoneless, err)
+			}
+			if n := strings.Count(log.String(), "is no IANA time zone"); n != map[bool]int{false: 1}[known] {
+				t.Errorf("%q was logged %d times: %s", zone, n, &log)
+			}
+			l.store.locked(func() {
+				for _, id := range ids {
+					l.store.people[id].Attributes = map[string]string{"time_zone": "Africa/Nairobi"}
+				}
+			})
+			if st, err = l.system.Stats(l.t.Context(), l.store.survey(s.ID)); err != nil || st.Zoneless != 0 {
+				t.Errorf("after a correction: %v, %v", st.Zoneless, err)
+			}
+		})
+	}
 }
 
 // What looks like a field of another program is sent as it is, and prevents no launch.

@@ -154,6 +154,7 @@ func (r *round) pollSurveys(ctx context.Context) error {
 			r.io.Metrics.removeSurvey(sv.survey.Name)
 			r.io.findings.skipped.Delete(id)
 			r.io.brakes.forget(id)
+			r.io.findings.zoneless.Delete(id)
 			delete(r.memory.surveys, id)
 			for _, pace := range r.memory.paces {
 				pace.share = pace.share.Remove(sv.survey.Name)

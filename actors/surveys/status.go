@@ -70,6 +70,9 @@ func (s *status) Stats(ctx context.Context, survey surveys.Survey) (surveys.Stat
 	if use, ok := s.io.budgetOf(&survey); ok {
 		out.Budget = &use
 	}
+	if out.Zoneless, err = s.io.zoneless(ctx, survey.ID); err != nil {
+		return out, err
+	}
 	if out.Using, err = s.channelUses(ctx, plan); err != nil {
 		return out, err
 	}

@@ -316,7 +316,7 @@ func TestSurvey_StatsShowSumsQuotasAndChannels(t *testing.T) {
 			Attempts: map[surveys.Made]int{{Mode: surveys.SMS, Outcome: weir.Completed}: 9, {Mode: surveys.IVR, Outcome: weir.Busy}: 2},
 		},
 		Tally: surveys.Tally{Counted: 5}, Target: 30, Rate: 1.5, EndsAt: webtest.Start(), Success: 0.25, Open: true, Next: calendar.Span{Open: webtest.Start(), Close: webtest.Start().Add(1)},
-		Quotas: []surveys.BucketStats{{Bucket: surveys.Bucket{Quota: 10}, Counted: 5}},
+		Quotas: []surveys.BucketStats{{Bucket: surveys.Bucket{Quota: 10}, Counted: 5}}, Zoneless: 71,
 		Using:  []surveys.ChannelUse{{Mode: surveys.SMS, Channel: "texts", Health: weir.Up, Since: webtest.Start()}},
 	}
 	v := webtest.Into[surveyapi.StatsView](t, r.Do("GET", "/v1/surveys/s1/stats", ""), 200)
@@ -330,7 +330,7 @@ func TestSurvey_StatsShowSumsQuotasAndChannels(t *testing.T) {
 	if d := cmp.Diff([]surveyapi.AttemptsView{{Mode: "ivr", Outcome: "busy", Count: 2}, {Mode: "sms", Outcome: "completed", Count: 9}}, v.Attempts); d != "" {
 		t.Error(d)
 	}
-	if v.Quotas[0].Counted != 5 || v.Channels[0].State != weir.Up || !v.Window.OpensAt.Equal(webtest.Start()) || v.RatePerMinute != 1.5 || !v.EndsAt.Equal(webtest.Start()) {
+	if v.Quotas[0].Counted != 5 || v.Channels[0].State != weir.Up || !v.Window.OpensAt.Equal(webtest.Start()) || v.RatePerMinute != 1.5 || !v.EndsAt.Equal(webtest.Start()) || v.Zoneless != surveys.RespondentID(71).String() {
 		t.Errorf("%+v", v)
 	}
 }

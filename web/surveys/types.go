@@ -289,6 +289,7 @@ type StatsView struct {
 	api.WhyView
 	Brake    *weir.BrakeFigures `json:"brake_count,omitempty" doc:"what the brake counts now; absent without a brake, or if nothing was counted yet"`
 	Budget   *BudgetView        `json:"budget,omitempty" doc:"how much of its budget is used; absent: it has none, or was not launched"`
+	Zoneless string             `json:"unknown_time_zone,omitempty" doc:"a respondent whose attribute time_zone is no IANA time zone, as it may have been stored by a former version: contacts keep the hours of the phone number; absent: none is known"`
 	Window   *SpanView          `json:"window,omitempty" doc:"the window that is open or opens next; absent: none"`
 	Channels []ChannelUseView   `json:"channels"`
 }

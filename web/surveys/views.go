@@ -129,6 +129,9 @@ func statsView(s surveys.Survey, st surveys.Stats) StatsView {
 		v.Channels = append(v.Channels, ChannelUseView{u.Mode, u.Channel, u.Health, u.Reason, httpjson.Instant(u.Since)})
 	}
 	v.Brake = st.Brake
+	if st.Zoneless != 0 {
+		v.Zoneless = st.Zoneless.String()
+	}
 	if b := st.Budget; b != nil {
 		view := budgetView(*b)
 		v.Budget = &view
