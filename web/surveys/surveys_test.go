@@ -317,7 +317,7 @@ func TestSurvey_StatsShowSumsQuotasAndChannels(t *testing.T) {
 		},
 		Tally: surveys.Tally{Counted: 5}, Target: 30, Rate: 1.5, EndsAt: webtest.Start(), Success: 0.25, Open: true, Next: calendar.Span{Open: webtest.Start(), Close: webtest.Start().Add(1)},
 		Quotas: []surveys.BucketStats{{Bucket: surveys.Bucket{Quota: 10}, Counted: 5}}, Zoneless: 71,
-		Using:  []surveys.ChannelUse{{Mode: surveys.SMS, Channel: "texts", Health: weir.Up, Since: webtest.Start()}},
+		Using: []surveys.ChannelUse{{Mode: surveys.SMS, Channel: "texts", Health: weir.Up, Since: webtest.Start()}},
 	}
 	v := webtest.Into[surveyapi.StatsView](t, r.Do("GET", "/v1/surveys/s1/stats", ""), 200)
 	sum := 0

@@ -89,7 +89,7 @@ func TestConsentImport_PreviewSaysWhatIsLeftOut(t *testing.T) {
 	// What looks like a number and is none would count for nobody.
 	clitest.Check(t, at(t, b.url, list, "consent", "import", "-", "--status", "opted_out", "--dry-run"), app.Rejected, `(?s)2  \+525512345678 +refused  now  call .*ana@example.org.*standard input: 2 refusals, 0 consents, 1 row rejected; nothing was recorded
   1 row is left out: the person has not opted out
-  1 address is no phone number with a country code
+  1 address is no phone number that a country could have
   addresses are in Phone, refused or given in opted_out, all are of now, words in words, for all purposes
   line 3, Phone: looks like a phone number and is none`, "1 row was rejected; nothing was recorded")
 }

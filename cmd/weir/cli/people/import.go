@@ -194,7 +194,7 @@ func summary(file, recorded string, sum *client.ConsentsImportResult) string {
 		fmt.Fprintf(&b, "  %s left out: the person has not opted out\n", terminal.Plural(sum.NotOptedOut, "row is", "rows are"))
 	}
 	if sum.OtherAddresses > 0 {
-		fmt.Fprintf(&b, "  %s no phone number that a country could have: they count for contacts to exactly these addresses\n", terminal.Plural(sum.OtherAddresses, "address is", "addresses are"))
+		fmt.Fprintf(&b, "  %s no phone number that a country could have\n", terminal.Plural(sum.OtherAddresses, "address is", "addresses are"))
 	}
 	return b.String()
 }
