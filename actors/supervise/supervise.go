@@ -23,7 +23,7 @@ import (
 const throttleInterval = time.Millisecond
 
 // oneShard guards the one write to the library's SHARD_COUNT, which only NewSystem's systems read.
-var oneShard sync.Once
+var oneShard sync.Once //nolint:gochecknoglobals // the library has one variable for all systems of a process
 
 // NewSystem returns an actor system. It logs warnings and above. Shutdown ends it.
 //

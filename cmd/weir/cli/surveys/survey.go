@@ -231,7 +231,7 @@ func correctCommand(console *app.Console, r *app.Connection) *cobra.Command {
 			if err := json.Unmarshal(raw, &file); err != nil {
 				return fmt.Errorf("%s is no definition: it must be a JSON object", args[0])
 			}
-			asked := json.RawMessage(raw) // the questions alone: they have a member of that name, a list
+			asked := raw // the questions alone: they have a member of that name, a list
 			if inner := bytes.TrimSpace(file["questions"]); len(inner) > 0 && inner[0] == '{' {
 				asked = inner
 			}
