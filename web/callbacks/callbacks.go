@@ -484,9 +484,11 @@ func readable(path string) string {
 }
 
 // forged rejects a callback whose signature is wrong: the secret in its URL has
-// leaked, or the settings or the public URL are not what the provider signs with.
+// leaked, or the settings or the public URL are not what the provider signs with. The log has the URL that the signature
+// was compared with, as far as it may be known.
 func (s *Handler) forged(ctx context.Context, w http.ResponseWriter, ch weir.Channel) {
-	s.Logger.WarnContext(ctx, "callback rejected: wrong signature", "channel", ch.Name, "type", ch.Type)
+	s.Logger.WarnContext(ctx, "callback rejected: wrong signature", "channel", ch.Name, "type", ch.Type,
+		"url", s.Directory.PublicURL()+"/callbacks/"+ch.Name+"/…")
 	s.Metrics.count(ch.Type, resultForged)
 	httpjson.WriteProblem(w, weir.Errorf(weir.CodeForbidden, "the signature is wrong"))
 }

@@ -53,8 +53,11 @@ func TestCallbackSignature_CoversTheCalledURLAndTheBody(t *testing.T) {
 			if d := cmp.Diff(want, r.Results("texts")); g.Status != tc.status || d != "" {
 				t.Errorf("%d %s (-want +got):\n%s", g.Status, g.Body, d)
 			}
-			if strings.Contains(g.Body, ch.Secret) {
-				t.Error("the answer holds the secret")
+			if strings.Contains(g.Body+r.Logs.String(), ch.Secret) {
+				t.Error("the answer or the log holds the secret")
+			}
+			if compared := strings.Contains(r.Logs.String(), "http://weir.test/callbacks/a/…"); compared != (tc.status == 403) {
+				t.Errorf("the log says with which URL a signature was compared: %t\n%s", compared, r.Logs)
 			}
 			if applied := len(r.Reports); applied != int(want["applied"]) {
 				t.Errorf("%d reports went through", applied)
