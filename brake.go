@@ -150,15 +150,14 @@ type Braked struct {
 
 // describe returns what happened in one clause, after a subject such as "channel texts".
 func (b *Braked) describe() string {
-	what := "failed"
 	switch b.Cause {
 	case BrakeOptedOut:
-		what = "opted out"
+		return fmt.Sprintf("paused itself: %d of the last %d contacts opted out, the bound is %d %%", b.Count, b.Of, b.Percent)
 	case BrakeReason:
-		what = "ended with the reason " + strconv.Quote(b.Reason)
-	case BrakeFailed:
+		return fmt.Sprintf("paused itself: %d of the last %d contacts ended with the reason %s, the bound is %d %%", b.Count, b.Of, strconv.Quote(b.Reason), b.Percent)
+	default: // BrakeFailed
+		return fmt.Sprintf("paused itself: %d of the last %d contacts failed, the bound is %d %%", b.Count, b.Of, b.Percent)
 	}
-	return fmt.Sprintf("paused itself: %d of the last %d contacts %s, the bound is %d %%", b.Count, b.Of, what, b.Percent)
 }
 
 // BrakeFigures are the present counts of a [BrakeWindow].

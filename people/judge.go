@@ -289,14 +289,14 @@ func (p *Purpose) whyClosed(by Rule, now time.Time, zones []*time.Location) stri
 		if _, rule := p.closed(local); rule != by {
 			continue
 		}
-		where := " in " + zone.String()
+		where := zone.String()
 		if len(zones) > 1 {
-			where += fmt.Sprintf(", one of %d zones that the number may be in", len(zones))
+			where = fmt.Sprintf("%s, one of %d zones that the number may be in", where, len(zones))
 		}
 		if by == RuleHoliday {
-			return "it is a holiday, " + local.Format(time.DateOnly) + "," + where
+			return fmt.Sprintf("it is a holiday, %s, in %s", local.Format(time.DateOnly), where)
 		}
-		return "it is " + local.Format("15:04") + where + ", and " + p.QuietHours.From + " to " + p.QuietHours.To + " are quiet hours"
+		return fmt.Sprintf("it is %s in %s, and %s to %s are quiet hours", local.Format("15:04"), where, p.QuietHours.From, p.QuietHours.To)
 	}
 	return string(by)
 }

@@ -200,32 +200,38 @@ func (u *Usage) affords(name string, w *Demand, now time.Time) (Denial, bool) {
 		return Denial{}, true
 	}
 	channel := len(u.Surveys) == 0
-	deny := func(until time.Time, format string, args ...any) (Denial, bool) {
+	deny := func(until time.Time, format string, args ...any) Denial {
 		if u.budget != nil {
-			return u.beyondBudget(fmt.Sprintf(format, args...), now), false
+			return u.beyondBudget(fmt.Sprintf(format, args...), now)
 		}
 		soon := unpaidRetry
 		if channel {
 			soon = unpaidChannelRetry
 		}
-		return Denial{RuleMoney, "limit " + name + ": " + fmt.Sprintf(format, args...), earliest(until, now.Add(soon)), channel}, false
+		return Denial{RuleMoney, "limit " + name + ": " + fmt.Sprintf(format, args...), earliest(until, now.Add(soon)), channel}
 	}
 	if w.Currency != u.Currency {
-		return deny(now.Add(day), "the channel has no price in %s", u.Currency)
+		return deny(now.Add(day), "the channel has no price in %s", u.Currency), false
 	}
 	today, month, all := u.MoneySpent(now)
 	y, m, d := now.UTC().Date()
 	for _, x := range []struct {
 		most, spent Money
-		when        string
 		until       time.Time
+		deny        func(until time.Time, values ...any) Denial
 	}{
-		{s.inAll, all, "", now.Add(maxWait)},
-		{s.perMonth, month, " in this month (UTC)", time.Date(y, m+1, 1, 0, 0, 0, 0, time.UTC)},
-		{s.perDay, today, " today (UTC)", time.Date(y, m, d+1, 0, 0, 0, 0, time.UTC)},
+		{s.inAll, all, now.Add(maxWait), func(until time.Time, values ...any) Denial {
+			return deny(until, "%s of %s %s spent, and a contact for %s more would exceed it", values...)
+		}},
+		{s.perMonth, month, time.Date(y, m+1, 1, 0, 0, 0, 0, time.UTC), func(until time.Time, values ...any) Denial {
+			return deny(until, "%s of %s %s spent in this month (UTC), and a contact for %s more would exceed it", values...)
+		}},
+		{s.perDay, today, time.Date(y, m, d+1, 0, 0, 0, 0, time.UTC), func(until time.Time, values ...any) Denial {
+			return deny(until, "%s of %s %s spent today (UTC), and a contact for %s more would exceed it", values...)
+		}},
 	} {
 		if spent := x.spent + s.taken; x.most > 0 && spent+w.Cost > x.most {
-			return deny(x.until, "%s of %s %s spent%s, and a contact for %s more would exceed it", spent, x.most, u.Currency, x.when, w.Cost)
+			return x.deny(x.until, spent, x.most, u.Currency, w.Cost), false
 		}
 	}
 	return Denial{}, true

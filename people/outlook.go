@@ -29,10 +29,7 @@ func Look(c *Claim, now time.Time) Outlook {
 	} else {
 		o.NotOver = c.notOver()
 	}
-	o.Text = o.sentence(c, v.Reason)
-	if o.Allowed {
-		o.Text += leftText(&v)
-	}
+	o.Text = o.sentence(c, &v)
 	return o
 }
 
@@ -52,36 +49,46 @@ func (c *Claim) notOver() (list []string) {
 	return list
 }
 
-func (o *Outlook) sentence(c *Claim, reason string) string {
-	who := "For " + o.Purpose + " the person "
+// sentence returns the outlook in one sentence. Each format is a whole one or the end of one, so that a page finds it in
+// its language.
+func (o *Outlook) sentence(c *Claim, v *Verdict) string {
 	switch {
 	case o.Allowed:
-		text := who + "may be contacted now"
-		if refused, _ := Decide(c.States, c.Name); refused { // the purpose is exempt
-			text += ", although the person has refused"
-		}
-		if !o.Until.IsZero() {
-			text += ", until " + instantText(o.Until)
-		}
-		if len(o.NotOver) > 0 {
-			text += ", but not over " + strings.Join(o.NotOver, ", ")
-		}
-		return text
+		return fmt.Sprintf("For %s the person may be contacted now%s", o.Purpose, o.rest(c, v))
 	case o.Until.IsZero():
-		return who + "is not contacted: " + reason
+		return fmt.Sprintf("For %s the person is not contacted: %s", o.Purpose, v.Reason)
 	default:
-		return who + "is not contacted before " + instantText(o.Until) + ": " + reason
+		return fmt.Sprintf("For %s the person is not contacted before %s: %s", o.Purpose, instantText(o.Until), v.Reason)
 	}
 }
 
-// leftText returns what caps leave, before the next contact.
-func leftText(v *Verdict) string {
+// rest returns what follows that the person may be contacted.
+func (o *Outlook) rest(c *Claim, v *Verdict) (rest string) {
 	f, _ := ReadFacts(v.Receipt)
-	var b strings.Builder
-	for _, l := range f.Left {
-		fmt.Fprintf(&b, "; cap %s: %d left", l.Cap, l.N+1)
+	var caps string // what they leave, before the next contact
+	for _, l := range slices.Backward(f.Left) {
+		if caps == "" {
+			caps = fmt.Sprintf("cap %s: %d left", l.Cap, l.N+1)
+		} else {
+			caps = fmt.Sprintf("cap %s: %d left; %s", l.Cap, l.N+1, caps)
+		}
 	}
-	return b.String()
+	names := strings.Join(o.NotOver, ", ")
+	switch {
+	case names != "" && caps != "":
+		rest = fmt.Sprintf(", but not over %s; %s", names, caps)
+	case names != "":
+		rest = fmt.Sprintf(", but not over %s", names)
+	case caps != "":
+		rest = fmt.Sprintf("; %s", caps)
+	}
+	if !o.Until.IsZero() {
+		rest = fmt.Sprintf(", until %s UTC%s", o.Until.UTC().Format(time.DateTime), rest)
+	}
+	if refused, _ := Decide(c.States, c.Name); refused { // the purpose is exempt
+		rest = fmt.Sprintf(", although the person has refused%s", rest)
+	}
+	return rest
 }
 
 func instantText(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") + " UTC" }

@@ -125,7 +125,7 @@ func (k *Cap) Text() string {
 		}
 	}
 	if k.Over == OverAll {
-		text += " over all purposes"
+		text = fmt.Sprintf("%s over all purposes", text)
 	}
 	return text
 }

@@ -109,7 +109,11 @@ func (st *stepper) buildSpoken(was surveys.Respondent, p surveys.Progress, e sur
 func (st *stepper) giveUpUnbuildable(was surveys.Respondent, why error) change {
 	p, e := st.plan.GiveUp(was.Progress)
 	c := change{move: surveys.Move{Was: was}}
-	st.log(&c, surveys.LogEntry{Event: logSkipped, Reason: why.Error()})
+	reason := why.Error()
+	if e, ok := errors.AsType[*weir.Error](why); ok {
+		reason = e.Message // without its code, for people
+	}
+	st.log(&c, surveys.LogEntry{Event: logSkipped, Reason: reason})
 	if e.Cancel != 0 {
 		c.cancel = was.Contact
 	}

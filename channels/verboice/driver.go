@@ -192,7 +192,10 @@ func (d *driver) Status(ctx context.Context) channels.Status {
 	case line.Enabled != nil && !*line.Enabled:
 		return channels.Status{Health: weir.Down, Reason: "channel disabled"}
 	case line.Status.OK != nil && !*line.Status.OK:
-		return channels.Status{Health: weir.Down, Reason: strings.Join(append([]string{"reported down"}, line.Status.Messages...), ": ")}
+		if len(line.Status.Messages) == 0 {
+			return channels.Status{Health: weir.Down, Reason: "reported down"}
+		}
+		return channels.Status{Health: weir.Down, Reason: "reported down: " + strings.Join(line.Status.Messages, ": ")}
 	}
 	return channels.Status{Health: weir.Up}
 }

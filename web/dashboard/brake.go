@@ -45,7 +45,7 @@ func brakeOf(l *locale.Locale, b *weir.Brake, count *weir.BrakeFigures, braked *
 		v.Counts = append(v.Counts, fact{l.T("Failed"), share(count.Failed, b.Failed)})
 	}
 	for _, reason := range slices.Sorted(maps.Keys(b.Reasons)) {
-		v.Counts = append(v.Counts, fact{l.T("Reason: %s", reason), share(count.Reasons[reason], b.Reasons[reason])})
+		v.Counts = append(v.Counts, fact{l.T("Reason: %s", l.Reason(reason)), share(count.Reasons[reason], b.Reasons[reason])})
 	}
 	v.Counts = append(v.Counts, fact{l.T("Ended since the count began"), l.T("%d contacts", count.Touched)})
 	return v
@@ -61,7 +61,7 @@ func brakeText(l *locale.Locale, b *weir.Brake) string {
 		bounds = append(bounds, l.T("%s %% failed", l.Number(b.Failed)))
 	}
 	for _, reason := range slices.Sorted(maps.Keys(b.Reasons)) {
-		bounds = append(bounds, l.T("%[1]s %% ended with the reason %[2]q", l.Number(b.Reasons[reason]), reason))
+		bounds = append(bounds, l.T("%[1]s %% ended with the reason %[2]q", l.Number(b.Reasons[reason]), l.Reason(reason)))
 	}
 	over, minimum := b.Window()
 	return l.T("It pauses itself if, of the last %[1]s contacts, from %[2]s on, more than %[3]s.", l.Number(over), l.Number(minimum), strings.Join(bounds, l.T(", or more than ")))
@@ -76,7 +76,7 @@ func brakedText(l *locale.Locale, b *weir.Braked) string {
 	case weir.BrakeFailed:
 		return l.T("paused itself: %[1]s of the last %[2]s contacts failed, the bound is %[3]s %%", count, of, bound)
 	case weir.BrakeReason:
-		return l.T("paused itself: %[1]s of the last %[2]s contacts ended with the reason %[4]q, the bound is %[3]s %%", count, of, bound, b.Reason)
+		return l.T("paused itself: %[1]s of the last %[2]s contacts ended with the reason %[4]q, the bound is %[3]s %%", count, of, bound, l.Reason(b.Reason))
 	}
 	return b.Text
 }

@@ -131,8 +131,11 @@ func (w deadFilter) facts(l *locale.Locale) []fact {
 		text locale.Message
 	}{{"channel", "channel"}, {"outcome", "outcome"}, {"reason", "reason"}, {"from", "from"}, {"until", "until"}} {
 		value := w.query.Get(part.name)
-		if part.name == "outcome" {
+		switch part.name {
+		case "outcome":
 			value = l.Word(value)
+		case "reason":
+			value = l.Reason(value)
 		}
 		if w.query.Has(part.name) {
 			list = append(list, fact{l.T(part.text), cmp.Or(value, l.T("no reason"))})

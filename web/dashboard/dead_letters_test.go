@@ -16,6 +16,12 @@ import (
 // returns their ids.
 func (r *rig) addDeadLetters(channel string, n int) []string {
 	r.t.Helper()
+	return r.addFailed(channel, n, "the <b>provider</b> refused it")
+}
+
+// addFailed does the same for a reason.
+func (r *rig) addFailed(channel string, n int, reason string) []string {
+	r.t.Helper()
 	store := r.open()
 	if err := store.Join(r.t.Context()); err != nil {
 		r.t.Fatal(err)
@@ -42,7 +48,7 @@ func (r *rig) addDeadLetters(channel string, n int) []string {
 	var change weir.Change
 	var ids []string
 	for _, a := range accepted {
-		end, err := a.Contact.Finish(time.Now(), weir.Failed, "the <b>provider</b> refused it")
+		end, err := a.Contact.Finish(time.Now(), weir.Failed, reason)
 		if err != nil {
 			r.t.Fatal(err)
 		}

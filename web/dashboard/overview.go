@@ -152,7 +152,7 @@ func channelCardOf(l *locale.Locale, ch webapi.ChannelView, now time.Time) chann
 	switch {
 	// The first cause that applies is shown: they are in the order of their ranks.
 	case slices.Contains([]weir.Health{weir.Erring, weir.Down, weir.Faulted}, weir.Health(ch.State)):
-		c.Rank, c.Advice = rankBroken, ch.StateReason
+		c.Rank, c.Advice = rankBroken, l.Reason(ch.StateReason)
 	case ch.Breaker.State == breakerOpen:
 		c.Rank, c.Advice = rankBroken, l.T("circuit breaker open: dispatch is suspended")
 	case ch.Blocked > 0:

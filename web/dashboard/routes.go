@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"weir/api"
 	"weir/operators"
 	"weir/router/label"
 	"weir/surveys"
@@ -46,7 +47,7 @@ func New(o Options) (*Dashboard, error) {
 // functions returns the functions that templates can call, beside those of [display.Functions].
 func functions(l *locale.Locale) template.FuncMap {
 	return template.FuncMap{
-		"labels": func(l label.Set) []fact { return factsOf(l, labelText) }, "labelLine": labelLine, "selector": selectorText, "event": func(what string) string { return timelineText(l, what) }, "sentence": sentence, "cause": func(c surveys.Cause) string { return causeText(l, c) }, "logevent": func(event string) string { return logEventText(l, event) }, "shownstatus": shownStatus,
+		"labels": func(l label.Set) []fact { return factsOf(l, labelText) }, "labelLine": labelLine, "selector": selectorText, "event": func(what string) string { return timelineText(l, what) }, "sentence": sentence, "reason": l.Reason, "waits": func(limit int, c api.ContactView) template.HTML { return whyContact(l, limit, &c) }, "cause": func(c surveys.Cause) string { return causeText(l, c) }, "logevent": func(event string) string { return logEventText(l, event) }, "shownstatus": shownStatus,
 	}
 }
 

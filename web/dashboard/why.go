@@ -42,6 +42,14 @@ func clausesHTML(l *locale.Locale, clauses []api.Clause, of string) template.HTM
 	return template.HTML(text) //nolint:gosec // escaped above
 }
 
+// whyContact shows why a contact waits, or why it ended or goes on later; of a reason at most so many characters.
+func whyContact(l *locale.Locale, limit int, c *api.ContactView) template.HTML {
+	if c.Why != "" {
+		return clausesHTML(l, c.WhyClauses, "")
+	}
+	return sentence(limit, l.Reason(c.Reason))
+}
+
 // clauseField shows a field of a clause: one of a closed list in words, an instant in the reader's zone.
 func clauseField(l *locale.Locale, c *api.Clause, name string) template.HTML {
 	value := c.Fields[name]
@@ -55,7 +63,7 @@ func clauseField(l *locale.Locale, c *api.Clause, name string) template.HTML {
 		if rule := c.Fields["rule"]; rule != "" {
 			value = ruleText(l, people.Rule(rule))
 		}
-		return sentence(300, value)
+		return sentence(300, l.Reason(value))
 	}
 	return template.HTML(template.HTMLEscapeString(value)) //nolint:gosec // escaped
 }

@@ -2,7 +2,8 @@
 //
 // A message is written in English where it is shown, as a [Message], which is its own key in the
 // catalogs of the other languages. What a catalog does not have is shown in English. Texts that Weir did not write
-// for a page (names, reasons of providers) are never messages. What the API says of mistakes has catalogs of its own: see [Locale.Mistake].
+// for a page (names, reasons of providers) are never messages. What the API says of mistakes, and the reasons that Weir words, have catalogs of their own: see
+// [Locale.Mistake] and [Locale.Reason].
 package locale
 
 import (
@@ -33,7 +34,8 @@ type Locale struct {
 	Name string // in the language itself
 
 	words    func() *words
-	mistakes func() *mistakes
+	mistakes func() *sentences
+	reasons  func() *sentences
 }
 
 // words are the catalog of a language, ready for use.
@@ -48,7 +50,7 @@ type Set struct {
 	matcher language.Matcher
 }
 
-//go:embed catalogs/*.json mistakes/*.json
+//go:embed catalogs/*.json mistakes/*.json reasons/*.json
 var files embed.FS
 
 // New returns the languages. The catalog of one is read when it is first used: all of them took 23 ms of a program's start.
@@ -58,7 +60,8 @@ func New() *Set {
 	for _, l := range s.list {
 		tag := language.Make(l.Code)
 		l.words = sync.OnceValue(func() *words { return wordsOf(l.Code, tag) })
-		l.mistakes = sync.OnceValue(func() *mistakes { return mistakesOf(l.Code) })
+		l.mistakes = sync.OnceValue(func() *sentences { return sentencesOf(kindMistakes, l.Code) })
+		l.reasons = sync.OnceValue(func() *sentences { return sentencesOf(kindReasons, l.Code) })
 		tags = append(tags, tag)
 	}
 	s.matcher = language.NewMatcher(tags)
