@@ -169,9 +169,9 @@ func loadPeople(v *visit) (*content, error) {
 // never appears in a URL. Pages of contacts and respondents post an id instead.
 func searchPerson(v *visit) (*content, error) {
 	q := readPersonQuery(v.r.PostForm)
-	if wrong := wrongAddress(q.To); wrong != "" && q.id() == "" && v.maySearch() {
+	if wrong := wrongAddress(v.Locale, q.To); wrong != "" && q.id() == "" && v.maySearch() {
 		c, d := peopleContent(v, q.To, nil)
-		c.status, d.Wrong = http.StatusUnprocessableEntity, v.T(wrong)
+		c.status, d.Wrong = http.StatusUnprocessableEntity, wrong
 		return c, nil
 	}
 	found, err := findPerson(v.caller, q)
@@ -182,20 +182,16 @@ func searchPerson(v *visit) (*content, error) {
 	return c, nil
 }
 
-// nationalNumber says why a number names nobody.
-const nationalNumber locale.Message = "A number that begins with 0 has no country code: write it with + and the country code."
-
-// wrongAddress returns what is wrong with an address; empty: nothing.
-func wrongAddress(to string) locale.Message {
+// wrongAddress returns what is wrong with an address; empty: nothing. A sign that nobody sees is named.
+func wrongAddress(l *locale.Locale, to string) string {
 	switch {
 	case to == "":
-		return "Enter a phone number or another address."
+		return l.T("Enter a phone number or another address.")
 	case utf8.RuneCountInString(to) > maxAddress:
-		return "An address has at most 255 characters."
-	case people.National(to):
-		return nationalNumber
-	case people.CheckAddress(to) != nil:
-		return "This looks like a phone number and is none: write it with + and the country code."
+		return l.T("An address has at most 255 characters.")
+	}
+	if err := people.CheckAddress(to); err != nil {
+		return asSentence(l.Mistake(err.Error()))
 	}
 	return ""
 }
@@ -331,8 +327,8 @@ func readConsentForm(form url.Values) *consentForm {
 // check finds every mistake at once, and returns the consent for the API.
 func (f *consentForm) check(l *locale.Locale, now time.Time) map[string]any {
 	body := map[string]any{"to": f.To, "status": f.Status, "purpose": f.Purpose, "words": f.Words}
-	if wrong := wrongAddress(f.To); wrong != "" {
-		f.Mistakes["to"] = l.T(wrong)
+	if wrong := wrongAddress(l, f.To); wrong != "" {
+		f.Mistakes["to"] = wrong
 	}
 	if !slices.Contains(people.Statuses(), people.Status(f.Status)) {
 		f.Mistakes["status"] = l.T("Choose what the person said.")

@@ -135,6 +135,27 @@ func TestPeople_OperatorRecordsARefusalAndTakesItBack(t *testing.T) {
 	}
 }
 
+// A number that cannot be read says why, on each page that takes one, and names the sign that is wrong.
+func TestPeople_WhatIsWrongWithANumberIsSaid(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "texts")
+	b := r.login("admin")
+	form := consentOf(t, b.post("/people", url.Values{"to": {numberCanary}}).want(200), "words", "by phone")
+	for code, in := range map[string]string{"en": "has a sign", "es": "tiene un signo", "fr": "a un signe", "pt": "tem um sinal"} {
+		b.cookies["weir_language"] = code
+		for to, named := range map[string]string{"+254•722•123456": "U+2022", "+254 722 123 456 #1": "U+0023", "*254722123456": "U+002A"} {
+			form.Set("to", to)
+			for path, values := range map[string]url.Values{"/people": {"to": {to}}, "/people/record": form, "/people/export": {"to": {to}}} {
+				got := b.post(path, values).want(422)
+				if text := strings.ToLower(got.body); !strings.Contains(got.body, named) || !strings.Contains(text, in) {
+					t.Errorf("%s, %s, %q: %s", code, path, to, got.body)
+				}
+			}
+		}
+		b.post("/people", url.Values{"to": {"0722123456"}}).want(422).has("+")
+	}
+}
+
 func TestPeople_EveryMistakeIsShownAtOnceBesideItsField(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, peopleScopes, "people:admin")

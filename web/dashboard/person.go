@@ -169,9 +169,9 @@ type confirmForm struct {
 func confirmed(ask func(*visit, *personView) (*confirmForm, error), run func(*visit, string) (*flash, error)) func(*visit) (*content, error) {
 	return func(v *visit) (*content, error) {
 		to := strings.TrimSpace(v.r.PostForm.Get("to"))
-		if wrong := wrongAddress(to); wrong != "" {
+		if wrong := wrongAddress(v.Locale, to); wrong != "" {
 			c, d := peopleContent(v, to, nil)
-			c.status, d.Wrong = http.StatusUnprocessableEntity, v.T(wrong)
+			c.status, d.Wrong = http.StatusUnprocessableEntity, wrong
 			return c, nil
 		}
 		var done *flash
@@ -351,8 +351,8 @@ func exportPerson(v *visit, w http.ResponseWriter) error {
 		return err
 	}
 	q := readPersonQuery(v.r.PostForm)
-	if wrong := wrongAddress(q.To); wrong != "" && q.id() == "" {
-		return &problem{Status: http.StatusUnprocessableEntity, Detail: v.T(wrong)}
+	if wrong := wrongAddress(v.Locale, q.To); wrong != "" && q.id() == "" {
+		return &problem{Status: http.StatusUnprocessableEntity, Detail: wrong}
 	}
 	whole, err := q.all(v.caller)
 	if err != nil {

@@ -137,7 +137,7 @@ func TestPerson_IsCanceledExportedAndErased(t *testing.T) {
 	b.post("/people/erase", url.Values{"to": {" "}, "confirmed": {"yes"}}).want(422).has("Enter a phone number")
 
 	for _, path := range []string{"/people", "/people/cancel", "/people/erase"} {
-		b.post(path, url.Values{"to": {"0722 000 101"}, "confirmed": {"yes"}}).want(422).has("has no country code")
+		b.post(path, url.Values{"to": {"0722 000 101"}, "confirmed": {"yes"}}).want(422).has("Has no country code")
 	}
 	b.post("/people/remove", yes).want(403)
 	manager := r.login(personManager)

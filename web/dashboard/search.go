@@ -44,7 +44,9 @@ func (h *hits) count() int {
 }
 
 // Hint says how a number is found that is written without its country code.
-func (h *hits) Hint() locale.Message { return nationalNumber }
+func (h *hits) Hint() locale.Message {
+	return "A number that begins with 0 has no country code: write it with + and the country code."
+}
 
 // None reports whether nothing was found.
 func (h *hits) None() bool { return h.count() == 0 }
