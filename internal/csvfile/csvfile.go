@@ -24,6 +24,9 @@ func NewWriter(to io.Writer, separator rune) *Writer {
 	return w
 }
 
+// Separators returns those that Excel reads, by name: the semicolon where decimals have a comma.
+func Separators() map[string]rune { return map[string]rune{"comma": ',', "semicolon": ';'} }
+
 // NewSpreadsheet is [NewWriter] for a spreadsheet, which reads UTF-8 only behind a byte order
 // mark, and would round long numbers, such as those of phones: they get an apostrophe, too.
 func NewSpreadsheet(to io.Writer, separator rune) *Writer {

@@ -23,13 +23,10 @@ const NDJSONType = "application/x-ndjson"
 const CSVHelp = "A connection that breaks off before the end means that the file is not whole. " +
 	"A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none, unless spreadsheet is set."
 
-// Separators returns the separators of [SpreadsheetParameter].
-func Separators() map[string]rune { return map[string]rune{"comma": ',', "semicolon": ';'} }
-
 // SpreadsheetParameter is a parameter of every CSV file.
 func SpreadsheetParameter() httpjson.Parameter {
 	return httpjson.Parameter{
-		Name: "spreadsheet", Kind: "string", Enum: slices.Sorted(maps.Keys(Separators())), Single: true,
+		Name: "spreadsheet", Kind: "string", Enum: slices.Sorted(maps.Keys(csvfile.Separators())), Single: true,
 		Description: "for Excel, with this separator, which is the semicolon where decimals have a comma: begins with a byte order mark, and numbers that Excel would round, like those of phones, have an apostrophe in front. Imports read such files, too",
 	}
 }
@@ -83,7 +80,7 @@ func (d *Downloads) Write(c *Call, w http.ResponseWriter, name string, write fun
 	w.Header().Set("Content-Type", CSVType+"; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`.csv"`)
 	var out rowWriter = csvfile.NewWriter(p, ',')
-	if separator, given := Separators()[c.Query.Text("spreadsheet")]; given {
+	if separator, given := csvfile.Separators()[c.Query.Text("spreadsheet")]; given {
 		out = csvfile.NewSpreadsheet(p, separator)
 	}
 	if err := write(&CSV{c, d, out}); err != nil {

@@ -7,25 +7,45 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"weir/cmd/internal/command"
 	"weir/cmd/internal/terminal"
+	"weir/internal/csvfile"
 )
 
 // Export holds the flags of a command that writes a file of any size from Weir.
 type Export struct {
 	file  string
 	force bool
+	sheet Spreadsheet
 }
+
+// Spreadsheet is the flag that writes a CSV file for Excel. Its value is a parameter of the API.
+type Spreadsheet struct{ choice command.Choice }
+
+// AddTo adds the flag to a command.
+func (s *Spreadsheet) AddTo(c *cobra.Command) {
+	s.choice = command.NewChoice("", slices.Sorted(maps.Keys(csvfile.Separators()))...)
+	c.Flags().Var(&s.choice, "spreadsheet", "CSV for Excel, with this separator (the semicolon where decimals have a comma)")
+}
+
+// Value returns the separator's name; empty: no file for Excel.
+func (s *Spreadsheet) Value() string { return s.choice.Value }
+
+// Spreadsheet returns the parameter of requests for the file.
+func (e *Export) Spreadsheet() string { return e.sheet.Value() }
 
 // AddTo adds the flags to a command. usual is the file that is written without them.
 func (e *Export) AddTo(c *cobra.Command, usual string) {
 	c.Flags().StringVarP(&e.file, "file", "f", "", `file to write, "-" for standard output (default: `+usual+`)`)
 	c.Flags().BoolVar(&e.force, "force", false, "overwrite an existing file")
+	e.sheet.AddTo(c)
 }
 
 // Write writes a response to the file that the flags name, or else to usual. An incomplete

@@ -142,7 +142,7 @@ Without pii:read phone numbers are masked. An incomplete export leaves no file.`
 			p := q.p
 			body, err := to.ExportContacts(ctx, client.ExportContactsParams{
 				Channel: p.Channel, State: p.State, Outcome: p.Outcome, Survey: p.Survey, Key: p.Key, Since: p.Since, Until: p.Until,
-				FinishedSince: p.FinishedSince, FinishedUntil: p.FinishedUntil, FinishedAfter: p.FinishedAfter, Order: p.Order,
+				FinishedSince: p.FinishedSince, FinishedUntil: p.FinishedUntil, FinishedAfter: p.FinishedAfter, Order: p.Order, Spreadsheet: e.Spreadsheet(),
 			})
 			if err != nil {
 				return err

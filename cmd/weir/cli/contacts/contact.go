@@ -58,7 +58,7 @@ histories.`, `  weir contact list --channel sms --state queued,sending
 		func(ctx context.Context, to *client.Client, _ []string, out io.Writer) error {
 			return printContacts(ctx, a, r, to, q, out)
 		})
-	c.SuggestFor = []string{"find", "search"}
+	c.Aliases, c.SuggestFor = []string{"find"}, []string{"search"}
 	c.PreRunE = func(c *cobra.Command, _ []string) error { return readQuery(a.Console, c, &q) }
 	q.filterFlags(a, c, r)
 	f := c.Flags()

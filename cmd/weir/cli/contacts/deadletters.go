@@ -100,7 +100,7 @@ func deadLetterExportCommand(a *app.App, r *app.Connection) *cobra.Command {
 	c := r.APICommand("export", "Export dead letters to a CSV file", `Write a row for each dead letter, by channel, newest first. Without pii:read phone numbers
 are masked. An incomplete export leaves no file.`, "  weir dlq export --channel sms --outcome lost",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, _ []string) error {
-			body, err := to.ExportDeadLetters(ctx, client.ExportDeadLettersParams{Channel: d.Channel, Outcome: d.Outcome, Reason: d.Reason, Since: d.Since, Until: d.Until})
+			body, err := to.ExportDeadLetters(ctx, client.ExportDeadLettersParams{Channel: d.Channel, Outcome: d.Outcome, Reason: d.Reason, Since: d.Since, Until: d.Until, Spreadsheet: e.Spreadsheet()})
 			if err != nil {
 				return err
 			}

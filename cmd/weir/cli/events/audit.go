@@ -50,6 +50,7 @@ func auditExportCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var e app.Export
 	c := r.APICommand("export", "Export the audit log to a CSV file", "Write a row for each entry, newest first. An incomplete export leaves no file.", "  weir audit export --since 24h",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, _ []string) error {
+			p.Spreadsheet = e.Spreadsheet()
 			body, err := to.ExportAudit(ctx, p)
 			if err != nil {
 				return err

@@ -3,7 +3,6 @@ package people
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"time"
 
@@ -20,6 +19,7 @@ const exportPage = 1000
 // exportCommand makes "weir consent export".
 func exportCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var file string
+	var sheet app.Spreadsheet
 	c := r.APICommand("export", "Export what everybody has said", `Write a CSV file with a row for each refusal and consent that was recorded, in order.
 Without pii:read addresses are masked, and what was said is left out.`, "  weir consent export --file consents.csv",
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, _ []string) (err error) {
@@ -32,14 +32,18 @@ Without pii:read addresses are masked, and what was said is left out.`, "  weir 
 				defer func() { err = errors.Join(err, f.Close()) }()
 				out = f
 			}
-			return exportConsents(ctx, to, out)
+			w := csvfile.NewWriter(out, ',')
+			if separator, given := csvfile.Separators()[sheet.Value()]; given {
+				w = csvfile.NewSpreadsheet(out, separator)
+			}
+			return exportConsents(ctx, to, w)
 		})
 	c.Flags().StringVar(&file, "file", "", "file to write (default: standard output)")
+	sheet.AddTo(c)
 	return c
 }
 
-func exportConsents(ctx context.Context, to *client.Client, out io.Writer) error {
-	w := csvfile.NewWriter(out, ',')
+func exportConsents(ctx context.Context, to *client.Client, w *csvfile.Writer) error {
 	if err := w.Write([]string{"id", "to", "purpose", "status", "source", "at", "words", "by", "key"}); err != nil {
 		return err
 	}

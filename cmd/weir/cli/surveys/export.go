@@ -24,9 +24,9 @@ as a second sheet, --format ncd a CSV file with the columns of the protocol of N
 surveys, as the commands for the log, the dispositions and the incentives do.`, `
   weir survey export results flu --disposition refused --disposition ineligible --since 24h
   weir survey export results flu --format xlsx --values labels`,
-		func(ctx context.Context, to *client.Client, survey string) (io.ReadCloser, error) {
+		func(ctx context.Context, to *client.Client, survey, sheet string) (io.ReadCloser, error) {
 			p.Status, p.Disposition = strings.Join(statuses, ","), strings.Join(dispositions, ",")
-			p.Format = layoutOf(&format)
+			p.Format, p.Spreadsheet = layoutOf(&format), sheet
 			if p.Values = values.Value; format.Value == "xlsx" {
 				return to.GetResultsWorkbook(ctx, survey, client.GetResultsWorkbookParams{Status: p.Status, Disposition: p.Disposition, Since: p.Since, Until: p.Until, Values: p.Values})
 			}
@@ -40,20 +40,20 @@ surveys, as the commands for the log, the dispositions and the incentives do.`, 
 	a.Clock.TimeFlag(results, &p.Until, "until", "only respondents last changed before")
 	return command.Group("export", "Export the results of a survey, and what happened in it", "Write the results, the codebook, the log, the history of the dispositions, or the list for rewards, of a survey to a CSV file.", results,
 		exportFileCommand(a, r, "codebook", "Export what the columns of questions mean", "Write a row for each question that Weir asks, and for each of its choices, with the texts in all languages.", "",
-			func(ctx context.Context, to *client.Client, survey string) (io.ReadCloser, error) {
-				return to.GetCodebook(ctx, survey, client.GetCodebookParams{})
+			func(ctx context.Context, to *client.Client, survey, sheet string) (io.ReadCloser, error) {
+				return to.GetCodebook(ctx, survey, client.GetCodebookParams{Spreadsheet: sheet})
 			}),
 		exportLayoutCommand(a, r, "log", "Export a row for each log entry", "Write a row for each contact, outcome, message and disposition, in order.",
-			func(ctx context.Context, to *client.Client, survey, layout string) (io.ReadCloser, error) {
-				return to.GetSurveyLog(ctx, survey, client.GetSurveyLogParams{Format: layout})
+			func(ctx context.Context, to *client.Client, survey, layout, sheet string) (io.ReadCloser, error) {
+				return to.GetSurveyLog(ctx, survey, client.GetSurveyLogParams{Format: layout, Spreadsheet: sheet})
 			}),
 		exportLayoutCommand(a, r, "dispositions", "Export a row for each change of a disposition", "Write a row for each change of a disposition, by respondent and then time, with the mode of the last contact. It has no phone numbers.",
-			func(ctx context.Context, to *client.Client, survey, layout string) (io.ReadCloser, error) {
-				return to.GetDispositions(ctx, survey, client.GetDispositionsParams{Format: layout})
+			func(ctx context.Context, to *client.Client, survey, layout, sheet string) (io.ReadCloser, error) {
+				return to.GetDispositions(ctx, survey, client.GetDispositionsParams{Format: layout, Spreadsheet: sheet})
 			}),
 		exportLayoutCommand(a, r, "incentives", "Export the phone numbers of those who completed", "Write the phone number of each respondent who completed, with the mode of the interview and the instant of its end. The token needs the scope pii:read.",
-			func(ctx context.Context, to *client.Client, survey, layout string) (io.ReadCloser, error) {
-				return to.GetIncentives(ctx, survey, client.GetIncentivesParams{Format: layout})
+			func(ctx context.Context, to *client.Client, survey, layout, sheet string) (io.ReadCloser, error) {
+				return to.GetIncentives(ctx, survey, client.GetIncentivesParams{Format: layout, Spreadsheet: sheet})
 			}))
 }
 
@@ -69,10 +69,10 @@ func layoutOf(format *command.Choice) string {
 }
 
 // exportLayoutCommand makes a command of "weir survey export" whose file has two layouts.
-func exportLayoutCommand(a *app.App, r *app.Connection, what, short, long string, open func(_ context.Context, _ *client.Client, survey, layout string) (io.ReadCloser, error)) *cobra.Command {
+func exportLayoutCommand(a *app.App, r *app.Connection, what, short, long string, open func(_ context.Context, _ *client.Client, survey, layout, sheet string) (io.ReadCloser, error)) *cobra.Command {
 	format := command.NewChoice("csv", "csv", layoutNCD)
-	c := exportFileCommand(a, r, what, short, long, "\n  weir survey export "+what+" flu --format ncd", func(ctx context.Context, to *client.Client, survey string) (io.ReadCloser, error) {
-		return open(ctx, to, survey, layoutOf(&format))
+	c := exportFileCommand(a, r, what, short, long, "\n  weir survey export "+what+" flu --format ncd", func(ctx context.Context, to *client.Client, survey, sheet string) (io.ReadCloser, error) {
+		return open(ctx, to, survey, layoutOf(&format), sheet)
 	})
 	c.Flags().Var(&format, formatFlag, "columns of the file; ncd: those of the protocol of NCD mobile phone surveys")
 	return c
@@ -82,20 +82,23 @@ func exportLayoutCommand(a *app.App, r *app.Connection, what, short, long string
 const formatFlag = "format"
 
 // exportFileCommand makes a command of "weir survey export".
-func exportFileCommand(a *app.App, r *app.Connection, what, short, long, example string, open func(_ context.Context, _ *client.Client, survey string) (io.ReadCloser, error)) *cobra.Command {
+func exportFileCommand(a *app.App, r *app.Connection, what, short, long, example string, open func(_ context.Context, _ *client.Client, survey, sheet string) (io.ReadCloser, error)) *cobra.Command {
 	var e app.Export
 	c := r.APICommand(what+" NAME", short, long+`
 
 An incomplete export leaves no file.`, `  weir survey export `+what+` flu
   weir survey export `+what+` flu --file - | head`+example,
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
-			body, err := open(ctx, to, args[0])
-			if err != nil {
-				return err
-			}
 			ext := ".csv"
 			if f := c.Flags().Lookup(formatFlag); f != nil && f.Value.String() != layoutNCD {
 				ext = "." + f.Value.String()
+			}
+			if e.Spreadsheet() != "" && ext != ".csv" {
+				return command.UsageError(c, "--spreadsheet is for CSV: a workbook has no separator")
+			}
+			body, err := open(ctx, to, args[0], e.Spreadsheet())
+			if err != nil {
+				return err
 			}
 			return e.Write(a, c, r, body, filepath.Base(args[0])+"-"+what+ext)
 		})
