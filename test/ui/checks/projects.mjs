@@ -29,6 +29,8 @@ export async function projects({ report, browser, lab }) {
     let text;
     await report.check(`${how}: a limited token is made, and mistakes are beside their fields`, admin, async () => {
       await admin.goto(`${weir.url}/tokens`);
+      const hidden = await admin.$$eval("fieldset.checks", (boxes) => boxes.filter((b) => b.scrollHeight > b.clientHeight + 1 || b.scrollWidth > b.clientWidth + 1).length);
+      assert.equal(hidden, 0, "a scope is out of sight in its box");
       await admin.fill("#name", "The northern team");
       for (const scope of ["contacts:read", "contacts:write", "channels:admin", "surveys:admin", "pii:read"]) await admin.check(`[name=scopes][value="${scope}"]`);
       await admin.fill("#limit", "North");
