@@ -125,7 +125,7 @@ func (c *Claim) wait(looked Facts, now time.Time) Verdict {
 	for before := (time.Time{}); !at.Equal(before) && at.Sub(now) < maxWait; {
 		before = at
 		for i := range p.Caps {
-			left, free := p.Caps[i].look(counted[p.Caps[i].Over], c.Zones, at)
+			left, free := p.Caps[i].count(counted[p.Caps[i].Over], c.Zones, at)
 			if rule == "" {
 				looked.Left = append(looked.Left, Left{p.Caps[i].Text(), max(0, left-1)})
 			}
@@ -135,7 +135,7 @@ func (c *Claim) wait(looked Facts, now time.Time) Verdict {
 				}
 			}
 		}
-		if _, known := c.Openings.look(p, c.Zones, at); known {
+		if _, known := c.Openings.lookup(p, c.Zones, at); known {
 			continue
 		}
 		open, by := p.allowed(at, c.Zones)
@@ -148,10 +148,10 @@ func (c *Claim) wait(looked Facts, now time.Time) Verdict {
 	if rule != "" {
 		return looked.stop(rule, reason, earliest(at, now.Add(maxWait)))
 	}
-	closes, known := c.Openings.look(p, c.Zones, now)
+	closes, known := c.Openings.lookup(p, c.Zones, now)
 	if !known {
 		closes = p.closes(now, c.Zones)
-		c.Openings.remember(p, c.Zones, now, closes)
+		c.Openings.store(p, c.Zones, now, closes)
 	}
 	return Verdict{Receipt: looked.receipt(closes)}
 }
@@ -187,11 +187,11 @@ func (c *Claim) newest(n int, own bool) []time.Time {
 	return list
 }
 
-// look returns how many contacts the cap leaves at an instant, the one in question among
+// count returns how many contacts the cap leaves at an instant, the one in question among
 // them, and if none, when it leaves one. Contacts leave the count in their order. So the newest
 // Max alone matter, also of a cap that was lowered below what was done: it leaves one when the
 // oldest of them is no longer counted.
-func (k *Cap) look(counted []time.Time, zones []*time.Location, at time.Time) (left int, free time.Time) {
+func (k *Cap) count(counted []time.Time, zones []*time.Location, at time.Time) (left int, free time.Time) {
 	counted = counted[max(0, len(counted)-k.Max):]
 	gone := sort.Search(len(counted), func(i int) bool { return k.leaves(counted[i], zones).After(at) })
 	if left = k.Max - (len(counted) - gone); left > 0 {

@@ -27,9 +27,9 @@ func (o *Openings) of(p *Purpose, zones []*time.Location) (key opening, ok bool)
 	return key, copy(key.zones[:], zones) == len(zones)
 }
 
-// look returns until when contacts are allowed (zero: not within two days), if it is remembered
+// lookup returns until when contacts are allowed (zero: not within two days), if it is stored
 // that they are at an instant.
-func (o *Openings) look(p *Purpose, zones []*time.Location, at time.Time) (closes time.Time, allowed bool) {
+func (o *Openings) lookup(p *Purpose, zones []*time.Location, at time.Time) (closes time.Time, allowed bool) {
 	if o == nil || minuteAt(at) != o.minute {
 		return time.Time{}, false
 	}
@@ -41,9 +41,9 @@ func (o *Openings) look(p *Purpose, zones []*time.Location, at time.Time) (close
 	return closes, allowed
 }
 
-// remember notes until when contacts are allowed that are at an instant. A zone whose minutes are
+// store notes until when contacts are allowed that are at an instant. A zone whose minutes are
 // not those of all, as long ago, is not remembered.
-func (o *Openings) remember(p *Purpose, zones []*time.Location, at, closes time.Time) {
+func (o *Openings) store(p *Purpose, zones []*time.Location, at, closes time.Time) {
 	if o == nil {
 		return
 	}

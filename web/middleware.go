@@ -58,7 +58,7 @@ func (s *service) outermost(next http.Handler) http.Handler {
 			s.Metrics.request(route, r.Method, rec.Status, took)
 			s.log(rec, r, route, id, took)
 			s.refused(rec, r, route)
-			s.remember(rec, r, id, begin)
+			s.audit(rec, r, id, begin)
 			if aborted {
 				panic(v)
 			}
@@ -168,8 +168,8 @@ func subject(r *http.Request) string {
 	return strings.Join(names, "/")
 }
 
-// remember adds a request to the audit log if it belongs there.
-func (s *service) remember(rec *route.Recorder, r *http.Request, id string, at time.Time) {
+// audit adds a request to the audit log if it belongs there.
+func (s *service) audit(rec *route.Recorder, r *http.Request, id string, at time.Time) {
 	if rec.Audited() {
 		s.Trail.Add(operators.AuditEntry{At: at, Token: rec.Token, Action: rec.Route.ID, Subject: subject(r), Status: rec.Status, Request: id, Changes: rec.Changes})
 	}

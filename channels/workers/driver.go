@@ -149,12 +149,12 @@ func (d *driver) Query(ctx context.Context, a channels.Attempt) channels.Answer 
 	var answer channels.Answer
 	var overdue routing.Command
 	look := func(s *routing.State, now time.Time) {
-		answer, overdue = d.look(s, a.ID, now)
+		answer, overdue = d.jobState(s, a.ID, now)
 	}
 	err := d.router.View(ctx, look)
 	if err == nil && overdue != nil {
 		err = d.router.Do(ctx, func(s *routing.State, now time.Time) (routing.Command, error) {
-			if _, c := d.look(s, a.ID, now); c != nil {
+			if _, c := d.jobState(s, a.ID, now); c != nil {
 				return c, nil
 			}
 			return nothing(), nil
@@ -169,10 +169,10 @@ func (d *driver) Query(ctx context.Context, a channels.Attempt) channels.Answer 
 	return answer
 }
 
-// look returns the state of a job and, if a worker has had it for too long, the
+// jobState returns the state of a job and, if a worker has had it for too long, the
 // command that ends it: closing it if only the wrap-up is left, otherwise
 // canceling it.
-func (d *driver) look(s *routing.State, a weir.AttemptRef, now time.Time) (answer channels.Answer, overdue routing.Command) {
+func (d *driver) jobState(s *routing.State, a weir.AttemptRef, now time.Time) (answer channels.Answer, overdue routing.Command) {
 	j, ok := s.Job(a.String())
 	if !ok || !ours(&j, a) {
 		return channels.Answer{Status: channels.Absent, Reason: "the router has no such job"}, nil

@@ -166,7 +166,7 @@ func (m *Member) await(ctx context.Context, wait bool) error {
 				}
 			}
 			asked := time.Now()
-			row, err := m.lookOn(ctx, conn)
+			row, err := m.pollOn(ctx, conn)
 			if err != nil {
 				return err
 			}
@@ -236,8 +236,8 @@ func (m *Member) disconnectAfter(failed int, err error) int {
 // minLookTime is what a look may take even if the lease is short.
 const minLookTime = 2 * time.Second
 
-// lookOn is see, on one connection, for a limited time.
-func (m *Member) lookOn(ctx context.Context, conn *sqlx.Conn) (ownership.Row, error) {
+// pollOn reads the row of the owner, on one connection, for a limited time.
+func (m *Member) pollOn(ctx context.Context, conn *sqlx.Conn) (ownership.Row, error) {
 	ctx, cancel := context.WithTimeout(ctx, max(m.LeaseTTL/2, minLookTime))
 	defer cancel()
 	row, err := m.readOwner(ctx, conn)

@@ -23,8 +23,8 @@ type consentStore struct {
 	looked  bool // refused was read
 }
 
-// look finds out, once, whether there may be refusals.
-func (s *consentStore) look(t *commit.Tx) error {
+// findRefusals finds out, once, whether there may be refusals.
+func (s *consentStore) findRefusals(t *commit.Tx) error {
 	if s.looked { // from then on this owner itself writes every refusal
 		return nil
 	}

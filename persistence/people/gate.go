@@ -85,7 +85,7 @@ func (g *Gate) Committed() {
 // after an outage of the database that may be hours later, and at night. Without a rule and a refusal it costs nothing; otherwise
 // one statement for consents, and one for earlier contacts if they matter; more only for people with many.
 func (g *Gate) Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, error) {
-	if err := g.consents.look(t); err != nil {
+	if err := g.consents.findRefusals(t); err != nil {
 		return nil, err
 	}
 	now := g.purposes.now()

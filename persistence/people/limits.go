@@ -63,8 +63,8 @@ func (l *limits) set(name string, to *people.Limit) {
 	}
 }
 
-// learn notes which channel has a name.
-func (l *limits) learn(name string, id weir.ChannelID) {
+// addChannel notes which channel has a name.
+func (l *limits) addChannel(name string, id weir.ChannelID) {
 	if !slices.Contains(l.channels[name], id) {
 		l.channels[name] = append(l.channels[name], id)
 	}
@@ -228,7 +228,7 @@ func readUsage(ctx context.Context, from selecter, into *limits, l *limit, now t
 	}
 	ids := make([]any, 0, len(rows)+1)
 	for _, r := range rows {
-		into.learn(r.Name, weir.ChannelID(r.ID))
+		into.addChannel(r.Name, weir.ChannelID(r.ID))
 		ids = append(ids, r.ID)
 	}
 	if l.usage.CountsMoney() {
@@ -273,7 +273,7 @@ func (s *limitStore) takeRoom(t *commit.Tx, now *limits, c *weir.Contact, claim 
 	if len(mine) == 0 {
 		return people.Verdict{}
 	}
-	now.learn(name, c.Channel)
+	now.addChannel(name, c.Channel)
 	want := people.Demand{Hash: hash, Units: max(1, segments.Total(c.Messages)), Cost: claim.Cost, Currency: claim.Currency}
 	for _, l := range mine {
 		inFlight := 0

@@ -196,7 +196,7 @@ func (i *contactImport) run(p *route.Deadlines, rt *route.Route) (refused *impor
 		From: c.Query.Int("from_line"), Refused: refused, Ready: imports.Ready(c, i.r.downloads.Ending),
 		Stored: func() { p.ExtendRead(); p.ExtendWrite() },
 	})
-	i.tell(columns)
+	i.summarize(columns)
 	if i.dry && table.Columns != nil {
 		i.told.Header = imports.Sum(table.Columns)
 	}
@@ -218,8 +218,8 @@ func mapColumns(c *route.Call, headers []string) ([]imports.Column, []weir.Field
 	return imports.Map(ContactFields(), imports.MaxColumns, headers, c.Query.Text("columns"))
 }
 
-// tell makes the answer of the report.
-func (i *contactImport) tell(columns []imports.Column) {
+// summarize makes the answer of the report.
+func (i *contactImport) summarize(columns []imports.Column) {
 	r := i.report
 	i.told = ContactImport{ImportFigures: ImportFigures{Rows: r.Rows, Queued: r.States[stateQueued], Duplicates: r.States[stateDuplicate], Rejected: r.Rejected, LastLine: r.LastLine}, Errors: imports.Listed(r.Reasons)}
 	if !i.call.PII() {

@@ -241,7 +241,7 @@ func (s *Handler) receive(ctx context.Context, ch weir.Channel, m weir.Incoming)
 	}
 	m.From = s.sender(to, m.From)
 	if to.Deleted { // its secret still proves who calls, and a refusal counts over every channel
-		return resultDeleted, s.hear(ctx, to, &m, surveys.Heard{}, false)
+		return resultDeleted, s.recordMessage(ctx, to, &m, surveys.Heard{}, false)
 	}
 	duplicate, err := s.Store.Receive(ctx, to.ID, m)
 	if err != nil {
@@ -258,7 +258,7 @@ func (s *Handler) receive(ctx context.Context, ch weir.Channel, m weir.Incoming)
 			return "", err
 		}
 	}
-	if err := s.hear(ctx, to, &m, heard, duplicate); err != nil {
+	if err := s.recordMessage(ctx, to, &m, heard, duplicate); err != nil {
 		return "", err
 	}
 	if duplicate {
@@ -278,10 +278,10 @@ func (s *Handler) sender(ch weir.Channel, from string) string {
 	return t.Sender(from, channels.Region(ch.Settings))
 }
 
-// hear records what a message says about being contacted before it is acknowledged: from a
+// recordMessage records what a message says about being contacted before it is acknowledged: from a
 // stop word on no claim of a contact to the sender passes. The survey that is in a
 // conversation with the sender decides what the message says.
-func (s *Handler) hear(ctx context.Context, ch weir.Channel, m *weir.Incoming, heard surveys.Heard, duplicate bool) error {
+func (s *Handler) recordMessage(ctx context.Context, ch weir.Channel, m *weir.Incoming, heard surveys.Heard, duplicate bool) error {
 	if s.People == nil || m.From == "" {
 		return nil
 	}

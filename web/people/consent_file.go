@@ -141,7 +141,7 @@ func (f *consentFile) load(rt *route.Route) error {
 		o.Tries = 1
 	}
 	report, err := imports.Run(ctx, f, table, columns, o)
-	f.tell(report, table, columns)
+	f.summarize(report, table, columns)
 	if err != nil {
 		return route.ReadError(err)
 	}
@@ -233,8 +233,8 @@ func (f *consentFile) Store(ctx context.Context, rows []*imports.Row[people.Cons
 	return nil
 }
 
-// tell makes the answer of the report.
-func (f *consentFile) tell(r *imports.Report[people.Consent], table *imports.Table, columns []imports.Column) {
+// summarize makes the answer of the report.
+func (f *consentFile) summarize(r *imports.Report[people.Consent], table *imports.Table, columns []imports.Column) {
 	t := &f.told
 	t.Rows, t.Rejected, t.LastLine, t.Errors = r.Rows, r.Rejected, r.LastLine, imports.Listed(r.Reasons)
 	t.Refused, t.Given, t.Silent = r.States[string(people.Refused)], r.States[string(people.Given)], r.States[stateSilent]

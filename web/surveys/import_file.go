@@ -109,7 +109,7 @@ func (f *fileImport) load(p *route.Deadlines, rt *route.Route) error {
 		o.Tries = 1
 	}
 	report, err := imports.Run(ctx, f, table, columns, o)
-	f.tell(report, table, columns)
+	f.summarize(report, table, columns)
 	if f.whole = err == nil; f.whole {
 		p.ClearRead()
 		err = f.commit(ctx)
@@ -407,8 +407,8 @@ func rowsAre(n int) string {
 	return fmt.Sprintf("%d rows are", n)
 }
 
-// tell makes the answer of the report.
-func (f *fileImport) tell(r *imports.Report[respondents.Row], table *imports.Table, columns []imports.Column) {
+// summarize makes the answer of the report.
+func (f *fileImport) summarize(r *imports.Report[respondents.Row], table *imports.Table, columns []imports.Column) {
 	f.told.Rows, f.told.Rejected, f.told.LastLine, f.told.Errors = r.Rows, r.Rejected, r.LastLine, imports.Listed(r.Reasons)
 	if f.refused != nil && f.refused.Kept < r.Rejected {
 		f.told.Kept = f.refused.Kept

@@ -221,7 +221,7 @@ func (p *peering) up(now time.Time) map[string]bool {
 	return peers.OwnerUp(owner.Address, p.heartbeat.Reached(), now)
 }
 
-// heirs reports whether another process is there to take the database.
-func (p *peering) heirs() bool {
+// hasSuccessor reports whether another process is there to take the database.
+func (p *peering) hasSuccessor() bool {
 	return p != nil && peers.Successor(p.server.Standbys(), time.Now()) != 0
 }

@@ -175,7 +175,7 @@ func (d *Daemon) drain(ctx context.Context, start time.Time) error {
 	err := runWithin(ctx, quietLimit, "drain", d.parts.channels.Quiet)
 	failpoint.Hit("hand.quiet")
 	d.ending.Store(true)
-	if d.peers.heirs() {
+	if d.peers.hasSuccessor() {
 		return errors.Join(err, d.handToHeir(ctx, start))
 	}
 	return errors.Join(err,
