@@ -93,6 +93,8 @@ func (m measurement) run(ctx context.Context) (Figures, error) {
 		return m.bulk(ctx)
 	case load.Survey:
 		return m.survey(ctx)
+	case load.Interviews, load.Answers:
+		return m.interviews(ctx)
 	case load.Router:
 		return m.router(ctx)
 	}

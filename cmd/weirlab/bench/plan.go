@@ -71,6 +71,8 @@ func (o Options) peersOf(mode string) []string {
 		return []string{PeerSingle}
 	}
 	switch mode {
+	case load.Interviews, load.Answers: // nothing but their provider loads them
+		return []string{PeerInside}
 	case load.Bulk:
 		return []string{PeerBulk}
 	case load.Matching:
@@ -136,6 +138,15 @@ func (o Options) workload(mode, peer string) load.Workload {
 	case load.Survey:
 		w.N, w.Channels = min(o.N, 20_000), 1
 		o.Channels, o.N = 1, w.N
+		w.Capacity = o.capacity()
+	case load.Interviews, load.Answers:
+		w.Channels, o.Channels = 1, 1
+		w.N = max(1, min(o.N, 20_000)/load.Questions) * load.Questions
+		if mode == load.Answers {
+			w.N = max(1, int(o.Latency.Seconds()*float64(o.Rate))/load.Questions) * load.Questions
+			w.Delay = max(w.Delay, time.Second) // for as many people as there are answers in it
+		}
+		o.N, o.Delay = w.N, w.Delay
 		w.Capacity = o.capacity()
 	case load.Router:
 		w.N, w.Channels = min(o.N, 300), 1

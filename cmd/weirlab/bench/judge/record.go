@@ -113,6 +113,12 @@ func parse(text []byte, separator byte) (id int, began int64) {
 // separator. at is when its request reached the machine, now when it was read.
 func (r *Record) Arrived(c *Channel, text []byte, separator byte, now, at time.Time) (id int) {
 	id, began := parse(text, separator)
+	r.Took(c, id, now.Sub(time.Unix(0, began)), now, at)
+	return id
+}
+
+// Took records a dispatched contact by its number, and how long it took; negative: that is not measured.
+func (r *Record) Took(c *Channel, id int, took time.Duration, now, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c.active++
@@ -120,7 +126,7 @@ func (r *Record) Arrived(c *Channel, text []byte, separator byte, now, at time.T
 	r.clock(c, now)
 	if id < 1 || id > len(r.seen) {
 		r.strange++
-		return id
+		return
 	}
 	if r.first.IsZero() {
 		r.first = now
@@ -134,8 +140,9 @@ func (r *Record) Arrived(c *Channel, text []byte, separator byte, now, at time.T
 	default:
 		r.twice++
 	}
-	r.latencies = append(r.latencies, now.Sub(time.Unix(0, began)))
-	return id
+	if took >= 0 {
+		r.latencies = append(r.latencies, took)
+	}
 }
 
 // InOrder returns the contacts in the order of their arrival.

@@ -42,6 +42,9 @@ type Workload struct {
 	ContactEvents string
 }
 
+// Questions is how many questions an interview has. Each is a contact of the workload.
+const Questions = 5
+
 // Enqueuer is the broker under test, as its callers see it.
 type Enqueuer interface {
 	// Enqueue returns when the contacts of these numbers are durable. began is when the
@@ -61,6 +64,8 @@ const (
 	Restart    = "restart"    // a start with many queued contacts
 	Crash      = "crash"      // live, killed twice
 	Survey     = "survey"     // a survey, from its launch until it is done
+	Interviews = "interviews" // a survey that asks questions, which are answered at once
+	Answers    = "answers"    // the same, with as many people at a time as give a rate of answers
 	Matching   = "matching"   // the router's engine finds workers for jobs
 	Idle       = "idle"       // nothing to do
 	Bulk       = "bulk"       // enqueuing alone, in batches of a thousand
@@ -75,7 +80,7 @@ const (
 
 // Modes lists the modes.
 func Modes() []string {
-	return []string{Live, Standing, Drain, Latency, Loaded, Turnaround, Backlog, Restart, Crash, Survey, Matching, Router, Idle, Bulk}
+	return []string{Live, Standing, Drain, Latency, Loaded, Turnaround, Backlog, Restart, Crash, Survey, Interviews, Answers, Matching, Router, Idle, Bulk}
 }
 
 // StandardDelay is the delay of the standard workload.

@@ -49,6 +49,7 @@ type report struct {
 	target  target
 	guid    string // of a message; empty: it is a call
 	failed  bool   // the message was not delivered
+	from    string // it is no report but this person's answer to a question; empty: a report
 }
 
 // append writes the request of a report.
@@ -61,6 +62,9 @@ func (p *report) append(out []byte) []byte {
 		out = append(append(append(out, "GET "...), p.target.path...), separator...)
 		out = append(append(append(out, "CallSid="...), p.key...), "&CallStatus=completed HTTP/1.1\r\nHost: "...)
 		return append(append(out, p.target.host...), "\r\n\r\n"...)
+	}
+	if p.from != "" {
+		return p.appendAnswer(out)
 	}
 	guid, channel := url.QueryEscape(p.guid), url.QueryEscape(p.channel.Name)
 	state := "delivered"
@@ -190,8 +194,14 @@ func (l *link) run(ctx context.Context, due <-chan report) {
 
 // deliver sends a report until it is accepted.
 func (l *link) deliver(ctx context.Context, p report) {
-	l.s.record.Leaving(p.channel, time.Now())
-	l.s.remember(p.key, state{guid: p.guid, done: true})
+	if p.from != "" {
+		l.s.answers(p.id, time.Now())
+	} else {
+		if p.id != notQuestion {
+			l.s.record.Leaving(p.channel, time.Now())
+		}
+		l.s.remember(p.key, state{guid: p.guid, done: true})
+	}
 	for try := range maxTries {
 		kept := l.conns[p.target.place()] != nil
 		ok, err := l.post(ctx, p)
@@ -199,7 +209,9 @@ func (l *link) deliver(ctx context.Context, p report) {
 			ok, err = l.post(ctx, p)
 		}
 		if ok && err == nil {
-			l.s.record.Done(p.channel, p.id, time.Now())
+			if p.from == "" {
+				l.s.record.Done(p.channel, p.id, time.Now())
+			}
 			return
 		}
 		if !machine.Sleep(ctx, 100*time.Millisecond<<try) {

@@ -25,6 +25,9 @@ type Run struct {
 	Delay  time.Duration `json:"delay"`  // from the answer to the report of the end
 	Answer time.Duration `json:"answer"` // from a request to its answer
 	Fails  bool          `json:"fails"`  // messages fail, instead of being delivered
+	// Questions is how many questions each person is asked, whose messages begin with the numbers of person and question.
+	// Each is answered when its end is reported; 0: messages are no questions.
+	Questions int `json:"questions,omitempty"`
 	// Spread are base URLs of processes of a broker that get the reports in turn, instead of
 	// the address that the broker has given.
 	Spread []string `json:"spread,omitempty"`
@@ -38,6 +41,8 @@ type server struct {
 	mu    sync.Mutex
 	run   Run
 	acks  map[string]target // by application: where its delivery reports go
+	inbox map[string]target // by application: where messages of people go
+	said  map[int]time.Time // by person: when the latest answer was sent
 	turn  []target          // of the run's Spread; the first is next
 	known map[string]state  // by token or number of a call
 	calls int64             // number of the latest call
@@ -63,7 +68,7 @@ func Serve(ctx context.Context, addr string, out io.Writer) error {
 }
 
 func newServer() *server {
-	s := &server{record: judge.NewRecord(), acks: map[string]target{}, known: map[string]state{}}
+	s := &server{record: judge.NewRecord(), acks: map[string]target{}, inbox: map[string]target{}, known: map[string]state{}}
 	s.reports = newReports(s)
 	return s
 }
@@ -171,7 +176,7 @@ func (s *server) reset(body []byte) answer {
 		}
 	}
 	s.mu.Lock()
-	s.run, s.known, s.hooks, s.turn = run, map[string]state{}, 0, turn
+	s.run, s.known, s.hooks, s.turn, s.said = run, map[string]state{}, 0, turn, map[int]time.Time{}
 	s.mu.Unlock()
 	s.reports.drop()
 	s.record.Reset(run.Expectation)
@@ -258,6 +263,9 @@ func (s *server) application(m *message) answer {
 		DeliveryAck struct {
 			URL string `json:"url"`
 		} `json:"delivery_ack"`
+		Interface struct {
+			URL string `json:"url"`
+		} `json:"interface"`
 	}
 	if json.Unmarshal(m.body, &body) != nil || !ok {
 		return answer{status: "400 Bad Request"}
@@ -266,8 +274,9 @@ func (s *server) application(m *message) answer {
 	if err != nil {
 		return answer{status: "400 Bad Request"}
 	}
+	in, _ := newTarget(body.Interface.URL) // no broker but Weir has one
 	s.mu.Lock()
-	s.acks[name] = to
+	s.acks[name], s.inbox[name] = to, in
 	s.mu.Unlock()
 	return jsonAnswer(map[string]any{"name": name})
 }
@@ -282,7 +291,11 @@ func (s *server) messages(ctx context.Context, m *message, path []byte) answer {
 	run, now, channel := s.settings(), time.Now(), s.record.Channel(parts[2])
 	ids := make([]int, len(list))
 	for i, t := range list {
-		ids[i] = s.record.Arrived(channel, t.body, ' ', now, m.arrived)
+		if run.Questions > 0 {
+			ids[i] = s.asked(run, channel, t.body, now, m.arrived)
+		} else {
+			ids[i] = s.record.Arrived(channel, t.body, ' ', now, m.arrived)
+		}
 	}
 	if run.Answer > 0 && !machine.Sleep(ctx, run.Answer) {
 		return answer{status: "503 Service Unavailable"}
@@ -294,6 +307,9 @@ func (s *server) messages(ctx context.Context, m *message, path []byte) answer {
 		guid, token := string(t.guid), string(t.token)
 		s.known[token] = state{guid: guid}
 		s.reports.add(report{due: due, channel: channel, id: ids[i], key: token, target: s.spread(to), guid: guid, failed: run.Fails})
+		if run.Questions > 0 && ids[i] != notQuestion {
+			s.reports.add(report{due: due, channel: channel, id: ids[i], target: s.spread(s.inbox[channel.Name]), guid: "answer-" + guid, from: string(t.to)})
+		}
 	}
 	s.mu.Unlock()
 	return answer{fields: "X-Nuntium-Token: 1\r\n"}

@@ -6,7 +6,7 @@ import (
 )
 
 // text is a message of a request, as far as the provider needs it.
-type text struct{ body, guid, token []byte }
+type text struct{ body, guid, token, to []byte }
 
 // parseMessages reads a JSON array of messages. Objects of plain strings, as
 // brokers send them, are read by hand.
@@ -14,13 +14,13 @@ func parseMessages(raw []byte) ([]text, bool) {
 	if list, ok := parsePlain(raw); ok {
 		return list, true
 	}
-	var list []struct{ Body, GUID, Token string }
+	var list []struct{ Body, GUID, Token, To string }
 	if json.Unmarshal(raw, &list) != nil {
 		return nil, false
 	}
 	out := make([]text, len(list))
 	for i, m := range list {
-		out[i] = text{[]byte(m.Body), []byte(m.GUID), []byte(m.Token)}
+		out[i] = text{[]byte(m.Body), []byte(m.GUID), []byte(m.Token), []byte(m.To)}
 	}
 	return out, true
 }
@@ -49,6 +49,8 @@ func parsePlain(raw []byte) (list []text, ok bool) {
 				t.guid = value
 			case "token":
 				t.token = value
+			case "to":
+				t.to = value
 			}
 			rest, ok = bytes.CutPrefix(rest, []byte(","))
 		}
