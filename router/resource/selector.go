@@ -21,18 +21,18 @@ const (
 // WorkerSelector is a condition of a job on a worker's label.
 type WorkerSelector struct {
 	Key                 string         `json:"key"`
-	Operator            label.Operator `json:"labelOperator"`
+	Operator            label.Operator `json:"labelOperator" enum:"equal,notEqual,lessThan,lessThanOrEqual,greaterThan,greaterThanOrEqual"`
 	Value               label.Value    `json:"value,omitzero"`
 	ExpiresAfterSeconds float64        `json:"expiresAfterSeconds,omitempty"`
 	Expedite            bool           `json:"expedite,omitempty"`
-	Status              SelectorStatus `json:"status,omitempty"`
-	ExpiresAt           time.Time      `json:"expiresAt,omitzero"`
+	Status              SelectorStatus `json:"status,omitempty" readOnly:"true"`
+	ExpiresAt           time.Time      `json:"expiresAt,omitzero" readOnly:"true"`
 }
 
 // QueueSelector is a condition of a classification policy on a queue's label.
 type QueueSelector struct {
 	Key      string         `json:"key"`
-	Operator label.Operator `json:"labelOperator"`
+	Operator label.Operator `json:"labelOperator" enum:"equal,notEqual,lessThan,lessThanOrEqual,greaterThan,greaterThanOrEqual"`
 	Value    label.Value    `json:"value,omitzero"`
 }
 

@@ -9,23 +9,25 @@ import (
 )
 
 // WorkerSpec holds the members that a client states about a worker. The member
-// names of all specs are those of the API.
+// names of all specs are those of the API, and their tags say what it accepts: minimum
+// and enum; readOnly for a member that is ignored, because clients send whole resources
+// back; kinds for one that exists only beside certain values of the member kind.
 type WorkerSpec struct {
 	Queues              []string  `json:"queues,omitempty"`
-	Capacity            int       `json:"capacity,omitempty"`
+	Capacity            int       `json:"capacity,omitempty" minimum:"0"`
 	Channels            []Channel `json:"channels,omitempty"`
 	Labels              label.Set `json:"labels,omitempty"`
 	Tags                label.Set `json:"tags,omitempty"`
 	AvailableForOffers  bool      `json:"availableForOffers,omitempty"`
-	MaxConcurrentOffers int       `json:"maxConcurrentOffers,omitempty"` // 0 is no limit
+	MaxConcurrentOffers int       `json:"maxConcurrentOffers,omitempty" minimum:"0"` // 0 is no limit
 }
 
 // Channel is the cost of a job on a channel for a worker, and the limit of such
 // jobs.
 type Channel struct {
 	ChannelID          string `json:"channelId"`
-	CapacityCostPerJob int    `json:"capacityCostPerJob"`
-	MaxNumberOfJobs    int    `json:"maxNumberOfJobs,omitempty"` // 0 is no limit
+	CapacityCostPerJob int    `json:"capacityCostPerJob" minimum:"1"`
+	MaxNumberOfJobs    int    `json:"maxNumberOfJobs,omitempty" minimum:"1"` // 0 is no limit
 }
 
 // JobSpec holds the members that a client states about a job.
@@ -34,7 +36,7 @@ type JobSpec struct {
 	ChannelReference         string           `json:"channelReference,omitempty"`
 	QueueID                  string           `json:"queueId,omitempty"`
 	ClassificationPolicyID   string           `json:"classificationPolicyId,omitempty"`
-	Priority                 *int             `json:"priority,omitempty"` // nil is 1
+	Priority                 *int             `json:"priority,omitempty" minimum:"-100"` // nil is 1
 	RequestedWorkerSelectors []WorkerSelector `json:"requestedWorkerSelectors,omitempty"`
 	Labels                   label.Set        `json:"labels,omitempty"`
 	Tags                     label.Set        `json:"tags,omitempty"`
@@ -60,8 +62,8 @@ type Note struct {
 
 // MatchingMode is whether and when a job is matched.
 type MatchingMode struct {
-	Kind       MatchingKind `json:"kind,omitempty"`
-	ScheduleAt time.Time    `json:"scheduleAt,omitzero"`
+	Kind       MatchingKind `json:"kind,omitempty" enum:"queueAndMatch,suspend,scheduleAndSuspend"`
+	ScheduleAt time.Time    `json:"scheduleAt,omitzero" kinds:"scheduleAndSuspend"`
 }
 
 // MatchingKind is the kind of a matching mode.
@@ -81,7 +83,7 @@ type QueueSpec struct {
 	DistributionPolicyID string    `json:"distributionPolicyId,omitempty"`
 	ExceptionPolicyID    string    `json:"exceptionPolicyId,omitempty"`
 	Labels               label.Set `json:"labels,omitempty"`
-	Closed               Closed    `json:"closed,omitempty"`
+	Closed               Closed    `json:"closed,omitempty" enum:"hold,refuse"`
 }
 
 // Closed names how a queue handles new jobs while it is closed. Empty is open.
@@ -116,20 +118,20 @@ const (
 
 // Mode is how a distribution policy chooses workers.
 type Mode struct {
-	Kind                ModeKind        `json:"kind,omitempty"`
-	MinConcurrentOffers int             `json:"minConcurrentOffers,omitempty"` // 0 is 1
-	MaxConcurrentOffers int             `json:"maxConcurrentOffers,omitempty"` // 0 is 1
+	Kind                ModeKind        `json:"kind,omitempty" enum:"longestIdle,roundRobin,shortestIdle,bestWorker"`
+	MinConcurrentOffers int             `json:"minConcurrentOffers,omitempty" minimum:"1"` // 0 is 1
+	MaxConcurrentOffers int             `json:"maxConcurrentOffers,omitempty" minimum:"1"` // 0 is 1
 	BypassSelectors     bool            `json:"bypassSelectors,omitempty"`
-	ScoringRule         *Rule           `json:"scoringRule,omitempty"`
-	ScoringRuleOptions  *ScoringOptions `json:"scoringRuleOptions,omitempty"`
+	ScoringRule         *Rule           `json:"scoringRule,omitempty" kinds:"bestWorker"`
+	ScoringRuleOptions  *ScoringOptions `json:"scoringRuleOptions,omitempty" kinds:"bestWorker"`
 }
 
 // ScoringOptions are the options of best worker. BatchSize and the parameters
 // to send concern the caller of the function; the engine uses DescendingOrder
 // only.
 type ScoringOptions struct {
-	BatchSize             int      `json:"batchSize,omitempty"`
-	ScoringParameters     []string `json:"scoringParameters,omitempty"`
+	BatchSize             int      `json:"batchSize,omitempty" minimum:"1"`
+	ScoringParameters     []string `json:"scoringParameters,omitempty" enum:"jobLabels,workerSelectors"`
 	IsBatchScoringEnabled bool     `json:"isBatchScoringEnabled,omitempty"`
 	DescendingOrder       *bool    `json:"descendingOrder,omitempty"` // nil is true
 }
@@ -148,15 +150,15 @@ const (
 
 // Rule yields a value from the labels of a job (and of a worker, for scores).
 type Rule struct {
-	Kind                   RuleKind    `json:"kind"`
-	Value                  label.Value `json:"value,omitzero"`
-	Language               string      `json:"language,omitempty"`
-	Expression             string      `json:"expression,omitempty"`
-	FunctionURI            string      `json:"functionUri,omitempty"`
-	Credential             *Credential `json:"credential,omitempty"`
-	AuthorizationServerURI string      `json:"authorizationServerUri,omitempty"`
-	ClientCredential       *Credential `json:"clientCredential,omitempty"`
-	WebhookURI             string      `json:"webhookUri,omitempty"`
+	Kind                   RuleKind    `json:"kind" enum:"static,directMap,expression,function,webhook"`
+	Value                  label.Value `json:"value,omitzero" kinds:"static"`
+	Language               string      `json:"language,omitempty" kinds:"expression" enum:"powerFx" default:"powerFx"`
+	Expression             string      `json:"expression,omitempty" kinds:"expression"`
+	FunctionURI            string      `json:"functionUri,omitempty" kinds:"function"`
+	Credential             *Credential `json:"credential,omitempty" kinds:"function" only:"functionKey,appKey,clientId"`
+	AuthorizationServerURI string      `json:"authorizationServerUri,omitempty" kinds:"webhook"`
+	ClientCredential       *Credential `json:"clientCredential,omitempty" kinds:"webhook" only:"clientId,clientSecret"`
+	WebhookURI             string      `json:"webhookUri,omitempty" kinds:"webhook"`
 }
 
 // Credential is the secret with which a rule's function is called.
@@ -195,14 +197,14 @@ type ClassificationSpec struct {
 
 // QueueAttachment yields queue selectors.
 type QueueAttachment struct {
-	Kind           AttachmentKind    `json:"kind"`
-	QueueSelector  *QueueSelector    `json:"queueSelector,omitempty"`
-	Condition      *Rule             `json:"condition,omitempty"`
-	QueueSelectors []QueueSelector   `json:"queueSelectors,omitempty"`
-	Key            string            `json:"key,omitempty"`
-	Operator       label.Operator    `json:"labelOperator,omitempty"`
-	Rule           *Rule             `json:"rule,omitempty"`
-	Allocations    []QueueAllocation `json:"allocations,omitempty"`
+	Kind           AttachmentKind    `json:"kind" enum:"static,conditional,passThrough,ruleEngine,weightedAllocation"`
+	QueueSelector  *QueueSelector    `json:"queueSelector,omitempty" kinds:"static"`
+	Condition      *Rule             `json:"condition,omitempty" kinds:"conditional"`
+	QueueSelectors []QueueSelector   `json:"queueSelectors,omitempty" kinds:"conditional"`
+	Key            string            `json:"key,omitempty" kinds:"passThrough"`
+	Operator       label.Operator    `json:"labelOperator,omitempty" enum:"equal,notEqual,lessThan,lessThanOrEqual,greaterThan,greaterThanOrEqual" kinds:"passThrough"`
+	Rule           *Rule             `json:"rule,omitempty" kinds:"ruleEngine"`
+	Allocations    []QueueAllocation `json:"allocations,omitempty" kinds:"weightedAllocation"`
 }
 
 // QueueAllocation is one choice of a weighted allocation.
@@ -213,15 +215,15 @@ type QueueAllocation struct {
 
 // WorkerAttachment yields worker selectors.
 type WorkerAttachment struct {
-	Kind                AttachmentKind     `json:"kind"`
-	WorkerSelector      *WorkerSelector    `json:"workerSelector,omitempty"`
-	Condition           *Rule              `json:"condition,omitempty"`
-	WorkerSelectors     []WorkerSelector   `json:"workerSelectors,omitempty"`
-	Key                 string             `json:"key,omitempty"`
-	Operator            label.Operator     `json:"labelOperator,omitempty"`
-	ExpiresAfterSeconds float64            `json:"expiresAfterSeconds,omitempty"`
-	Rule                *Rule              `json:"rule,omitempty"`
-	Allocations         []WorkerAllocation `json:"allocations,omitempty"`
+	Kind                AttachmentKind     `json:"kind" enum:"static,conditional,passThrough,ruleEngine,weightedAllocation"`
+	WorkerSelector      *WorkerSelector    `json:"workerSelector,omitempty" kinds:"static"`
+	Condition           *Rule              `json:"condition,omitempty" kinds:"conditional"`
+	WorkerSelectors     []WorkerSelector   `json:"workerSelectors,omitempty" kinds:"conditional"`
+	Key                 string             `json:"key,omitempty" kinds:"passThrough"`
+	Operator            label.Operator     `json:"labelOperator,omitempty" enum:"equal,notEqual,lessThan,lessThanOrEqual,greaterThan,greaterThanOrEqual" kinds:"passThrough"`
+	ExpiresAfterSeconds float64            `json:"expiresAfterSeconds,omitempty" kinds:"passThrough"`
+	Rule                *Rule              `json:"rule,omitempty" kinds:"ruleEngine"`
+	Allocations         []WorkerAllocation `json:"allocations,omitempty" kinds:"weightedAllocation"`
 }
 
 // WorkerAllocation is one choice of a weighted allocation.
@@ -254,9 +256,9 @@ const (
 
 // Trigger is the condition on which a rule fires.
 type Trigger struct {
-	Kind             TriggerKind `json:"kind"`
-	Threshold        int         `json:"threshold,omitempty"`
-	ThresholdSeconds float64     `json:"thresholdSeconds,omitempty"`
+	Kind             TriggerKind `json:"kind" enum:"queueLength,waitTime"`
+	Threshold        int         `json:"threshold,omitempty" minimum:"0" kinds:"queueLength"`
+	ThresholdSeconds float64     `json:"thresholdSeconds,omitempty" kinds:"waitTime"`
 }
 
 // ActionKind is the kind of an action.
@@ -272,14 +274,14 @@ const (
 // Action is one change that a rule applies to a job.
 type Action struct {
 	ID                     string           `json:"id,omitempty"` // made by the engine if not given
-	Kind                   ActionKind       `json:"kind"`
-	Note                   string           `json:"note,omitempty"`
-	DispositionCode        string           `json:"dispositionCode,omitempty"`
-	QueueID                string           `json:"queueId,omitempty"`
-	Priority               *int             `json:"priority,omitempty"`
-	WorkerSelectors        []WorkerSelector `json:"workerSelectors,omitempty"`
-	ClassificationPolicyID string           `json:"classificationPolicyId,omitempty"`
-	LabelsToUpsert         label.Set        `json:"labelsToUpsert,omitempty"`
+	Kind                   ActionKind       `json:"kind" enum:"cancel,manualReclassify,reclassify"`
+	Note                   string           `json:"note,omitempty" kinds:"cancel"`
+	DispositionCode        string           `json:"dispositionCode,omitempty" kinds:"cancel"`
+	QueueID                string           `json:"queueId,omitempty" kinds:"manualReclassify"`
+	Priority               *int             `json:"priority,omitempty" minimum:"-100" kinds:"manualReclassify"`
+	WorkerSelectors        []WorkerSelector `json:"workerSelectors,omitempty" kinds:"manualReclassify"`
+	ClassificationPolicyID string           `json:"classificationPolicyId,omitempty" kinds:"reclassify"`
+	LabelsToUpsert         label.Set        `json:"labelsToUpsert,omitempty" kinds:"reclassify"`
 }
 
 // PoolSpec is a filter whose available workers are counted as they come and go.
@@ -289,7 +291,7 @@ type PoolSpec struct {
 	QueueID   string           `json:"queueId,omitempty"` // empty: any
 	ChannelID string           `json:"channelId"`
 	Selectors []WorkerSelector `json:"selectors,omitempty"`
-	CountFrom uint64           `json:"countFrom,omitempty"` // its first version; for imports
+	CountFrom uint64           `json:"countFrom,omitempty" hidden:"true"` // its first version; for imports
 }
 
 // Validate checks the specification of a worker.

@@ -16,11 +16,11 @@ import (
 	"weir/internal/validation"
 )
 
-// Checker checks a decoded JSON value against a schema of the API description.
-// It supports only the keywords that our types use; compile rejects a schema
-// with any other.
+// Checker checks a decoded JSON value against a schema of the API description, or as
+// a merge patch of a type; see [PatchOf]. It supports only the keywords that our types
+// use; compile rejects a schema with any other.
 type Checker struct {
-	kind       string // object, array, string, integer, number, boolean
+	kind       string // object, array, string, integer, number, boolean; scalar: any of the last four
 	nullable   bool   // null is valid
 	properties map[string]*Checker
 	names      []string // of properties, sorted
@@ -35,6 +35,7 @@ type Checker struct {
 	help       string // describes the pattern
 	enum       []string
 	instant    bool
+	patch      *patch // nil: part of a schema
 }
 
 // Has reports whether an object has a property.
@@ -157,11 +158,16 @@ func (c *Checker) Check(v any, at string, m *validation.Errors) {
 		if _, ok := v.(bool); !ok {
 			m.Add(at, "type", "must be true or false")
 		}
+	case "scalar":
+		checkScalar(v, at, m)
 	}
 }
 
 // typed returns a number as a float64 if the schema wants one.
 func (c *Checker) typed(v any) any {
+	if c.patch != nil {
+		return c.patched(v)
+	}
 	if n, ok := weir.Number(v); ok && (c.kind == "integer" || c.kind == "number") {
 		return n
 	}
@@ -179,18 +185,28 @@ func (c *Checker) checkObject(v any, at string, m *validation.Errors) {
 			m.Add(at+"/"+name, "required", "is missing")
 		}
 	}
-	known := 0
+	if !c.patch.checkKind(o, at, m) {
+		return
+	}
+	size, known := len(o), 0
 	for _, name := range c.names {
-		if value, ok := o[name]; ok {
-			c.properties[name].Check(value, at+"/"+name, m)
-			o[name] = c.properties[name].typed(value)
+		if _, ok := o[name]; ok {
+			c.properties[name].checkMember(o, name, at+"/"+name, m)
 			known++
 		}
 	}
-	if known < len(o) {
+	if known < size {
 		c.checkOthers(o, at, m)
 	}
 	c.checkLength(len(o), "entries", at, m)
+}
+
+// checkMember checks a member of an object.
+func (c *Checker) checkMember(o map[string]any, name, at string, m *validation.Errors) {
+	if !c.patch.skips(o, name) {
+		c.Check(o[name], at, m)
+		o[name] = c.typed(o[name])
+	}
 }
 
 // checkOthers checks the members that are not properties of the schema.
@@ -203,10 +219,9 @@ func (c *Checker) checkOthers(o map[string]any, at string, m *validation.Errors)
 		case full(m):
 			return
 		case !c.open:
-			m.Add(at+"/"+PointerToken(name), "unknown", "there is no such field")
+			m.Add(at+"/"+c.wording().Token(name), "unknown", "%s", c.wording().Unknown)
 		case c.each != nil:
-			c.each.Check(o[name], at+"/"+PointerToken(name), m)
-			o[name] = c.each.typed(o[name])
+			c.each.checkMember(o, name, at+"/"+c.wording().Token(name), m)
 		}
 	}
 }
@@ -235,12 +250,12 @@ func (c *Checker) checkArray(v any, at string, m *validation.Errors) {
 
 func (c *Checker) checkString(v any, at string, m *validation.Errors) {
 	s, ok := v.(string)
-	if !ok {
-		m.Add(at, "type", "must be a text")
+	if !ok && !c.patch.isWord(c) {
+		m.Add(at, "type", "%s", c.wording().Text)
 		return
 	}
 	if c.enum != nil && !slices.Contains(c.enum, s) {
-		m.Add(at, "enum", "must be one of %s", strings.Join(c.enum, ", "))
+		m.Add(at, c.wording().Enum, "must be one of %s", strings.Join(c.enum, ", "))
 		return
 	}
 	if !c.checkLength(utf8.RuneCountInString(s), "characters", at, m) {
@@ -263,16 +278,19 @@ const maxInteger = 1<<53 - 1
 
 func (c *Checker) checkInteger(v any, at string, m *validation.Errors) {
 	n, ok := weir.Number(v)
+	if c.patch != nil {
+		n, ok = weir.ExactNumber(v)
+	}
 	if !ok || n != math.Trunc(n) {
 		m.Add(at, "type", "must be a whole number")
 		return
 	}
-	if math.Abs(n) > maxInteger {
+	if math.Abs(n) > maxInteger && c.patch == nil {
 		m.Add(at, "range", "must be from %d to %d", -maxInteger, maxInteger)
 		return
 	}
 	if n < c.minimum || n > c.maximum {
-		m.Add(at, "range", "must be from %.0f to %.0f", c.minimum, c.maximum)
+		m.Add(at, "range", c.wording().Range, c.minimum, c.maximum)
 	}
 }
 

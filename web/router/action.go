@@ -1,12 +1,12 @@
 package router
 
 import (
-	"encoding/json"
 	"net/http"
 	"time"
 
 	"weir/router"
 	"weir/router/journal"
+	"weir/web/httpjson"
 )
 
 // options holds the members that the bodies of actions may have.
@@ -21,7 +21,7 @@ type options struct {
 // actions serves the actions on jobs and offers.
 type actions struct {
 	engine router.Engine
-	shapes map[string]object // of the bodies, by action
+	checks map[string]*httpjson.Checker // of the bodies, by action
 }
 
 // options reads the body of an action, which may be absent.
@@ -29,15 +29,11 @@ func (s actions) options(c *call) (o options, err error) {
 	if len(c.body) == 0 {
 		return o, nil
 	}
-	members, err := s.shapes[c.action].decode(c.body, &reading{whole: 1})
-	if err != nil {
-		return o, err
+	members, err := decode(c.body, s.checks[c.action], boundTexts)
+	if err == nil {
+		httpjson.Decode(members, &o)
 	}
-	clean, err := json.Marshal(members)
-	if err != nil {
-		return o, err
-	}
-	return o, json.Unmarshal(clean, &o)
+	return o, err
 }
 
 // simple returns the handler of an action whose response is empty.

@@ -15,14 +15,6 @@ import (
 // current one.
 const redacted = "REDACTED"
 
-// secret checks a string that is never shown, and records whether it is redacted.
-func secret(in *reading, at string, v any) any {
-	if v == redacted {
-		in.redacted = true
-	}
-	return text(in, at, v)
-}
-
 // credentials holds the credentials of a policy by the address they are for, in the
 // policy's order. They are never sent to another address.
 type credentials map[string][]*resource.Credential
@@ -57,9 +49,12 @@ func webhookOf(m map[string]any) any {
 	return m["webhookUri"]
 }
 
-// credentialsOf returns the credentials of a policy as stored. Other resources have
-// none.
+// credentialsOf returns the credentials of a policy as stored; nil for a kind that can
+// have none.
 func credentialsOf(s *router.State, kind resource.Kind, id string) credentials {
+	if kind != resource.Distribution && kind != resource.Classification {
+		return nil
+	}
 	c := credentials{}
 	if kind == resource.Distribution {
 		d, _ := s.Distribution(id)
@@ -87,9 +82,12 @@ type credentialRestorer struct {
 	err   error
 }
 
-// withCredentials returns a copy of a patch in which redacted credentials have their known
-// values.
+// withCredentials returns a patch in which redacted credentials have their known values; a
+// copy, unless known is nil.
 func withCredentials(patch map[string]any, known credentials) (map[string]any, error) {
+	if known == nil {
+		return patch, nil
+	}
 	r := &credentialRestorer{known: known, used: map[string]int{}}
 	out, _ := r.walk("", patch).(map[string]any)
 	return out, r.err

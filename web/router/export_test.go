@@ -1,9 +1,6 @@
 package router
 
-import (
-	"maps"
-	"slices"
-)
+import "strings"
 
 // ReserializeForm is reserializeForm, for fuzzing.
 func ReserializeForm(query string) string { return reserializeForm(query) }
@@ -38,16 +35,14 @@ func Routes() (list []string) {
 // Members lists the members that a client may state, of each resource and of the bodies of
 // actions.
 func Members() map[string][]string {
-	out := map[string][]string{}
+	out := actionMembers()
 	for _, res := range resources() {
-		for name, form := range resourceShapes(version2024)[res.kind] {
-			if form != nil {
+		for f := range res.spec.Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if res.patchChecker(version2024).Has(name) {
 				out[res.path] = append(out[res.path], name)
 			}
 		}
-	}
-	for action, shape := range actionShapes() {
-		out[action] = slices.Collect(maps.Keys(shape))
 	}
 	return out
 }

@@ -4,10 +4,12 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strconv"
 	"time"
 
 	"weir"
+	"weir/internal/validation"
 	"weir/router"
 	"weir/router/journal"
 	"weir/router/resource"
@@ -82,6 +84,11 @@ const (
 type resourceKind struct {
 	kind resource.Kind
 	path string
+	// spec is the type of what clients state, readOnly the members that they see besides, id and etag apart.
+	spec     reflect.Type
+	readOnly []string
+	// complete changes the body of a patch before it is checked; may be nil.
+	complete func(patch map[string]any, mistakes *validation.Errors)
 	// render returns a resource as clients see it; ok is false if it does not exist.
 	render func(s *router.State, id string, v version) (r rendered, ok bool)
 	remove func(id string) router.Command

@@ -262,13 +262,3 @@ func renderJob(s *router.State, id string, _ version) (rendered, bool) {
 	}
 	return rendered{viewJob(&j), j.Version, j.ChangedAt}, true
 }
-
-func renderNamed[T, V any](find func(*router.State, string) (router.Named[T], bool), view func(*router.Named[T]) V) func(*router.State, string, version) (rendered, bool) {
-	return func(s *router.State, id string, _ version) (rendered, bool) {
-		n, ok := find(s, id)
-		if !ok {
-			return rendered{}, false
-		}
-		return rendered{view(&n), n.Version, n.ChangedAt}, true
-	}
-}

@@ -9,6 +9,7 @@ import (
 	"weir/router"
 	"weir/router/journal"
 	"weir/router/resource"
+	"weir/web/httpjson"
 )
 
 // condition holds the conditional headers of a request.
@@ -81,16 +82,19 @@ func matchesAny(list []string, now router.Version) bool {
 // resourceRoutes serves one resource: its reading, its changes and its removal.
 type resourceRoutes struct {
 	engine router.Engine
-	shapes map[version]map[resource.Kind]object
+	checks map[version]map[resource.Kind]*httpjson.Checker // of patches
 	// address returns an error for an address that must not be called; nil: every
 	// address is allowed.
 	address func(string) error
 }
 
 func newResourceRoutes(engine router.Engine, address func(string) error) resourceRoutes {
-	s := resourceRoutes{engine: engine, shapes: map[version]map[resource.Kind]object{}, address: address}
+	s := resourceRoutes{engine: engine, checks: map[version]map[resource.Kind]*httpjson.Checker{}, address: address}
 	for _, v := range versions() {
-		s.shapes[v] = resourceShapes(v)
+		s.checks[v] = map[resource.Kind]*httpjson.Checker{}
+		for _, res := range resources() {
+			s.checks[v][res.kind] = res.patchChecker(v)
+		}
 	}
 	return s
 }
@@ -116,8 +120,7 @@ func (s resourceRoutes) get(res resourceKind) endpoint {
 // patch returns the handler that creates or changes a resource.
 func (s resourceRoutes) patch(res resourceKind) endpoint {
 	return func(c *call) (response, error) {
-		in := &reading{}
-		patch, err := s.shapes[c.version][res.kind].decode(c.body, in)
+		patch, err := decode(c.body, s.checks[c.version][res.kind], res.complete)
 		if err != nil {
 			return response{}, err
 		}
@@ -144,11 +147,9 @@ func (s resourceRoutes) patch(res resourceKind) endpoint {
 			if err := checkAddressChange(st, res.kind, id, patch); err != nil {
 				return nil, err
 			}
-			full := patch
-			if in.redacted {
-				if full, err = withCredentials(patch, credentialsOf(st, res.kind, id)); err != nil {
-					return nil, err
-				}
+			full, err := withCredentials(patch, credentialsOf(st, res.kind, id))
+			if err != nil {
+				return nil, err
 			}
 			return st.PatchMembers(res.kind, id, full, when)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 	"time"
 
@@ -15,18 +16,40 @@ import (
 
 // resources lists the kinds of resources.
 func resources() []resourceKind {
-	remover := func(kind resource.Kind) func(string) router.Command {
-		return func(id string) router.Command { return router.Delete{Resource: kind, ID: id} }
-	}
 	return []resourceKind{
-		{resource.Worker, "workers", renderWorker, func(id string) router.Command { return router.DeleteWorker{ID: id} }},
-		{resource.Job, "jobs", renderJob, func(id string) router.Command { return router.DeleteJob{ID: id} }},
-		{resource.Queue, "queues", renderNamed((*router.State).Queue, viewQueue), remover(resource.Queue)},
-		{resource.Distribution, "distributionPolicies", renderNamed((*router.State).Distribution, viewDistribution), remover(resource.Distribution)},
-		{resource.Classification, "classificationPolicies", renderNamed((*router.State).Classification, viewClassification), remover(resource.Classification)},
-		{resource.Exception, "exceptionPolicies", renderNamed((*router.State).Exception, viewException), remover(resource.Exception)},
-		{resource.Pool, "pools", renderPool, remover(resource.Pool)},
+		{
+			kind: resource.Worker, path: "workers", spec: reflect.TypeFor[resource.WorkerSpec](), readOnly: []string{"state", "offers", "assignedJobs", "loadRatio"},
+			render: renderWorker, remove: func(id string) router.Command { return router.DeleteWorker{ID: id} },
+		},
+		{
+			kind: resource.Job, path: "jobs", spec: reflect.TypeFor[resource.JobSpec](),
+			readOnly: []string{"status", "enqueuedAt", "scheduledAt", "assignments", "attachedWorkerSelectors"}, complete: completeMatchingMode,
+			render: renderJob, remove: func(id string) router.Command { return router.DeleteJob{ID: id} },
+		},
+		named(resource.Queue, "queues", (*router.State).Queue, viewQueue),
+		named(resource.Distribution, "distributionPolicies", (*router.State).Distribution, viewDistribution),
+		named(resource.Classification, "classificationPolicies", (*router.State).Classification, viewClassification),
+		named(resource.Exception, "exceptionPolicies", (*router.State).Exception, viewException),
+		{
+			kind: resource.Pool, path: "pools", spec: reflect.TypeFor[resource.PoolSpec](), readOnly: []string{"depth", "version"},
+			render: renderPool, remove: remover(resource.Pool),
+		},
 	}
+}
+
+func remover(kind resource.Kind) func(string) router.Command {
+	return func(id string) router.Command { return router.Delete{Resource: kind, ID: id} }
+}
+
+// named describes a kind of resource that is all that clients state about it.
+func named[T, V any](kind resource.Kind, path string, find func(*router.State, string) (router.Named[T], bool), view func(*router.Named[T]) V) resourceKind {
+	return resourceKind{kind: kind, path: path, spec: reflect.TypeFor[T](), remove: remover(kind), render: func(s *router.State, id string, _ version) (rendered, bool) {
+		n, ok := find(s, id)
+		if !ok {
+			return rendered{}, false
+		}
+		return rendered{view(&n), n.Version, n.ChangedAt}, true
+	}}
 }
 
 // routes maps a path pattern, with * for an id, and a method to a handler.
@@ -37,7 +60,7 @@ func newRoutes(o *Options) routes {
 	link := links{publicURL: o.PublicURL, prefix: o.Prefix}
 	pages := lists{o.Engine, link}
 	look := lookups{o.Engine}
-	act := actions{o.Engine, actionShapes()}
+	act := actions{o.Engine, actionCheckers()}
 	one := newResourceRoutes(o.Engine, o.Address)
 	get, post := http.MethodGet, http.MethodPost
 	table := routes{
