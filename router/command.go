@@ -31,16 +31,28 @@ func (c If) check(version Version, changedAt time.Time) error {
 	return weir.Errorf(weir.CodePrecondition, "the resource has changed")
 }
 
-// Put is the common form of the commands that create a resource or replace the
-// members that a client stated.
-type Put[T any] struct {
+// Put creates a queue, a policy or a pool, or replaces the members that a client stated.
+type Put[T any, P resource.SpecOf[T]] struct {
 	ID   string
 	Spec T
 	If   If
 }
 
+// The commands that put a resource.
+type (
+	PutQueue          = Put[resource.QueueSpec, *resource.QueueSpec]
+	PutDistribution   = Put[resource.DistributionSpec, *resource.DistributionSpec]
+	PutClassification = Put[resource.ClassificationSpec, *resource.ClassificationSpec]
+	PutException      = Put[resource.ExceptionSpec, *resource.ExceptionSpec]
+	PutPool           = Put[resource.PoolSpec, *resource.PoolSpec]
+)
+
 // PutWorker creates or replaces a worker.
-type PutWorker Put[resource.WorkerSpec]
+type PutWorker struct {
+	ID   string
+	Spec resource.WorkerSpec
+	If   If
+}
 
 // DeleteWorker deletes a worker that has no jobs.
 type DeleteWorker struct{ ID string }
@@ -96,21 +108,6 @@ type DeclineOffer struct {
 	WorkerID, OfferID string
 	RetryOfferAt      time.Time
 }
-
-// PutQueue creates or replaces a queue.
-type PutQueue Put[resource.QueueSpec]
-
-// PutDistribution creates or replaces a distribution policy.
-type PutDistribution Put[resource.DistributionSpec]
-
-// PutClassification creates or replaces a classification policy.
-type PutClassification Put[resource.ClassificationSpec]
-
-// PutException creates or replaces an exception policy.
-type PutException Put[resource.ExceptionSpec]
-
-// PutPool creates or replaces a pool.
-type PutPool Put[resource.PoolSpec]
 
 // Delete deletes a queue, a policy or a pool that nothing uses.
 type Delete struct {

@@ -9,22 +9,30 @@ import (
 	"weir/router/resource"
 )
 
-// put emits an event that stores spec, the specification inside it, if the
-// condition holds and spec is valid and differs from the old one. check also fills
-// in defaults.
-func put[T any](ds *decisions, kind resource.Kind, id string, old Named[T], cond If, e journal.Event, spec *T, check func() error) error {
-	if err := cond.check(old.Version, old.ChangedAt); err != nil {
+// decide stores the specification if the condition holds and it is valid and differs from the
+// old one.
+func (c Put[T, P]) decide(ds *decisions) error {
+	e := &journal.Put[T, P]{ID: c.ID, Spec: c.Spec}
+	spec := P(&e.Spec)
+	old, _ := find[T](ds.view, spec.Kind(), c.ID)
+	if err := c.If.check(old.Version, old.ChangedAt); err != nil {
 		return err
 	}
-	if err := check(); err != nil {
+	if err := spec.Validate(c.ID, ds.view.known); err != nil {
 		return err
 	}
-	if err := ds.view.admit(sizeOf(spec) - ds.view.SizeOf(kind, id)); err != nil {
+	switch spec := any(spec).(type) {
+	case *resource.QueueSpec:
+		spec.Labels = spec.Labels.With("Id", label.Text(c.ID))
+	case *resource.ExceptionSpec:
+		spec.ExceptionRules = ds.view.withActionIDs(spec.ExceptionRules)
+	}
+	if err := ds.view.admit(sizeOf(spec) - ds.view.SizeOf(spec.Kind(), c.ID)); err != nil {
 		return err
 	}
 	// An unchanged resource keeps its entity tag. An exception policy changes each time that a
 	// patch omits the ids of its actions, as at the API.
-	if old.Version == 0 || !sameJSON(&old.Spec, spec) {
+	if old.Version == 0 || !sameJSON(&old.Spec, &e.Spec) {
 		ds.emit(e)
 	}
 	return nil
@@ -37,44 +45,6 @@ func sameJSON[T any](a, b T) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && bytes.Equal(x, y)
-}
-
-func (c PutQueue) decide(ds *decisions) error {
-	old, _ := ds.view.Queue(c.ID)
-	e := &journal.QueuePutEvent{ID: c.ID, Spec: c.Spec}
-	return put(ds, resource.Queue, c.ID, old, c.If, e, &e.Spec, func() error {
-		err := e.Spec.Validate(c.ID, ds.view.known)
-		e.Spec.Labels = e.Spec.Labels.With("Id", label.Text(c.ID))
-		return err
-	})
-}
-
-func (c PutDistribution) decide(ds *decisions) error {
-	old, _ := ds.view.Distribution(c.ID)
-	e := &journal.DistributionPutEvent{ID: c.ID, Spec: c.Spec}
-	return put(ds, resource.Distribution, c.ID, old, c.If, e, &e.Spec, func() error { return e.Spec.Validate(c.ID) })
-}
-
-func (c PutClassification) decide(ds *decisions) error {
-	old, _ := ds.view.Classification(c.ID)
-	e := &journal.ClassificationPutEvent{ID: c.ID, Spec: c.Spec}
-	return put(ds, resource.Classification, c.ID, old, c.If, e, &e.Spec, func() error { return e.Spec.Validate(c.ID, ds.view.known) })
-}
-
-func (c PutException) decide(ds *decisions) error {
-	old, _ := ds.view.Exception(c.ID)
-	e := &journal.ExceptionPutEvent{ID: c.ID, Spec: c.Spec}
-	return put(ds, resource.Exception, c.ID, old, c.If, e, &e.Spec, func() error {
-		err := e.Spec.Validate(c.ID, ds.view.known)
-		e.Spec.ExceptionRules = ds.view.withActionIDs(e.Spec.ExceptionRules)
-		return err
-	})
-}
-
-func (c PutPool) decide(ds *decisions) error {
-	old, _ := ds.view.Pool(c.ID)
-	e := &journal.PoolPutEvent{ID: c.ID, Spec: c.Spec}
-	return put(ds, resource.Pool, c.ID, old, c.If, e, &e.Spec, func() error { return e.Spec.Validate(c.ID) })
 }
 
 func (c Delete) decide(ds *decisions) error {

@@ -56,11 +56,14 @@ func (t table[V]) has(id string) bool { return t[id] != nil }
 
 func (t table[V]) ids() iter.Seq[string] { return maps.Keys(t) }
 
+func (t table[V]) get(id string) any { return t[id] }
+
 func (t table[V]) remove(id string) { delete(t, id) }
 
 // byID is the common interface of the tables of all kinds.
 type byID interface {
 	has(id string) bool
+	get(id string) any
 	ids() iter.Seq[string]
 	remove(id string)
 }

@@ -151,13 +151,16 @@ func auditSets(s *State) (faults []string) {
 	return faults
 }
 
-// Patch is [State.PatchMembers] for the text of a patch.
+// Patch is the function of that name for a kind and the text of a patch.
 func (s *State) Patch(kind resource.Kind, id string, body []byte, cond If) (Command, error) {
 	var patch map[string]any
 	if err := json.Unmarshal(body, &patch); err != nil {
 		return nil, err
 	}
-	return s.PatchMembers(kind, id, patch, cond)
+	return map[resource.Kind]func(*State, string, map[string]any, If) (Command, error){
+		resource.Worker: PatchWorker, resource.Job: PatchJob, resource.Queue: Patch[resource.QueueSpec], resource.Distribution: Patch[resource.DistributionSpec],
+		resource.Classification: Patch[resource.ClassificationSpec], resource.Exception: Patch[resource.ExceptionSpec], resource.Pool: Patch[resource.PoolSpec],
+	}[kind](s, id, patch, cond)
 }
 
 // Pools returns the depth of every pool.

@@ -32,15 +32,6 @@ func (s *entities) AvailableWorkers(p resource.PoolSpec, newest bool) []Availabl
 	return out
 }
 
-// Pool returns a pool.
-func (s *entities) Pool(id string) (Named[resource.PoolSpec], bool) {
-	p := s.pools[id]
-	if p == nil {
-		return Named[resource.PoolSpec]{}, false
-	}
-	return Named[resource.PoolSpec]{id, p.PoolSpec, p.Version, p.ChangedAt}, true
-}
-
 // PoolDepth returns the depth of a pool; zero if there is no such pool.
 func (s *entities) PoolDepth(id string) PoolDepth {
 	p := s.pools[id]

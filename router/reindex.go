@@ -206,16 +206,11 @@ func (s *applier) measure(e journal.Event) {
 	switch e := e.(type) {
 	case *journal.WorkerPutEvent:
 		s.setSize(entity{resource.Worker, e.WorkerID}, sizeOfWorker(e.Spec))
-	case *journal.QueuePutEvent:
-		s.setSize(entity{resource.Queue, e.ID}, sizeOf(&e.Spec))
-	case *journal.DistributionPutEvent:
-		s.setSize(entity{resource.Distribution, e.ID}, sizeOf(&e.Spec))
-	case *journal.ClassificationPutEvent:
-		s.setSize(entity{resource.Classification, e.ID}, sizeOf(&e.Spec))
-	case *journal.ExceptionPutEvent:
-		s.setSize(entity{resource.Exception, e.ID}, sizeOf(&e.Spec))
-	case *journal.PoolPutEvent:
-		s.setSize(entity{resource.Pool, e.ID}, sizeOf(&e.Spec))
+	case interface {
+		Resource() (id string, spec resource.Spec)
+	}:
+		id, spec := e.Resource()
+		s.setSize(entity{spec.Kind(), id}, sizeOf(spec))
 	case *journal.WorkerDeletedEvent:
 		s.setSize(entity{resource.Worker, e.WorkerID}, 0)
 	case *journal.DeletedEvent:
@@ -236,20 +231,12 @@ func (s *applier) measureAll() {
 	for id, w := range s.workers {
 		s.setSize(entity{resource.Worker, id}, sizeOfWorker(w.WorkerSpec))
 	}
-	for id, q := range s.queues {
-		s.setSize(entity{resource.Queue, id}, sizeOf(&q.QueueSpec))
-	}
-	for id, d := range s.distributions {
-		s.setSize(entity{resource.Distribution, id}, sizeOf(&d.Spec))
-	}
-	for id, p := range s.classifications {
-		s.setSize(entity{resource.Classification, id}, sizeOf(&p.Spec))
-	}
-	for id, x := range s.exceptions {
-		s.setSize(entity{resource.Exception, id}, sizeOf(&x.Spec))
-	}
-	for id, p := range s.pools {
-		s.setSize(entity{resource.Pool, id}, sizeOf(&p.PoolSpec))
+	for _, kind := range []resource.Kind{resource.Queue, resource.Distribution, resource.Classification, resource.Exception, resource.Pool} {
+		for id := range s.of(kind).ids() {
+			if v, ok := s.of(kind).get(id).(interface{ spec() any }); ok {
+				s.setSize(entity{kind, id}, sizeOf(v.spec()))
+			}
+		}
 	}
 	for _, j := range s.jobs {
 		s.measureJob(j)

@@ -78,12 +78,34 @@ type Named[T any] struct {
 	ChangedAt time.Time `json:"changedAt"`
 }
 
-// orZero returns a copy of a policy; ok is false if there is none.
-func orZero[T any](p *Named[T]) (_ Named[T], ok bool) {
-	if p == nil {
-		return Named[T]{}, false
+// spec returns what a client has stated.
+func (n *Named[T]) spec() any { return &n.Spec }
+
+// named returns a policy as clients see it.
+func (n *Named[T]) named() Named[T] { return *n }
+
+func (q *queue) spec() any { return &q.QueueSpec }
+
+func (q *queue) named() Named[resource.QueueSpec] {
+	return Named[resource.QueueSpec]{q.ID, q.QueueSpec, q.Version, q.ChangedAt}
+}
+
+func (p *pool) spec() any { return &p.PoolSpec }
+
+func (p *pool) named() Named[resource.PoolSpec] {
+	return Named[resource.PoolSpec]{p.ID, p.PoolSpec, p.Version, p.ChangedAt}
+}
+
+// find returns a queue, a policy or a pool; ok is false if there is none.
+func find[T any](s *entities, kind resource.Kind, id string) (n Named[T], ok bool) {
+	if !s.known(kind, id) {
+		return n, false
 	}
-	return *p, true
+	v, ok := s.of(kind).get(id).(interface{ named() Named[T] })
+	if ok {
+		n = v.named()
+	}
+	return n, ok
 }
 
 // Worker returns a worker.
@@ -148,26 +170,27 @@ func (s *entities) Job(id string) (Job, bool) {
 
 // Queue returns a queue.
 func (s *entities) Queue(id string) (Named[resource.QueueSpec], bool) {
-	q := s.queues[id]
-	if q == nil {
-		return Named[resource.QueueSpec]{}, false
-	}
-	return Named[resource.QueueSpec]{id, q.QueueSpec, q.Version, q.ChangedAt}, true
+	return find[resource.QueueSpec](s, resource.Queue, id)
 }
 
 // Distribution returns a distribution policy.
 func (s *entities) Distribution(id string) (Named[resource.DistributionSpec], bool) {
-	return orZero(s.distributions[id])
+	return find[resource.DistributionSpec](s, resource.Distribution, id)
 }
 
 // Classification returns a classification policy. Its rules hold secrets.
 func (s *entities) Classification(id string) (Named[resource.ClassificationSpec], bool) {
-	return orZero(s.classifications[id])
+	return find[resource.ClassificationSpec](s, resource.Classification, id)
 }
 
 // Exception returns an exception policy.
 func (s *entities) Exception(id string) (Named[resource.ExceptionSpec], bool) {
-	return orZero(s.exceptions[id])
+	return find[resource.ExceptionSpec](s, resource.Exception, id)
+}
+
+// Pool returns a pool.
+func (s *entities) Pool(id string) (Named[resource.PoolSpec], bool) {
+	return find[resource.PoolSpec](s, resource.Pool, id)
 }
 
 // IDs returns the ids of one kind of resource that sort after the given id, in
@@ -308,45 +331,25 @@ func (q *queue) oldest(expedite bool, priority int) (at time.Time) {
 	return at
 }
 
-// PatchMembers merges a JSON merge patch (RFC 7396) into what a client has stated
-// about a resource and returns the command that puts the result. Members that
-// clients cannot set are ignored, because clients send whole resources back.
-// The result is valid for this state only: nothing may be applied in between.
-// The patch is decoded already, so that the goroutine of the engine need not; it
-// is not modified.
-func (s *entities) PatchMembers(kind resource.Kind, id string, patch map[string]any, cond If) (Command, error) {
-	switch kind {
-	case resource.Worker:
-		w, _ := s.Worker(id)
-		spec, err := resource.Merge(w.WorkerSpec, patch)
-		return PutWorker{id, spec, cond}, err
-	case resource.Job:
-		return s.patchJob(id, patch, cond)
-	case resource.Queue:
-		q, _ := s.Queue(id)
-		spec, err := resource.Merge(q.Spec, patch)
-		return PutQueue{id, spec, cond}, err
-	case resource.Distribution:
-		d, _ := s.Distribution(id)
-		spec, err := resource.Merge(d.Spec, patch)
-		return PutDistribution{id, spec, cond}, err
-	case resource.Classification:
-		c, _ := s.Classification(id)
-		spec, err := resource.Merge(c.Spec, patch)
-		return PutClassification{id, spec, cond}, err
-	case resource.Exception:
-		x, _ := s.Exception(id)
-		spec, err := resource.Merge(x.Spec, patch)
-		return PutException{id, spec, cond}, err
-	case resource.Pool:
-		p, _ := s.Pool(id)
-		spec, err := resource.Merge(p.Spec, patch)
-		return PutPool{id, spec, cond}, err
-	}
-	return nil, resource.Invalid("/resource", "unknown", "unknown kind of resource %q", kind)
+// Patch merges a JSON merge patch (RFC 7396) into what a client has stated about a queue,
+// a policy or a pool and returns the command that puts the result. The result is valid for
+// this state only: nothing may be applied in between. The patch is decoded already, so that
+// the goroutine of the engine need not; it is not modified.
+func Patch[T any, P resource.SpecOf[T]](s *State, id string, patch map[string]any, cond If) (Command, error) {
+	old, _ := find[T](&s.entities, P(nil).Kind(), id)
+	spec, err := resource.Merge(old.Spec, patch)
+	return Put[T, P]{id, spec, cond}, err
 }
 
-func (s *entities) patchJob(id string, patch map[string]any, cond If) (Command, error) {
+// PatchWorker is [Patch] of a worker.
+func PatchWorker(s *State, id string, patch map[string]any, cond If) (Command, error) {
+	w, _ := s.Worker(id)
+	spec, err := resource.Merge(w.WorkerSpec, patch)
+	return PutWorker{id, spec, cond}, err
+}
+
+// PatchJob is [Patch] of a job.
+func PatchJob(s *State, id string, patch map[string]any, cond If) (Command, error) {
 	var before resource.JobSpec
 	if j := s.jobs[id]; j != nil {
 		before = j.JobSpec

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 )
 
 // The kinds of events. Events of the API have the names that the API gives
@@ -44,12 +45,13 @@ func (*JobForgottenEvent) Kind() string       { return "jobForgotten" }
 func (*DeclineLapsedEvent) Kind() string      { return "declineLapsed" }
 func (*WorkerPutEvent) Kind() string          { return "workerPut" }
 func (*WorkerDrainedEvent) Kind() string      { return "workerDrained" }
-func (*QueuePutEvent) Kind() string           { return "queuePut" }
-func (*DistributionPutEvent) Kind() string    { return "distributionPut" }
-func (*ClassificationPutEvent) Kind() string  { return "classificationPut" }
-func (*ExceptionPutEvent) Kind() string       { return "exceptionPut" }
-func (*PoolPutEvent) Kind() string            { return "poolPut" }
 func (*DeletedEvent) Kind() string            { return "deleted" }
+
+// Kind returns the first word of the resource's kind and Put, such as distributionPut.
+func (e *Put[T, P]) Kind() string {
+	kind, _, _ := strings.Cut(string(P(&e.Spec).Kind()), " ")
+	return kind + "Put"
+}
 
 // Public reports whether an event belongs to the API and must be announced.
 // The names of the API begin with Router, the engine's own with a small letter.

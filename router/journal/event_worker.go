@@ -113,27 +113,24 @@ type WorkerDeletedEvent struct {
 	WorkerInfo
 }
 
-// Put is the common form of the events that carry the specification of a resource.
-type Put[T any] struct {
+// Put carries the specification of a queue, a policy or a pool.
+type Put[T any, P resource.SpecOf[T]] struct {
 	Header
 	ID   string `json:"id"`
 	Spec T      `json:"spec"`
 }
 
-// QueuePutEvent carries a queue.
-type QueuePutEvent Put[resource.QueueSpec]
+// The events that carry a specification.
+type (
+	QueuePutEvent          = Put[resource.QueueSpec, *resource.QueueSpec]
+	DistributionPutEvent   = Put[resource.DistributionSpec, *resource.DistributionSpec]
+	ClassificationPutEvent = Put[resource.ClassificationSpec, *resource.ClassificationSpec]
+	ExceptionPutEvent      = Put[resource.ExceptionSpec, *resource.ExceptionSpec]
+	PoolPutEvent           = Put[resource.PoolSpec, *resource.PoolSpec]
+)
 
-// DistributionPutEvent carries a distribution policy.
-type DistributionPutEvent Put[resource.DistributionSpec]
-
-// ClassificationPutEvent carries a classification policy.
-type ClassificationPutEvent Put[resource.ClassificationSpec]
-
-// ExceptionPutEvent carries an exception policy.
-type ExceptionPutEvent Put[resource.ExceptionSpec]
-
-// PoolPutEvent carries a pool.
-type PoolPutEvent Put[resource.PoolSpec]
+// Resource returns what the event stores.
+func (e *Put[T, P]) Resource() (id string, spec resource.Spec) { return e.ID, P(&e.Spec) }
 
 // DeletedEvent reports that a queue, a policy or a pool was deleted.
 type DeletedEvent struct {

@@ -55,3 +55,32 @@ const (
 	Exception      Kind = "exception policy"
 	Pool           Kind = "pool"
 )
+
+// Spec is what clients state about a queue, a policy or a pool: the kinds of resources
+// that are no more than that.
+type Spec interface {
+	Kind() Kind
+	// Validate checks the specification and fills in its defaults.
+	Validate(id string, known Known) error
+}
+
+// SpecOf is the constraint of generic code about such resources.
+type SpecOf[T any] interface {
+	*T
+	Spec
+}
+
+// Kind implements [Spec].
+func (*QueueSpec) Kind() Kind { return Queue }
+
+// Kind implements [Spec].
+func (*DistributionSpec) Kind() Kind { return Distribution }
+
+// Kind implements [Spec].
+func (*ClassificationSpec) Kind() Kind { return Classification }
+
+// Kind implements [Spec].
+func (*ExceptionSpec) Kind() Kind { return Exception }
+
+// Kind implements [Spec].
+func (*PoolSpec) Kind() Kind { return Pool }

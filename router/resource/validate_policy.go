@@ -23,7 +23,7 @@ func (q *QueueSpec) Validate(id string, known Known) error {
 }
 
 // Validate checks a pool.
-func (p *PoolSpec) Validate(id string) error {
+func (p *PoolSpec) Validate(id string, _ Known) error {
 	var f fieldErrors
 	f.id("/id", id)
 	f.id("/channelId", p.ChannelID)
@@ -36,7 +36,7 @@ func (p *PoolSpec) Validate(id string) error {
 const DefaultOfferSeconds = 60
 
 // Validate checks a distribution policy and fills in its defaults.
-func (d *DistributionSpec) Validate(id string) error {
+func (d *DistributionSpec) Validate(id string, _ Known) error {
 	var f fieldErrors
 	f.id("/id", id)
 	f.text("/name", d.Name, maxText)

@@ -91,6 +91,8 @@ type resourceKind struct {
 	complete func(patch map[string]any, mistakes *validation.Errors)
 	// render returns a resource as clients see it; ok is false if it does not exist.
 	render func(s *router.State, id string, v version) (r rendered, ok bool)
+	// patch returns the command that merges a patch into a resource.
+	patch  func(s *router.State, id string, patch map[string]any, cond router.If) (router.Command, error)
 	remove func(id string) router.Command
 }
 

@@ -151,7 +151,7 @@ func (s resourceRoutes) patch(res resourceKind) endpoint {
 			if err != nil {
 				return nil, err
 			}
-			return st.PatchMembers(res.kind, id, full, when)
+			return res.patch(st, id, full, when)
 		}
 		var after rendered
 		see := func(st *router.State, events []journal.Event) {

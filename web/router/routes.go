@@ -19,20 +19,20 @@ func resources() []resourceKind {
 	return []resourceKind{
 		{
 			kind: resource.Worker, path: "workers", spec: reflect.TypeFor[resource.WorkerSpec](), readOnly: []string{"state", "offers", "assignedJobs", "loadRatio"},
-			render: renderWorker, remove: func(id string) router.Command { return router.DeleteWorker{ID: id} },
+			render: renderWorker, patch: router.PatchWorker, remove: func(id string) router.Command { return router.DeleteWorker{ID: id} },
 		},
 		{
 			kind: resource.Job, path: "jobs", spec: reflect.TypeFor[resource.JobSpec](),
 			readOnly: []string{"status", "enqueuedAt", "scheduledAt", "assignments", "attachedWorkerSelectors"}, complete: completeMatchingMode,
-			render: renderJob, remove: func(id string) router.Command { return router.DeleteJob{ID: id} },
+			render: renderJob, patch: router.PatchJob, remove: func(id string) router.Command { return router.DeleteJob{ID: id} },
 		},
-		named(resource.Queue, "queues", (*router.State).Queue, viewQueue),
-		named(resource.Distribution, "distributionPolicies", (*router.State).Distribution, viewDistribution),
-		named(resource.Classification, "classificationPolicies", (*router.State).Classification, viewClassification),
-		named(resource.Exception, "exceptionPolicies", (*router.State).Exception, viewException),
+		named("queues", (*router.State).Queue, viewQueue),
+		named("distributionPolicies", (*router.State).Distribution, viewDistribution),
+		named("classificationPolicies", (*router.State).Classification, viewClassification),
+		named("exceptionPolicies", (*router.State).Exception, viewException),
 		{
 			kind: resource.Pool, path: "pools", spec: reflect.TypeFor[resource.PoolSpec](), readOnly: []string{"depth", "version"},
-			render: renderPool, remove: remover(resource.Pool),
+			render: renderPool, patch: router.Patch[resource.PoolSpec], remove: remover(resource.Pool),
 		},
 	}
 }
@@ -41,15 +41,20 @@ func remover(kind resource.Kind) func(string) router.Command {
 	return func(id string) router.Command { return router.Delete{Resource: kind, ID: id} }
 }
 
-// named describes a kind of resource that is all that clients state about it.
-func named[T, V any](kind resource.Kind, path string, find func(*router.State, string) (router.Named[T], bool), view func(*router.Named[T]) V) resourceKind {
-	return resourceKind{kind: kind, path: path, spec: reflect.TypeFor[T](), remove: remover(kind), render: func(s *router.State, id string, _ version) (rendered, bool) {
-		n, ok := find(s, id)
-		if !ok {
-			return rendered{}, false
-		}
-		return rendered{view(&n), n.Version, n.ChangedAt}, true
-	}}
+// named describes a kind of resource that is no more than clients state about it.
+func named[T any, P resource.SpecOf[T], V any](path string, find func(*router.State, string) (router.Named[T], bool), view func(*router.Named[T]) V) resourceKind {
+	kind := P(nil).Kind()
+	return resourceKind{
+		kind: kind, path: path, spec: reflect.TypeFor[T](), patch: router.Patch[T, P],
+		remove: remover(kind),
+		render: func(s *router.State, id string, _ version) (rendered, bool) {
+			n, ok := find(s, id)
+			if !ok {
+				return rendered{}, false
+			}
+			return rendered{view(&n), n.Version, n.ChangedAt}, true
+		},
+	}
 }
 
 // routes maps a path pattern, with * for an id, and a method to a handler.
