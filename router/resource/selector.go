@@ -24,7 +24,7 @@ type WorkerSelector struct {
 	Operator            label.Operator `json:"labelOperator" enum:"equal,notEqual,lessThan,lessThanOrEqual,greaterThan,greaterThanOrEqual"`
 	Value               label.Value    `json:"value,omitzero"`
 	ExpiresAfterSeconds float64        `json:"expiresAfterSeconds,omitempty"`
-	Expedite            bool           `json:"expedite,omitempty"`
+	Expedite            bool           `json:"expedite,omitempty" shown:"always"`
 	Status              SelectorStatus `json:"status,omitempty" readOnly:"true"`
 	ExpiresAt           time.Time      `json:"expiresAt,omitzero" readOnly:"true"`
 }

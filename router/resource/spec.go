@@ -11,7 +11,9 @@ import (
 // WorkerSpec holds the members that a client states about a worker. The member
 // names of all specs are those of the API, and their tags say what it accepts: minimum
 // and enum; readOnly for a member that is ignored, because clients send whole resources
-// back; kinds for one that exists only beside certain values of the member kind.
+// back; kinds for one that exists only beside certain values of the member kind. Two say
+// how a policy is shown: shown for a member without a value, too; secret for one that is
+// redacted.
 type WorkerSpec struct {
 	Queues              []string  `json:"queues,omitempty"`
 	Capacity            int       `json:"capacity,omitempty" minimum:"0"`
@@ -121,7 +123,7 @@ type Mode struct {
 	Kind                ModeKind        `json:"kind,omitempty" enum:"longestIdle,roundRobin,shortestIdle,bestWorker"`
 	MinConcurrentOffers int             `json:"minConcurrentOffers,omitempty" minimum:"1"` // 0 is 1
 	MaxConcurrentOffers int             `json:"maxConcurrentOffers,omitempty" minimum:"1"` // 0 is 1
-	BypassSelectors     bool            `json:"bypassSelectors,omitempty"`
+	BypassSelectors     bool            `json:"bypassSelectors,omitempty" shown:"always"`
 	ScoringRule         *Rule           `json:"scoringRule,omitempty" kinds:"bestWorker"`
 	ScoringRuleOptions  *ScoringOptions `json:"scoringRuleOptions,omitempty" kinds:"bestWorker"`
 }
@@ -132,7 +134,7 @@ type Mode struct {
 type ScoringOptions struct {
 	BatchSize             int      `json:"batchSize,omitempty" minimum:"1"`
 	ScoringParameters     []string `json:"scoringParameters,omitempty" enum:"jobLabels,workerSelectors"`
-	IsBatchScoringEnabled bool     `json:"isBatchScoringEnabled,omitempty"`
+	IsBatchScoringEnabled bool     `json:"isBatchScoringEnabled,omitempty" shown:"always"`
 	DescendingOrder       *bool    `json:"descendingOrder,omitempty"` // nil is true
 }
 
@@ -163,10 +165,10 @@ type Rule struct {
 
 // Credential is the secret with which a rule's function is called.
 type Credential struct {
-	FunctionKey  string `json:"functionKey,omitempty"`
-	AppKey       string `json:"appKey,omitempty"`
+	FunctionKey  string `json:"functionKey,omitempty" secret:"true"`
+	AppKey       string `json:"appKey,omitempty" secret:"true"`
 	ClientID     string `json:"clientId,omitempty"`
-	ClientSecret string `json:"clientSecret,omitempty"`
+	ClientSecret string `json:"clientSecret,omitempty" secret:"true"`
 }
 
 // Remote reports whether only the caller can evaluate the rule.
@@ -257,8 +259,8 @@ const (
 // Trigger is the condition on which a rule fires.
 type Trigger struct {
 	Kind             TriggerKind `json:"kind" enum:"queueLength,waitTime"`
-	Threshold        int         `json:"threshold,omitempty" minimum:"0" kinds:"queueLength"`
-	ThresholdSeconds float64     `json:"thresholdSeconds,omitempty" kinds:"waitTime"`
+	Threshold        int         `json:"threshold,omitempty" shown:"always" minimum:"0" kinds:"queueLength"`
+	ThresholdSeconds float64     `json:"thresholdSeconds,omitempty" shown:"always" kinds:"waitTime"`
 }
 
 // ActionKind is the kind of an action.

@@ -26,10 +26,10 @@ func resources() []resourceKind {
 			readOnly: []string{"status", "enqueuedAt", "scheduledAt", "assignments", "attachedWorkerSelectors"}, complete: completeMatchingMode,
 			render: renderJob, patch: router.PatchJob, remove: func(id string) router.Command { return router.DeleteJob{ID: id} },
 		},
-		named("queues", (*router.State).Queue, viewQueue),
-		named("distributionPolicies", (*router.State).Distribution, viewDistribution),
-		named("classificationPolicies", (*router.State).Classification, viewClassification),
-		named("exceptionPolicies", (*router.State).Exception, viewException),
+		named("queues", (*router.State).Queue),
+		named("distributionPolicies", (*router.State).Distribution),
+		named("classificationPolicies", (*router.State).Classification),
+		named("exceptionPolicies", (*router.State).Exception),
 		{
 			kind: resource.Pool, path: "pools", spec: reflect.TypeFor[resource.PoolSpec](), readOnly: []string{"depth", "version"},
 			render: renderPool, patch: router.Patch[resource.PoolSpec], remove: remover(resource.Pool),
@@ -42,7 +42,7 @@ func remover(kind resource.Kind) func(string) router.Command {
 }
 
 // named describes a kind of resource that is no more than clients state about it.
-func named[T any, P resource.SpecOf[T], V any](path string, find func(*router.State, string) (router.Named[T], bool), view func(*router.Named[T]) V) resourceKind {
+func named[T any, P resource.SpecOf[T]](path string, find func(*router.State, string) (router.Named[T], bool)) resourceKind {
 	kind := P(nil).Kind()
 	return resourceKind{
 		kind: kind, path: path, spec: reflect.TypeFor[T](), patch: router.Patch[T, P],
@@ -52,7 +52,7 @@ func named[T any, P resource.SpecOf[T], V any](path string, find func(*router.St
 			if !ok {
 				return rendered{}, false
 			}
-			return rendered{view(&n), n.Version, n.ChangedAt}, true
+			return rendered{viewNamed(&n), n.Version, n.ChangedAt}, true
 		},
 	}
 }
