@@ -353,8 +353,6 @@ func PatchJob(s *State, id string, patch map[string]any, cond If) (Command, erro
 	var before resource.JobSpec
 	if j := s.jobs[id]; j != nil {
 		before = j.JobSpec
-	} else if spec, ok := resource.MergeNewJob(patch); ok {
-		return PutJob{ID: id, Spec: *spec, If: cond}, nil
 	}
 	spec, err := resource.Merge(before, patch)
 	return PutJob{ID: id, Spec: spec, If: cond}, err

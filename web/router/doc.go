@@ -13,9 +13,10 @@
 //     retry the request.
 //   - A 2xx is written only after the engine has confirmed that its content is
 //     durable.
-//   - Requests are checked as the types of package resource say in their tags: what
-//     is a member there may be stated. Responses have types of their own, views; the
-//     engine's own view is returned where its JSON form is the same.
+//   - Requests are checked as the types of package resource say in their tags: what is a
+//     member there may be stated. Queues and policies are shown as the tags say, too. Other
+//     responses have types of their own, views; the engine's own view is returned where its
+//     JSON form is the same.
 //   - Credentials of rules are accepted but never returned. A client that sends a
 //     policy back as it received it keeps them.
 //   - The package uses the engine through its interface and holds no state except
