@@ -1,6 +1,7 @@
 package router_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	actor "weir/actors/router"
 	"weir/persistence"
 	"weir/persistence/storetest"
 	"weir/router"
@@ -150,4 +152,64 @@ func BenchmarkWakeUp(b *testing.B) {
 		b.ReportMetric(float64(took[n*99/100].Microseconds())/1000, "ms-p99")
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "cycles/s")
+}
+
+// BenchmarkAnnounce encodes the public events of a job's life by hand, and their form
+// in the journal with encoding/json, which is as long.
+func BenchmarkAnnounce(b *testing.B) {
+	list := jobEvents(b)
+	for name, encode := range map[string]func(journal.Event) error{
+		"hand": func(e journal.Event) error { _, err := actor.Announce(e); return err },
+		"json": func(e journal.Event) error { _, err := json.Marshal(e); return err },
+	} {
+		b.Run(name, func(b *testing.B) { benchEach(b, list, encode) })
+	}
+}
+
+// BenchmarkAppend encodes the events of a job's life for the journal, by hand and with
+// encoding/json.
+func BenchmarkAppend(b *testing.B) {
+	list := jobEvents(b)
+	data := make([]byte, 0, 1<<20)
+	for name, encode := range map[string]func(journal.Event) error{
+		"hand": func(e journal.Event) error { _, err := journal.Append(data, e); return err },
+		"json": func(e journal.Event) error { _, err := json.Marshal(e); return err },
+	} {
+		b.Run(name, func(b *testing.B) { benchEach(b, list, encode) })
+	}
+}
+
+func benchEach(b *testing.B, list []journal.Event, encode func(journal.Event) error) {
+	b.ReportAllocs()
+	used := processTime(b)
+	for b.Loop() {
+		for _, e := range list {
+			if err := encode(e); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.ReportMetric(float64((processTime(b)-used).Microseconds())/float64(b.N), "cpu-µs/job")
+}
+
+// jobEvents returns the public events of a job's life.
+func jobEvents(b *testing.B) (list []journal.Event) {
+	b.Helper()
+	s, now := router.New(router.DefaultSettings()), time.Now()
+	do := func(c router.Command) []journal.Event {
+		events, err := s.Execute(c, now)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return events
+	}
+	do(router.PutQueue{ID: "q"})
+	do(router.PutWorker{ID: "w", Spec: worker()})
+	list = do(router.PutJob{ID: "j", Spec: job()})
+	offer, _ := find[*journal.OfferIssuedEvent](list)
+	list = append(list, do(router.AcceptOffer{WorkerID: "w", OfferID: offer.OfferID})...)
+	accepted, _ := find[*journal.OfferAcceptedEvent](list)
+	list = append(list, do(router.CompleteJob{JobID: "j", AssignmentID: accepted.AssignmentID})...)
+	list = append(list, do(router.CloseJob{JobID: "j", AssignmentID: accepted.AssignmentID})...)
+	return slices.DeleteFunc(list, func(e journal.Event) bool { return !journal.Public(e) })
 }

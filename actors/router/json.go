@@ -12,7 +12,9 @@ import (
 )
 
 // object writes a JSON object member by member. The data of public events is
-// written by hand because there is so much of it.
+// written by hand because there is so much of it: encoding/json takes 21 µs of CPU
+// for the events of a job instead of 13 (BenchmarkAnnounce), of 190 that the job takes
+// in all (BenchmarkCycle), and needs a type for each event.
 type object struct{ b []byte }
 
 func newObject() object { return object{append(make([]byte, 0, 512), '{')} }
