@@ -23,8 +23,17 @@ type feeder struct {
 	now      time.Time
 }
 
-// feed enqueues due steps and starts respondents, as far as channels have room.
-func (f *feeder) feed(ctx context.Context, list []*surveyState) error {
+// turn is what a survey would do in a round.
+type turn struct {
+	bids        []*bid
+	changes     []change // which need no channel
+	backlog     int      // see backlogOf
+	rateLimited bool     // it wants more than the limit per minute allows
+}
+
+// feed enqueues due steps and starts respondents, as far as channels have room. It returns the
+// backlogs of the surveys.
+func (f *feeder) feed(ctx context.Context, list []*surveyState) (backlogs map[int64]int, _ error) {
 	slices.SortFunc(list, func(a, b *surveyState) int { return int(a.survey.ID - b.survey.ID) })
 	// Credits are lost with the process. The next one starts at the other end
 	// of the list, so that restarts favor no survey.
@@ -33,15 +42,21 @@ func (f *feeder) feed(ctx context.Context, list []*surveyState) error {
 	}
 	loads, err := f.measureChannels(ctx, list)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	backlogs = map[int64]int{}
+	var limited []*surveyState
 	byChannel := map[weir.ChannelID][]*bid{}
 	for _, sv := range list {
-		bids, err := f.collectBids(ctx, sv, loads)
+		t, err := f.takeTurn(ctx, sv, loads)
 		if err != nil {
-			return err
+			return backlogs, err
 		}
-		for _, b := range bids {
+		backlogs[sv.survey.ID] = t.backlog
+		if t.rateLimited {
+			limited = append(limited, sv)
+		}
+		for _, b := range t.bids {
 			byChannel[b.channel] = append(byChannel[b.channel], b)
 		}
 	}
@@ -55,16 +70,16 @@ func (f *feeder) feed(ctx context.Context, list []*surveyState) error {
 		pace.share = divideRoom(pace.share, byChannel[id])
 		for _, b := range byChannel[id] {
 			if err := f.enqueue(ctx, b); err != nil {
-				return err
+				return backlogs, err
 			}
 		}
 	}
-	for _, sv := range list {
-		if at := sv.limit.Next(f.now, sv.plan.LimitPerMinute); sv.rateLimited && at.After(f.now) {
+	for _, sv := range limited {
+		if at := sv.limit.Next(f.now, sv.plan.LimitPerMinute); at.After(f.now) {
 			f.schedule.wakeAt(at)
 		}
 	}
-	return nil
+	return backlogs, nil
 }
 
 // deferBlocked delays respondents whose channel has no room, so that the next page
@@ -128,18 +143,26 @@ func (f *feeder) backlogOf(sv *surveyState, retries []candidate, loads map[weir.
 	return n
 }
 
-// collectBids determines what a survey would enqueue. It does at once what needs no
+// takeTurn determines what a survey would enqueue, and writes at once, together, what needs no
 // channel.
-func (f *feeder) collectBids(ctx context.Context, sv *surveyState, loads map[weir.ChannelID]*channelLoad) (out []*bid, err error) {
+func (f *feeder) takeTurn(ctx context.Context, sv *surveyState, loads map[weir.ChannelID]*channelLoad) (t turn, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			out, err = nil, nil
+			t, err = turn{}, nil
 			// A panic in the rules of one survey must not end the round of the others.
 			f.life.skipBroken(sv, p)
 		}
 	}()
+	if t, err = f.plan(ctx, sv, loads); err != nil {
+		return turn{}, err
+	}
+	return t, f.writer.write(ctx, sv, t.changes)
+}
+
+// plan determines what a survey would do.
+func (f *feeder) plan(ctx context.Context, sv *surveyState, loads map[weir.ChannelID]*channelLoad) (t turn, _ error) {
 	if err := f.loadLimit(ctx, sv); err != nil {
-		return nil, err
+		return t, err
 	}
 	window, ok := sv.plan.Schedule.Window(f.now)
 	open := ok && !window.Open.After(f.now)
@@ -151,15 +174,20 @@ func (f *feeder) collectBids(ctx context.Context, sv *surveyState, loads map[wei
 		n, _ := t.pacingLoad(f.memory.pace(id).rate.PerMinute()).Room(sv.contactSize(f.view.channelIDs, id), feedAhead, window.Close.Sub(f.now))
 		return n
 	}
-	retries, err := f.dueCandidates(ctx, sv, room)
-	if err != nil || !open {
-		return nil, err
+	retries, changes, err := f.dueCandidates(ctx, sv, room)
+	if t.changes = changes; err != nil || !open {
+		return t, err
 	}
-	sv.backlog = f.backlogOf(sv, retries, loads)
-	starts, err := f.startCandidates(ctx, sv, room)
+	t.backlog = f.backlogOf(sv, retries, loads)
+	rejected, err := f.rejectFull(ctx, sv)
 	if err != nil {
-		return nil, err
+		return t, err
 	}
+	starts, delayed, err := f.startCandidates(ctx, sv, room)
+	if err != nil {
+		return t, err
+	}
+	t.changes = slices.Concat(t.changes, rejected, delayed)
 	budget := sv.limit.Left(f.now, sv.plan.LimitPerMinute)
 	var channels []weir.ChannelID
 	for _, mode := range surveys.Modes() {
@@ -167,11 +195,11 @@ func (f *feeder) collectBids(ctx context.Context, sv *surveyState, loads map[wei
 			channels = append(channels, id)
 		}
 	}
-	out, sv.rateLimited = groupBids(sv, channels, retries, starts, f.life.tallies[sv.survey.ID].decision.Start, budget, room)
-	for _, b := range out {
+	t.bids, t.rateLimited = groupBids(sv, channels, retries, starts, f.life.tallies[sv.survey.ID].decision.Start, budget, room)
+	for _, b := range t.bids {
 		b.contactSize = sv.contactSize(f.view.channelIDs, b.channel)
 	}
-	return out, nil
+	return t, nil
 }
 
 // contactSize returns the max slots of the survey's contacts on a channel.
@@ -196,31 +224,30 @@ func (f *feeder) loadLimit(ctx context.Context, sv *surveyState) error {
 	return err
 }
 
-// dueCandidates reads the respondents that are due. It checks open contacts and ends
-// respondents without a next step; it returns respondents that need a channel.
-func (f *feeder) dueCandidates(ctx context.Context, sv *surveyState, room func(weir.ChannelID) int) (out []candidate, _ error) {
+// dueCandidates reads the respondents that are due. It returns those that need a channel, and the
+// changes of the others: their contacts are overdue, or they have no next step.
+func (f *feeder) dueCandidates(ctx context.Context, sv *surveyState, room func(weir.ChannelID) int) (out []candidate, changes []change, _ error) {
 	page, next, err := call2(ctx, func(ctx context.Context) ([]surveys.Respondent, time.Time, error) {
 		return f.io.Store.DueRespondents(ctx, sv.survey.ID, f.now, duePage)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read due respondents: %w", err)
+		return nil, nil, fmt.Errorf("read due respondents: %w", err)
 	}
 	f.schedule.wakeAt(next)
 	if len(page) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	st, err := f.view.stepper(ctx, sv)
 	if err == nil {
 		err = f.io.readTalks(ctx, sv, true, pointers(page))
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var changes []change
 	for _, who := range page {
 		c, i, err := f.stepDue(ctx, st, who)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		out, changes = append(out, i...), append(changes, c...)
 	}
@@ -232,7 +259,7 @@ func (f *feeder) dueCandidates(ctx context.Context, sv *surveyState, room func(w
 		f.schedule.moreWork = f.schedule.moreWork || len(changes) > 0
 		changes = append(changes, f.deferBlocked(st, out, room)...)
 	}
-	return out, f.writer.write(ctx, sv, changes)
+	return out, changes, nil
 }
 
 // stepDue takes the next step of a respondent that is due: a change, or a
@@ -272,13 +299,10 @@ func (f *feeder) stepDue(ctx context.Context, st *stepper, who surveys.Responden
 	return nil, []candidate{{respondent: who, progress: p, effects: e, channel: ch.ID}}, nil
 }
 
-// startCandidates reads respondents that can be started and assigns them to arms. It
-// rejects pending respondents of full buckets.
-func (f *feeder) startCandidates(ctx context.Context, sv *surveyState, room func(weir.ChannelID) int) (out []candidate, _ error) {
+// startCandidates reads respondents that can be started and assigns them to arms. The changes
+// delay those that cannot be started now.
+func (f *feeder) startCandidates(ctx context.Context, sv *surveyState, room func(weir.ChannelID) int) (out []candidate, changes []change, _ error) {
 	t := f.life.tallies[sv.survey.ID]
-	if err := f.rejectFull(ctx, sv, t); err != nil {
-		return nil, err
-	}
 	freeRoom := 0
 	for _, arm := range sv.plan.Arms {
 		freeRoom = max(freeRoom, room(f.view.channelIDs[sv.plan.Channels[arm.Modes[0]]]))
@@ -288,13 +312,13 @@ func (f *feeder) startCandidates(ctx context.Context, sv *surveyState, room func
 		limit = min(limit, freeRoom+1, t.decision.Start) // one more than there is room for shows that the survey wants more
 	}
 	if t.decision.Start <= 0 || freeRoom <= 0 || sv.budget.running {
-		return nil, nil
+		return nil, nil, nil
 	}
 	page, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
 		return f.io.Store.Startable(ctx, sv.survey.ID, f.now, t.full, limit)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read startable respondents: %w", err)
+		return nil, nil, fmt.Errorf("read startable respondents: %w", err)
 	}
 	// Fewer than were asked for: what is left is delayed, the first until firstDelayed.
 	if len(page) < limit && !sv.firstDelayed.IsZero() {
@@ -306,9 +330,8 @@ func (f *feeder) startCandidates(ctx context.Context, sv *surveyState, room func
 	}
 	st, err := f.view.stepper(ctx, sv)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var changes []change
 	hours := f.io.hoursOf(sv.plan)
 	sv.closedHours = false
 	affordable := f.affordable(sv, st)
@@ -346,23 +369,24 @@ func (f *feeder) startCandidates(ctx context.Context, sv *surveyState, room func
 		f.schedule.moreWork = f.schedule.moreWork || len(changes) > 0
 		changes = append(changes, f.deferBlocked(st, out, room)...)
 	}
-	return out, f.writer.write(ctx, sv, changes)
+	return out, changes, nil
 }
 
-// rejectFull ends respondents that are not needed because their bucket is full.
-func (f *feeder) rejectFull(ctx context.Context, sv *surveyState, t tally) error {
+// rejectFull returns the ends of respondents that are not needed because their bucket is full.
+func (f *feeder) rejectFull(ctx context.Context, sv *surveyState) ([]change, error) {
+	t := f.life.tallies[sv.survey.ID]
 	if len(t.full) == 0 || t.Pending == 0 {
-		return nil
+		return nil, nil
 	}
 	page, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
 		return f.io.Store.Rejectable(ctx, sv.survey.ID, t.full, openPage)
 	})
 	if err != nil {
-		return fmt.Errorf("read respondents to reject: %w", err)
+		return nil, fmt.Errorf("read respondents to reject: %w", err)
 	}
-	n, err := f.writer.stepEach(ctx, sv, page, func(st *stepper, p surveys.Respondent) (change, bool) { return st.step(p, sv.plan.Reject) })
-	f.schedule.moreWork = f.schedule.moreWork || n > 0
-	return err
+	changes, err := f.writer.stepsOf(ctx, sv, page, func(st *stepper, p surveys.Respondent) (change, bool) { return st.step(p, sv.plan.Reject) })
+	f.schedule.moreWork = f.schedule.moreWork || len(changes) > 0
+	return changes, err
 }
 
 // enqueue writes the contacts that a bid was granted.

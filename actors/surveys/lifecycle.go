@@ -191,7 +191,7 @@ func (l *lifecycle) cancelRespondents(ctx context.Context, sv *surveyState, t ta
 		return fmt.Errorf("read respondents to cancel: %w", err)
 	}
 	before := l.writer.cancelFailures
-	if _, err := l.writer.stepEach(ctx, sv, page, (*stepper).cancel); err != nil {
+	if err := l.writer.stepEach(ctx, sv, page, (*stepper).cancel); err != nil {
 		return err
 	}
 	l.schedule.moreWork = l.schedule.moreWork || l.writer.cancelFailures == before // otherwise it is retried after retryDelay
@@ -247,7 +247,7 @@ func (l *lifecycle) sweepActive(ctx context.Context, sv *surveyState, of func(*s
 	if err != nil {
 		return fmt.Errorf("read active respondents: %w", err)
 	}
-	if _, err := l.writer.stepEach(ctx, sv, page, of); err != nil {
+	if err := l.writer.stepEach(ctx, sv, page, of); err != nil {
 		return err
 	}
 	sv.sweepCursor, sv.sweepDone = next, next == 0

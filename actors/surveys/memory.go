@@ -35,10 +35,7 @@ type surveyState struct {
 	sweepDone       bool
 	scheduleChanged bool // its schedule has changed: contacts that wait in channels may have windows of the old one
 	entriesDropped  bool // it could not be run for a while: its outbox entries were dropped meanwhile
-	polled          bool // in this round
-	backlog         int  // backlog in this round, see backlogOf
 	budget          budgetState
-	rateLimited     bool // in this round it wanted more than the limit per minute allows
 }
 
 // channelPace is the state kept for a channel: its pacing.

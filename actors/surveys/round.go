@@ -94,7 +94,6 @@ func (r *round) run(ctx context.Context) error {
 	}
 	var bidders []*surveyState
 	for _, sv := range r.memory.surveys {
-		sv.backlog = 0
 		goesOn, err := r.life.advance(ctx, sv)
 		if err != nil {
 			return err
@@ -103,9 +102,9 @@ func (r *round) run(ctx context.Context) error {
 			bidders = append(bidders, sv)
 		}
 	}
-	err := r.feeder.feed(ctx, bidders)
-	for _, sv := range r.memory.surveys {
-		r.io.Metrics.backlog.WithLabelValues(sv.survey.Name).Set(float64(sv.backlog))
+	backlogs, err := r.feeder.feed(ctx, bidders)
+	for id, sv := range r.memory.surveys {
+		r.io.Metrics.backlog.WithLabelValues(sv.survey.Name).Set(float64(backlogs[id]))
 	}
 	return err
 }
@@ -128,9 +127,7 @@ func (r *round) loadChannelStates(ctx context.Context) error {
 
 // pollSurveys polls the surveys that need rounds.
 func (r *round) pollSurveys(ctx context.Context) error {
-	for _, sv := range r.memory.surveys {
-		sv.polled = false
-	}
+	polled := map[int64]bool{}
 	r.memory.hasActive = false
 	err := r.io.eachSurvey(ctx, []surveys.State{surveys.Running, surveys.Paused, surveys.Stopping}, func(s surveys.Survey) {
 		if s.Deleting {
@@ -143,14 +140,14 @@ func (r *round) pollSurveys(ctx context.Context) error {
 			r.io.Metrics.addSurvey(s.Name)
 		}
 		r.view.setVersion(sv, s)
-		sv.polled = true
+		polled[s.ID] = true
 		r.memory.hasActive = r.memory.hasActive || sv.survey.State != surveys.Paused || !sv.sweepDone
 	})
 	if err != nil {
 		return err
 	}
 	for id, sv := range r.memory.surveys {
-		if !sv.polled {
+		if !polled[id] {
 			r.io.Metrics.removeSurvey(sv.survey.Name)
 			r.io.findings.skipped.Delete(id)
 			r.io.brakes.forget(id)

@@ -277,20 +277,28 @@ func (w *writer) cancelCollected(ctx context.Context) {
 	w.cancelContacts(ctx, changes)
 }
 
-// stepEach writes the changes of a page of respondents and returns their number.
-func (w *writer) stepEach(ctx context.Context, sv *surveyState, page []surveys.Respondent, of func(*stepper, surveys.Respondent) (change, bool)) (int, error) {
+// stepEach writes the changes of a page of respondents.
+func (w *writer) stepEach(ctx context.Context, sv *surveyState, page []surveys.Respondent, of func(*stepper, surveys.Respondent) (change, bool)) error {
+	changes, err := w.stepsOf(ctx, sv, page, of)
+	if err != nil {
+		return err
+	}
+	return w.write(ctx, sv, changes)
+}
+
+// stepsOf returns the changes of a page of respondents.
+func (w *writer) stepsOf(ctx context.Context, sv *surveyState, page []surveys.Respondent, of func(*stepper, surveys.Respondent) (change, bool)) (changes []change, _ error) {
 	st, err := w.view.stepper(ctx, sv)
 	if err == nil {
 		err = w.io.readTalks(ctx, sv, false, pointers(page))
 	}
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	var changes []change
 	for _, p := range page {
 		if c, ok := of(st, p); ok {
 			changes = append(changes, c)
 		}
 	}
-	return len(changes), w.write(ctx, sv, changes)
+	return changes, nil
 }
