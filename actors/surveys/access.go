@@ -94,6 +94,32 @@ func (a *access) readContact(ctx context.Context, ref weir.Ref) (weir.Contact, e
 	return c, err
 }
 
+// readContacts reads the latest contacts of the respondents of a page that which selects. It leaves out
+// contacts that were deleted.
+func (a *access) readContacts(ctx context.Context, page []surveys.Respondent, which func(*surveys.Respondent) bool) (map[weir.Ref]weir.Contact, error) {
+	var refs []weir.Ref
+	for i := range page {
+		if which(&page[i]) {
+			refs = append(refs, page[i].Contact)
+		}
+	}
+	if len(refs) == 0 {
+		return nil, nil
+	}
+	list, err := lookup(ctx, a.Store.ContactsByRef, refs)
+	if err != nil {
+		return nil, fmt.Errorf("read contacts: %w", err)
+	}
+	found := make(map[weir.Ref]weir.Contact, len(list))
+	for _, c := range list {
+		found[c.Ref] = c
+	}
+	return found, nil
+}
+
+// hasContact reports whether a respondent has a contact whose outcome is not known.
+func hasContact(r *surveys.Respondent) bool { return r.Progress.Contact != surveys.Idle }
+
 // loadMinute loads into minute what a survey began in the last minute.
 func (a *access) loadMinute(ctx context.Context, survey int64, minute *pacing.MinuteLimit, now time.Time) error {
 	counts, err := call(ctx, func(ctx context.Context) (map[time.Time]int, error) {

@@ -119,11 +119,17 @@ func (l *lifecycle) checkBudget(ctx context.Context, sv *surveyState, st *steppe
 	if err != nil {
 		return false, fmt.Errorf("read respondents for the budget: %w", err)
 	}
+	waits := func(r *surveys.Respondent) bool { return r.Progress.Contact == surveys.Waiting }
+	contacts, err := l.io.readContacts(ctx, page, waits)
+	if err != nil {
+		return false, err
+	}
 	cost := l.io.costOf(sv.plan, b.use.Currency)
 	for i := range page {
 		need := st.needOf(&page[i], cost)
-		if page[i].Progress.Contact == surveys.Waiting {
-			if need, err = l.needOfWaiting(ctx, &page[i], b.use.Currency); err != nil {
+		if waits(&page[i]) {
+			c := contacts[page[i].Contact]
+			if need, err = l.needOfWaiting(ctx, &c, b.use.Currency); err != nil {
 				return false, err
 			}
 		}
@@ -141,22 +147,15 @@ func (l *lifecycle) checkBudget(ctx context.Context, sv *surveyState, st *steppe
 }
 
 // needOfWaiting returns what a contact costs that waits for money. One that waits for something
-// else may be claimed: the claim decides.
-func (l *lifecycle) needOfWaiting(ctx context.Context, r *surveys.Respondent, currency string) (surveys.Need, error) {
-	c, err := l.io.readContact(ctx, r.Contact)
-	switch {
-	case weir.CodeOf(err) == weir.CodeNotFound:
-		return surveys.Need{Free: true}, nil
-	case err != nil:
-		return surveys.Need{}, fmt.Errorf("read a contact: %w", err)
-	case c.State != weir.Delayed || c.Receipt.Rule != string(people.RuleBudget):
+// else may be claimed: the claim decides. One that was deleted has no state.
+func (l *lifecycle) needOfWaiting(ctx context.Context, c *weir.Contact, currency string) (surveys.Need, error) {
+	if c.State != weir.Delayed || c.Receipt.Rule != string(people.RuleBudget) {
 		return surveys.Need{Free: true}, nil
 	}
-	ch, err := lookup(ctx, l.io.Store.ChannelByID, r.Contact.Channel)
-	if err != nil {
-		return surveys.Need{Free: true}, notFoundIsNone(err)
+	if err := l.view.loadChannels(ctx, map[weir.ChannelID]bool{c.Channel: true}); err != nil {
+		return surveys.Need{}, err
 	}
-	n, ok := reserved(l.io.People.Prices()[ch.Name], currency, &c.Spec)
+	n, ok := reserved(l.io.People.Prices()[l.view.channels[c.Channel].Name], currency, &c.Spec)
 	return surveys.Need{Free: !ok, Cost: n}, nil
 }
 

@@ -70,6 +70,20 @@ func (m *fakeStore) Contact(ctx context.Context, ref weir.Ref) (weir.Contact, []
 	return weir.Contact{}, nil, notFound("contact")
 }
 
+func (m *fakeStore) ContactsByRef(ctx context.Context, refs []weir.Ref) (list []weir.Contact, _ error) {
+	done, err := m.beginOperation(ctx, "ContactsByRef")
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	for _, ref := range refs {
+		if c := m.contacts[ref]; c != nil {
+			list = append(list, *c)
+		}
+	}
+	return list, nil
+}
+
 func (m *fakeStore) Contacts(context.Context, weir.ContactFilter) ([]weir.Contact, string, error) {
 	return nil, "", nil
 }

@@ -244,13 +244,15 @@ func (f *feeder) dueCandidates(ctx context.Context, sv *surveyState, room func(w
 	if err != nil {
 		return nil, nil, err
 	}
+	contacts, err := f.io.readContacts(ctx, page, hasContact)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, who := range page {
-		c, i, err := f.stepDue(ctx, st, who)
-		if err != nil {
-			return nil, nil, err
-		}
+		c, i := f.stepDue(st, who, contacts)
 		out, changes = append(out, i...), append(changes, c...)
 	}
+	f.writer.cancelCollected(ctx)
 	if slices.ContainsFunc(changes, func(c change) bool { return c.move.Is.Status.Final() }) {
 		f.schedule.wakeAt(f.now) // the survey may be done
 	}
@@ -264,39 +266,38 @@ func (f *feeder) dueCandidates(ctx context.Context, sv *surveyState, room func(w
 
 // stepDue takes the next step of a respondent that is due: a change, or a
 // candidate if the step needs a channel.
-func (f *feeder) stepDue(ctx context.Context, st *stepper, who surveys.Respondent) ([]change, []candidate, error) {
+func (f *feeder) stepDue(st *stepper, who surveys.Respondent, contacts map[weir.Ref]weir.Contact) ([]change, []candidate) {
 	if who.Progress.Contact != surveys.Idle {
-		c, ok, err := f.life.checkOverdue(ctx, st, who)
-		if err != nil || !ok {
-			return nil, nil, err
+		if c, ok := f.life.checkOverdue(st, who, contacts); ok {
+			return []change{c}, nil
 		}
-		return []change{c}, nil, nil
+		return nil, nil
 	}
 	// Its bucket has filled since it was started: no further contact is spent on it.
 	if !who.Counted && slices.Contains(f.life.tallies[who.Survey].full, who.Bucket) {
 		if c, ok := st.step(who, st.plan.Reject); ok {
-			return []change{c}, nil, nil
+			return []change{c}, nil
 		}
 	}
 	if who.Unsaid {
 		if p, ok := st.plan.Unsaid(who.Progress, f.now); ok {
-			return []change{st.buildChange(who, p, surveys.Effects{})}, nil, nil
+			return []change{st.buildChange(who, p, surveys.Effects{})}, nil
 		}
 	}
 	if !who.Due(f.now) { // the question was sent later than it was to be
-		return []change{st.buildChange(who, who.Progress, surveys.Effects{})}, nil, nil
+		return []change{st.buildChange(who, who.Progress, surveys.Effects{})}, nil
 	}
 	p, e, err := st.try(who.Progress, certain(func(p surveys.Progress) (surveys.Progress, surveys.Effects) { return st.plan.Timeout(p, f.now) }))
 	switch {
 	case err != nil:
-		return []change{st.deferFailed(who)}, nil, nil //nolint:nilerr // the failure is recorded with the respondent
+		return []change{st.deferFailed(who)}, nil
 	case e.Enqueue == nil && p == who.Progress:
-		return nil, nil, nil
+		return nil, nil
 	case e.Enqueue == nil:
-		return []change{st.buildChange(who, p, e)}, nil, nil
+		return []change{st.buildChange(who, p, e)}, nil
 	}
 	ch, _ := st.channelFor(e.Enqueue.Mode)
-	return nil, []candidate{{respondent: who, progress: p, effects: e, channel: ch.ID}}, nil
+	return nil, []candidate{{respondent: who, progress: p, effects: e, channel: ch.ID}}
 }
 
 // startCandidates reads respondents that can be started and assigns them to arms. The changes

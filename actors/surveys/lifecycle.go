@@ -240,12 +240,20 @@ func (l *lifecycle) cancelOutsideWindows(ctx context.Context, sv *surveyState) e
 
 // sweepActive goes once through the active respondents, a page in each round.
 func (l *lifecycle) sweepActive(ctx context.Context, sv *surveyState, of func(*stepper, surveys.Respondent) (change, bool)) error {
+	return l.sweepPage(ctx, sv, func([]surveys.Respondent) error { return nil }, of)
+}
+
+// sweepPage goes through one page of the active respondents, once read has read what of needs.
+func (l *lifecycle) sweepPage(ctx context.Context, sv *surveyState, read func([]surveys.Respondent) error, of func(*stepper, surveys.Respondent) (change, bool)) error {
 	filter := surveys.Filter{Survey: sv.survey.ID, Statuses: []surveys.Status{surveys.Active}, After: sv.sweepCursor, Limit: openPage}
 	page, next, err := call2(ctx, func(ctx context.Context) ([]surveys.Respondent, surveys.RespondentID, error) {
 		return l.io.Store.Respondents(ctx, filter)
 	})
 	if err != nil {
 		return fmt.Errorf("read active respondents: %w", err)
+	}
+	if err := read(page); err != nil {
+		return err
 	}
 	if err := l.writer.stepEach(ctx, sv, page, of); err != nil {
 		return err
@@ -262,17 +270,19 @@ func (l *lifecycle) readMissedOutcomes(ctx context.Context, sv *surveyState) err
 	if !sv.entriesDropped {
 		return nil
 	}
-	var failed error
-	err := l.sweepActive(ctx, sv, func(st *stepper, p surveys.Respondent) (change, bool) {
-		if p.Progress.Contact == surveys.Idle || failed != nil {
+	var contacts map[weir.Ref]weir.Contact
+	read := func(page []surveys.Respondent) (err error) {
+		contacts, err = l.io.readContacts(ctx, page, hasContact)
+		return err
+	}
+	err := l.sweepPage(ctx, sv, read, func(st *stepper, p surveys.Respondent) (change, bool) {
+		if !hasContact(&p) {
 			return change{}, false
 		}
-		c, ok, err := l.checkOverdue(ctx, st, p)
-		failed = err
-		return c, ok && err == nil
+		return l.checkOverdue(st, p, contacts)
 	})
 	if err == nil {
-		err = failed
+		l.writer.cancelCollected(ctx)
 	}
 	if err != nil {
 		sv.sweepCursor, sv.sweepDone = 0, false
@@ -284,31 +294,25 @@ func (l *lifecycle) readMissedOutcomes(ctx context.Context, sv *surveyState) err
 	return nil
 }
 
-// checkOverdue reads a contact that is overdue and returns the change that follows.
+// checkOverdue returns the change that follows from the contact of a respondent that is overdue.
 // ok is false if there is nothing to do.
-func (l *lifecycle) checkOverdue(ctx context.Context, st *stepper, who surveys.Respondent) (_ change, ok bool, _ error) {
-	c, err := l.io.readContact(ctx, who.Contact)
-	gone := weir.CodeOf(err) == weir.CodeNotFound
-	if err != nil && !gone {
-		return change{}, false, fmt.Errorf("read a contact: %w", err)
-	}
+func (l *lifecycle) checkOverdue(st *stepper, who surveys.Respondent, contacts map[weir.Ref]weir.Contact) (_ change, ok bool) {
+	c, found := contacts[who.Contact]
 	switch {
-	case gone:
-		return st.applyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactEnded, At: l.now, Outcome: weir.Lost}), true, nil
+	case !found:
+		return st.applyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactEnded, At: l.now, Outcome: weir.Lost}), true
 	case c.State == weir.Done:
-		return st.applyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactEnded, At: l.now, Outcome: c.Outcome, Reason: c.Reason, Messages: c.AcceptedMessages()}), true, nil
+		return st.applyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactEnded, At: l.now, Outcome: c.Outcome, Reason: c.Reason, Messages: c.AcceptedMessages()}), true
 	case c.State.Waiting() && who.Progress.Contact == surveys.Canceling:
 		l.writer.toCancel = append(l.writer.toCancel, who.Contact)
-		l.writer.cancelCollected(ctx)
 	case !c.SentAt.IsZero() && who.Progress.Contact == surveys.Waiting:
-		return st.applyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactAccepted, At: c.SentAt, Messages: c.AcceptedMessages()}), true, nil
+		return st.applyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactAccepted, At: c.SentAt, Messages: c.AcceptedMessages()}), true
 	}
-	out, ok := st.step(who, certain(func(p surveys.Progress) (surveys.Progress, surveys.Effects) {
+	return st.step(who, certain(func(p surveys.Progress) (surveys.Progress, surveys.Effects) {
 		p, e := st.plan.Timeout(p, l.now)
 		if !p.DueAt.After(l.now) { // do not check it again at once
 			p.DueAt = l.now.Add(time.Minute)
 		}
 		return p, e
 	}))
-	return out, ok, nil
 }

@@ -80,7 +80,7 @@ type Store struct {
 	surveys.Worker
 	surveys.Outbox
 	surveys.ChannelStateStore
-	weir.ContactReader
+	ContactReader
 }
 
 // SurveyStore reads and changes surveys, see [surveys.Store].
@@ -95,6 +95,14 @@ type SurveyStore interface {
 type ChannelReader interface {
 	Channel(ctx context.Context, name string) (weir.Channel, error)
 	ChannelByID(ctx context.Context, id weir.ChannelID) (weir.Channel, error)
+}
+
+// ContactReader reads contacts.
+type ContactReader interface {
+	weir.ContactReader
+	// ContactsByRef returns contacts with their states, without their earlier attempts, in no order. It
+	// skips unknown ones.
+	ContactsByRef(ctx context.Context, refs []weir.Ref) ([]weir.Contact, error)
 }
 
 // Options configures a System.

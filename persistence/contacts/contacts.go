@@ -42,6 +42,27 @@ func (s *Reader) contact(ctx context.Context, ref weir.Ref) (weir.Contact, error
 	return c, nil
 }
 
+// ContactsByRef returns contacts with their states, without their earlier attempts, in no order. It skips
+// unknown ones.
+func (s *Reader) ContactsByRef(ctx context.Context, refs []weir.Ref) ([]weir.Contact, error) {
+	byChannel := map[weir.ChannelID][]place{}
+	for _, r := range refs {
+		byChannel[r.Channel] = append(byChannel[r.Channel], place{ID: int64(r.ID)})
+	}
+	list := make([]weir.Contact, 0, len(refs))
+	for channel, places := range byChannel {
+		rows, err := s.readPlaces(ctx, int64(channel), places)
+		if err != nil {
+			return nil, s.Failure("read contacts", err)
+		}
+		for i := range rows {
+			c, _ := rows[i].readable()
+			list = append(list, c)
+		}
+	}
+	return list, nil
+}
+
 func (s *Reader) attempts(ctx context.Context, ref weir.Ref) ([]weir.Attempt, error) {
 	var rows []struct {
 		Number      int     `db:"number"`
