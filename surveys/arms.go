@@ -71,3 +71,17 @@ func checkModes(modes []Mode, at string, m *validation.Errors) {
 		}
 	}
 }
+
+// arm returns the arm of a respondent who has none yet. It follows from a hash, so that a respondent
+// who is read twice gets the same arm both times.
+func (st *Stepper) arm(r *Respondent) int { return ChooseArm(st.Plan.Arms, armHash(r.Survey, r.ID)) }
+
+// armHash returns the respondent's place among the arms, in [0,1).
+func armHash(survey int64, id RespondentID) float64 {
+	h := uint64(survey)*0x9e3779b97f4a7c15 ^ uint64(id)
+	for _, m := range []uint64{0xbf58476d1ce4e5b9, 0x94d049bb133111eb} {
+		h = (h ^ h>>30) * m
+	}
+	h ^= h >> 31
+	return float64(h>>11) / (1 << 53)
+}

@@ -50,3 +50,15 @@ func (c *BudgetCheck) Add(status Status, n Need) (goesOn bool) {
 	}
 	return c.GoesOn
 }
+
+// NeedOf returns what the next contact of a respondent costs who has no open one.
+func (st *Stepper) NeedOf(r *Respondent, cost Cost) (need Need) {
+	_, _, err := st.Try(r.Progress, func(p Progress) (Progress, Effects, error) {
+		need = st.Plan.NeedOf(st.Survey.Name, st.Tokens.Person(r), p, st.Now, st.arm(r), cost)
+		return p, Effects{}, nil
+	})
+	if err != nil { // its step fails, and it is given up
+		return Need{Free: true}
+	}
+	return need
+}

@@ -11,6 +11,7 @@
 //	Quotas              which respondents count where
 //	Progress            the state of a respondent; methods of Plan return the next one
 //	                    (respondent.go, conversation.go)
+//	Stepper             turns steps of a Plan into moves, which the broker writes
 //	Decision            what a running survey does next (decision.go)
 //	Survey, Respondent  the stored records (records.go), and the store (store.go)
 //	calendar            package: when the survey is open

@@ -189,6 +189,18 @@ const (
 	LogDisposition = "disposition"
 	LogMessage     = "message"
 	LogReply       = "reply"
+	LogStopped     = "stopped"
+)
+
+// The other events of the log, beside the kinds of outbox entries. The words are in stored logs
+// and in exports: they stay, whatever the code calls these events.
+const (
+	logCanceled = "withdrawn"
+	logFinished = "finished"
+	logDeferred = "stumbled"
+	logSkipped  = "skipped"
+
+	reasonOptedOut = "opted out" // as contacts' reasons say it
 )
 
 // LogEntry is an entry of a survey's log.
@@ -224,6 +236,11 @@ func (t Tokens) Of(id RespondentID) string {
 	mac := hmac.New(sha256.New, t.key)
 	mac.Write([]byte("respondent " + id.String()))
 	return id.String() + "-" + hex.EncodeToString(mac.Sum(nil)[:tokenBytes])
+}
+
+// Person returns the data of a respondent for templates.
+func (t Tokens) Person(r *Respondent) Person {
+	return Person{ID: r.ID.String(), Token: t.Of(r.ID), Phone: r.Phone, Attributes: r.Attributes}
 }
 
 // Parse parses an id or a token. It rejects a token with another code.

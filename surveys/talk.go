@@ -40,6 +40,12 @@ type Spoken struct {
 	Bucket  int
 }
 
+// Converses reports whether messages of the respondents of a survey are read as answers to questions.
+// A survey that ends asks nothing any more.
+func (pl *Plan) Converses(s State) bool {
+	return pl.Questions != nil && (s == Running || s == Paused)
+}
+
 // Says returns what a message says about being contacted; with the word or phrase by which it may
 // refuse. While a question is asked, the words of its answers are answers.
 func (pl *Plan) Says(p Progress, message string) (people.Said, string) {

@@ -239,14 +239,14 @@ func (a *access) announce(fresh []weir.Contact) {
 
 // recordMetrics updates the metrics, and what the survey's brake counts, for a change that
 // was written.
-func (a *access) recordMetrics(survey *surveys.Survey, c *change) {
-	m := &c.move
+func (a *access) recordMetrics(survey *surveys.Survey, c *surveys.Change) {
+	m := &c.Move
 	a.brakes.record(survey, m)
 	a.noteZone(survey, m)
 	switch {
-	case c.newAttempt && m.Was.Status == surveys.Pending:
+	case c.NewAttempt && m.Was.Status == surveys.Pending:
 		a.Metrics.started.WithLabelValues(survey.Name).Inc()
-	case c.newAttempt:
+	case c.NewAttempt:
 		a.Metrics.retried.WithLabelValues(survey.Name).Inc()
 	}
 	if m.Is.FailedSteps > m.Was.FailedSteps {
@@ -275,17 +275,17 @@ func (a *access) mismatch(mode surveys.Mode, ch weir.Channel) string {
 	return fmt.Sprintf("%s needs a channel for %s; channel %q is of type %s", mode, word, ch.Name, ch.Type)
 }
 
-func (a *access) newStepper(sv *surveyState, now time.Time, channels map[weir.ChannelID]weir.Channel, named map[string]weir.ChannelID) *stepper {
-	return &stepper{
-		survey: &sv.survey, plan: sv.plan, now: now, random: a.Random, tokens: a.Tokens,
-		channelFor: func(m surveys.Mode) (weir.Channel, bool) {
+func (a *access) newStepper(sv *surveyState, now time.Time, channels map[weir.ChannelID]weir.Channel, named map[string]weir.ChannelID) *surveys.Stepper {
+	return &surveys.Stepper{
+		Survey: &sv.survey, Plan: sv.plan, Now: now, Random: a.Random, Tokens: a.Tokens,
+		ChannelFor: func(m surveys.Mode) (weir.Channel, bool) {
 			id := named[sv.plan.Channels[m]]
 			ch := channels[id]
 			return ch, id != 0 && !ch.Deleting && !ch.Deleted && a.mismatch(m, ch) == ""
 		},
-		channelName: func(id weir.ChannelID) string { return channels[id].Name },
-		zone:        func(r *surveys.Respondent) *time.Location { return a.zoneOf(sv.plan, r) },
-		onPanic: func(p any) {
+		ChannelName: func(id weir.ChannelID) string { return channels[id].Name },
+		Zone:        func(r *surveys.Respondent) *time.Location { return a.zoneOf(sv.plan, r) },
+		OnPanic: func(p any) {
 			a.Metrics.failedSteps.WithLabelValues(sv.survey.Name).Inc()
 			supervise.LogPanic(a.Logger, a.Metrics.panics, "survey rules panicked", p, "survey", sv.survey.Name)
 		},

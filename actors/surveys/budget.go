@@ -63,18 +63,6 @@ func reserved(price *people.Tariff, currency string, spec *weir.Spec) (people.Mo
 	return price.Reserved(&weir.Contact{Spec: *spec}, people.Canonical(spec.To)), true
 }
 
-// needOf returns what the next contact of a respondent costs who has no open one.
-func (st *stepper) needOf(r *surveys.Respondent, cost surveys.Cost) (need surveys.Need) {
-	_, _, err := st.try(r.Progress, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
-		need = st.plan.NeedOf(st.survey.Name, person(r, st.tokens), p, st.now, surveys.ChooseArm(st.plan.Arms, armHash(r.Survey, r.ID)), cost)
-		return p, surveys.Effects{}, nil
-	})
-	if err != nil { // its step fails, and it is given up
-		return surveys.Need{Free: true}
-	}
-	return need
-}
-
 // budgetSpent reports whether a running survey has to end because what is left of its budget
 // pays for no contact. It looks at the respondents once a claim was refused, a page in each
 // round. What is in flight may give money back, so the survey goes on until it is done.
@@ -107,7 +95,7 @@ func (l *lifecycle) budgetSpent(ctx context.Context, sv *surveyState, t surveys.
 }
 
 // checkBudget looks at one page of respondents. done reports that the check is complete.
-func (l *lifecycle) checkBudget(ctx context.Context, sv *surveyState, st *stepper) (done bool, _ error) {
+func (l *lifecycle) checkBudget(ctx context.Context, sv *surveyState, st *surveys.Stepper) (done bool, _ error) {
 	b := &sv.budget
 	filter := surveys.Filter{Survey: sv.survey.ID, Statuses: []surveys.Status{surveys.Active}, After: b.cursor, Limit: budgetPage}
 	if b.pass == pendingOnes {
@@ -126,7 +114,7 @@ func (l *lifecycle) checkBudget(ctx context.Context, sv *surveyState, st *steppe
 	}
 	cost := l.io.costOf(sv.plan, b.use.Currency)
 	for i := range page {
-		need := st.needOf(&page[i], cost)
+		need := st.NeedOf(&page[i], cost)
 		if waits(&page[i]) {
 			c := contacts[page[i].Contact]
 			if need, err = l.needOfWaiting(ctx, &c, b.use.Currency); err != nil {
@@ -161,14 +149,14 @@ func (l *lifecycle) needOfWaiting(ctx context.Context, c *weir.Contact, currency
 
 // affordable returns a filter of respondents to start: those whom the budget does not pay for
 // are left out, and if others can be paid for, delayed, so that the next page shows them.
-func (f *feeder) affordable(sv *surveyState, st *stepper) func(*surveys.Respondent) (ok bool, put *change) {
+func (f *feeder) affordable(sv *surveyState, st *surveys.Stepper) func(*surveys.Respondent) (ok bool, put *surveys.Change) {
 	use, bounded := f.io.budgetOf(&sv.survey)
 	if !bounded || use.Refused == 0 {
-		return func(*surveys.Respondent) (bool, *change) { return true, nil }
+		return func(*surveys.Respondent) (bool, *surveys.Change) { return true, nil }
 	}
 	cost, n := f.io.costOf(sv.plan, use.Currency), 0
-	return func(r *surveys.Respondent) (bool, *change) {
-		need := st.needOf(r, cost)
+	return func(r *surveys.Respondent) (bool, *surveys.Change) {
+		need := st.NeedOf(r, cost)
 		if need.Free || need.Cost <= use.Left() {
 			return true, nil
 		}
@@ -177,9 +165,9 @@ func (f *feeder) affordable(sv *surveyState, st *stepper) func(*surveys.Responde
 		}
 		n++
 		p := r.Progress
-		p.DelayedUntil = st.now.Add(blockedDelay + time.Duration(n)*time.Millisecond)
-		c := st.buildChange(*r, p, surveys.Effects{})
-		f.schedule.wakeAt(st.now.Add(blockedPause))
+		p.DelayedUntil = st.Now.Add(blockedDelay + time.Duration(n)*time.Millisecond)
+		c := st.Build(*r, p, surveys.Effects{})
+		f.schedule.wakeAt(st.Now.Add(blockedPause))
 		return false, &c
 	}
 }
@@ -208,7 +196,7 @@ func (c *commands) refusesBudget(ctx context.Context, s *surveys.Survey) (use pe
 
 // costSum sums what the first attempts of respondents would reserve.
 type costSum struct {
-	st   *stepper // nil: the survey has no budget
+	st   *surveys.Stepper // nil: the survey has no budget
 	cost surveys.Cost
 	sum  people.Money
 	n    int
@@ -220,7 +208,7 @@ func (c *commands) newCostSum(s *surveys.Survey, plan *surveys.Plan, now time.Ti
 	}
 	draft := *s
 	return &costSum{
-		st:   &stepper{survey: &draft, plan: plan, now: now, random: c.io.Random, tokens: c.io.Tokens, onPanic: func(any) {}},
+		st:   &surveys.Stepper{Survey: &draft, Plan: plan, Now: now, Random: c.io.Random, Tokens: c.io.Tokens, OnPanic: func(any) {}},
 		cost: c.io.costOf(plan, s.Definition.Budget.Currency),
 	}
 }
@@ -229,7 +217,7 @@ func (s *costSum) add(r *surveys.Respondent) {
 	if s.st == nil {
 		return
 	}
-	if need := s.st.needOf(r, s.cost); !need.Free {
+	if need := s.st.NeedOf(r, s.cost); !need.Free {
 		s.sum += need.Cost
 		s.n++
 	}

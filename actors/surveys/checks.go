@@ -79,7 +79,7 @@ func (c *checker) checkOne(ctx context.Context, id weir.ChannelID, was surveys.C
 	}
 	is := surveys.ChannelState{Channel: id, Health: health, Reason: reason, Since: time.Now().UTC()}
 	_, err = call(ctx, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, c.io.Store.SetChannelState(ctx, is, []events.Event{channelEvent(ch.Name, was.Health, is)})
+		return struct{}{}, c.io.Store.SetChannelState(ctx, is, []events.Event{surveys.HealthChanged(ch.Name, was.Health, is)})
 	})
 	if err != nil {
 		c.io.Logger.Warn("channel state not stored", "channel", ch.Name, "error", err)

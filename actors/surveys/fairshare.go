@@ -105,17 +105,6 @@ func divideRoom(share pacing.FairShare, bids []*bid) pacing.FairShare {
 	return next
 }
 
-// armHash returns the respondent's place among the arms, in [0,1). It is a hash,
-// so that a respondent who is read twice gets the same arm both times.
-func armHash(survey int64, id surveys.RespondentID) float64 {
-	h := uint64(survey)*0x9e3779b97f4a7c15 ^ uint64(id)
-	for _, m := range []uint64{0xbf58476d1ce4e5b9, 0x94d049bb133111eb} {
-		h = (h ^ h>>30) * m
-	}
-	h ^= h >> 31
-	return float64(h>>11) / (1 << 53)
-}
-
 // earliest returns the earlier of two instants. A zero instant means none.
 func earliest(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {

@@ -26,9 +26,9 @@ type feeder struct {
 // turn is what a survey would do in a round.
 type turn struct {
 	bids        []*bid
-	changes     []change // which need no channel
-	backlog     int      // see backlogOf
-	rateLimited bool     // it wants more than the limit per minute allows
+	changes     []surveys.Change // which need no channel
+	backlog     int              // see backlogOf
+	rateLimited bool             // it wants more than the limit per minute allows
 }
 
 // feed enqueues due steps and starts respondents, as far as channels have room. It returns the
@@ -86,25 +86,25 @@ func (f *feeder) feed(ctx context.Context, list []*surveyState) (backlogs map[in
 // shows others. It does so only if they are at least half of the candidates and
 // another channel of the survey has room. The next page follows after
 // blockedPause, because hundreds of thousands more may be blocked.
-func (f *feeder) deferBlocked(st *stepper, candidates []candidate, room func(weir.ChannelID) int) []change {
-	var out []change
+func (f *feeder) deferBlocked(st *surveys.Stepper, candidates []candidate, room func(weir.ChannelID) int) []surveys.Change {
+	var out []surveys.Change
 	for _, i := range candidates {
 		if room(i.channel) > 0 {
 			continue
 		}
 		// A millisecond apart, so that they are due in the order that they had.
-		p, till := i.respondent.Progress, st.now.Add(blockedDelay+time.Duration(len(out))*time.Millisecond)
+		p, till := i.respondent.Progress, st.Now.Add(blockedDelay+time.Duration(len(out))*time.Millisecond)
 		if p.Status == surveys.Pending {
 			p.DelayedUntil = till
 		} else {
 			p.DueAt = till
 		}
-		out = append(out, st.buildChange(i.respondent, p, surveys.Effects{}))
+		out = append(out, st.Build(i.respondent, p, surveys.Effects{}))
 	}
-	if 2*len(out) < len(candidates) || !f.anyRoom(st.plan, room) {
+	if 2*len(out) < len(candidates) || !f.anyRoom(st.Plan, room) {
 		return nil
 	}
-	f.schedule.wakeAt(st.now.Add(blockedPause))
+	f.schedule.wakeAt(st.Now.Add(blockedPause))
 	return out
 }
 
@@ -226,7 +226,7 @@ func (f *feeder) loadLimit(ctx context.Context, sv *surveyState) error {
 
 // dueCandidates reads the respondents that are due. It returns those that need a channel, and the
 // changes of the others: their contacts are overdue, or they have no next step.
-func (f *feeder) dueCandidates(ctx context.Context, sv *surveyState, room func(weir.ChannelID) int) (out []candidate, changes []change, _ error) {
+func (f *feeder) dueCandidates(ctx context.Context, sv *surveyState, room func(weir.ChannelID) int) (out []candidate, changes []surveys.Change, _ error) {
 	page, next, err := call2(ctx, func(ctx context.Context) ([]surveys.Respondent, time.Time, error) {
 		return f.io.Store.DueRespondents(ctx, sv.survey.ID, f.now, duePage)
 	})
@@ -253,7 +253,7 @@ func (f *feeder) dueCandidates(ctx context.Context, sv *surveyState, room func(w
 		out, changes = append(out, i...), append(changes, c...)
 	}
 	f.writer.cancelCollected(ctx)
-	if slices.ContainsFunc(changes, func(c change) bool { return c.move.Is.Status.Final() }) {
+	if slices.ContainsFunc(changes, func(c surveys.Change) bool { return c.Move.Is.Status.Final() }) {
 		f.schedule.wakeAt(f.now) // the survey may be done
 	}
 	if len(page) == duePage {
@@ -266,43 +266,43 @@ func (f *feeder) dueCandidates(ctx context.Context, sv *surveyState, room func(w
 
 // stepDue takes the next step of a respondent that is due: a change, or a
 // candidate if the step needs a channel.
-func (f *feeder) stepDue(st *stepper, who surveys.Respondent, contacts map[weir.Ref]weir.Contact) ([]change, []candidate) {
+func (f *feeder) stepDue(st *surveys.Stepper, who surveys.Respondent, contacts map[weir.Ref]weir.Contact) ([]surveys.Change, []candidate) {
 	if who.Progress.Contact != surveys.Idle {
 		if c, ok := f.life.checkOverdue(st, who, contacts); ok {
-			return []change{c}, nil
+			return []surveys.Change{c}, nil
 		}
 		return nil, nil
 	}
 	// Its bucket has filled since it was started: no further contact is spent on it.
 	if !who.Counted && slices.Contains(f.life.tallies[who.Survey].full, who.Bucket) {
-		if c, ok := st.step(who, st.plan.Reject); ok {
-			return []change{c}, nil
+		if c, ok := st.Step(who, st.Plan.Reject); ok {
+			return []surveys.Change{c}, nil
 		}
 	}
 	if who.Unsaid {
-		if p, ok := st.plan.Unsaid(who.Progress, f.now); ok {
-			return []change{st.buildChange(who, p, surveys.Effects{})}, nil
+		if p, ok := st.Plan.Unsaid(who.Progress, f.now); ok {
+			return []surveys.Change{st.Build(who, p, surveys.Effects{})}, nil
 		}
 	}
 	if !who.Due(f.now) { // the question was sent later than it was to be
-		return []change{st.buildChange(who, who.Progress, surveys.Effects{})}, nil
+		return []surveys.Change{st.Build(who, who.Progress, surveys.Effects{})}, nil
 	}
-	p, e, err := st.try(who.Progress, certain(func(p surveys.Progress) (surveys.Progress, surveys.Effects) { return st.plan.Timeout(p, f.now) }))
+	p, e, err := st.Try(who.Progress, surveys.Certain(func(p surveys.Progress) (surveys.Progress, surveys.Effects) { return st.Plan.Timeout(p, f.now) }))
 	switch {
 	case err != nil:
-		return []change{st.deferFailed(who)}, nil
+		return []surveys.Change{st.DeferFailed(who)}, nil
 	case e.Enqueue == nil && p == who.Progress:
 		return nil, nil
 	case e.Enqueue == nil:
-		return []change{st.buildChange(who, p, e)}, nil
+		return []surveys.Change{st.Build(who, p, e)}, nil
 	}
-	ch, _ := st.channelFor(e.Enqueue.Mode)
+	ch, _ := st.ChannelFor(e.Enqueue.Mode)
 	return nil, []candidate{{respondent: who, progress: p, effects: e, channel: ch.ID}}
 }
 
 // startCandidates reads respondents that can be started and assigns them to arms. The changes
 // delay those that cannot be started now.
-func (f *feeder) startCandidates(ctx context.Context, sv *surveyState, room func(weir.ChannelID) int) (out []candidate, changes []change, _ error) {
+func (f *feeder) startCandidates(ctx context.Context, sv *surveyState, room func(weir.ChannelID) int) (out []candidate, changes []surveys.Change, _ error) {
 	t := f.life.tallies[sv.survey.ID]
 	freeRoom := 0
 	for _, arm := range sv.plan.Arms {
@@ -340,7 +340,7 @@ func (f *feeder) startCandidates(ctx context.Context, sv *surveyState, room func
 		if opens := hours.opens(&who, f.now); opens.After(f.now) {
 			p := who.Progress
 			p.DelayedUntil, sv.closedHours = opens, true
-			changes = append(changes, st.buildChange(who, p, surveys.Effects{}))
+			changes = append(changes, st.Build(who, p, surveys.Effects{}))
 			continue
 		}
 		if ok, put := affordable(&who); !ok {
@@ -349,18 +349,15 @@ func (f *feeder) startCandidates(ctx context.Context, sv *surveyState, room func
 			}
 			continue
 		}
-		arm := surveys.ChooseArm(sv.plan.Arms, armHash(sv.survey.ID, who.ID))
-		p, e, err := st.try(who.Progress, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
-			return sv.plan.Start(p, f.now, arm)
-		})
+		p, e, err := st.Start(&who)
 		if err != nil {
-			changes = append(changes, st.deferFailed(who))
+			changes = append(changes, st.DeferFailed(who))
 			continue
 		}
 		if e.Enqueue == nil {
 			continue
 		}
-		ch, _ := st.channelFor(e.Enqueue.Mode)
+		ch, _ := st.ChannelFor(e.Enqueue.Mode)
 		out = append(out, candidate{respondent: who, progress: p, effects: e, channel: ch.ID})
 	}
 	if sv.closedHours && len(page) == limit {
@@ -374,7 +371,7 @@ func (f *feeder) startCandidates(ctx context.Context, sv *surveyState, room func
 }
 
 // rejectFull returns the ends of respondents that are not needed because their bucket is full.
-func (f *feeder) rejectFull(ctx context.Context, sv *surveyState) ([]change, error) {
+func (f *feeder) rejectFull(ctx context.Context, sv *surveyState) ([]surveys.Change, error) {
 	t := f.life.tallies[sv.survey.ID]
 	if len(t.full) == 0 || t.Pending == 0 {
 		return nil, nil
@@ -385,7 +382,9 @@ func (f *feeder) rejectFull(ctx context.Context, sv *surveyState) ([]change, err
 	if err != nil {
 		return nil, fmt.Errorf("read respondents to reject: %w", err)
 	}
-	changes, err := f.writer.stepsOf(ctx, sv, page, func(st *stepper, p surveys.Respondent) (change, bool) { return st.step(p, sv.plan.Reject) })
+	changes, err := f.writer.stepsOf(ctx, sv, page, func(st *surveys.Stepper, p surveys.Respondent) (surveys.Change, bool) {
+		return st.Step(p, sv.plan.Reject)
+	})
 	f.schedule.moreWork = f.schedule.moreWork || len(changes) > 0
 	return changes, err
 }
@@ -399,13 +398,13 @@ func (f *feeder) enqueue(ctx context.Context, b *bid) error {
 	if err != nil {
 		return err
 	}
-	var changes []change
+	var changes []surveys.Change
 	for _, i := range slices.Concat(b.retries, b.starts) {
-		c := st.buildChange(i.respondent, i.progress, i.effects)
-		c.newAttempt = c.move.Enqueue != nil
+		c := st.Build(i.respondent, i.progress, i.effects)
+		c.NewAttempt = c.Move.Enqueue != nil
 		changes = append(changes, c)
 		// A respondent that is delayed now leaves room for the next.
-		f.schedule.moreWork = f.schedule.moreWork || c.move.Is.FailedSteps > c.move.Was.FailedSteps
+		f.schedule.moreWork = f.schedule.moreWork || c.Move.Is.FailedSteps > c.Move.Was.FailedSteps
 	}
 	// A full page: there may be more behind it.
 	if len(b.retries) == duePage || len(b.starts) == startPage {

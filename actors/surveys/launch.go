@@ -128,7 +128,7 @@ func (c *commands) step(ctx context.Context, survey surveys.Survey, step surveys
 	}
 	var tell []events.Event
 	if next.State != survey.State {
-		tell = append(tell, stateEvent(&next, now))
+		tell = append(tell, surveys.StateChanged(&next, now))
 	}
 	// After the checks and after the channels were prepared. A crash before this leaves a draft,
 	// and preparing a channel again is harmless. The store refuses it if the survey was locked

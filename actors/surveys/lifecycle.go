@@ -143,7 +143,7 @@ func (l *lifecycle) changeState(ctx context.Context, sv *surveyState, step surve
 
 // store stores a survey whose state has changed, with its events.
 func (l *lifecycle) store(ctx context.Context, sv *surveyState, s surveys.Survey) (stored bool, _ error) {
-	list := []events.Event{stateEvent(&s, l.now)}
+	list := []events.Event{surveys.StateChanged(&s, l.now)}
 	if s.Braked != nil {
 		list = append(list, events.Braked("survey", s.Name, s.Braked))
 	}
@@ -177,11 +177,11 @@ func (l *lifecycle) cancelRespondents(ctx context.Context, sv *surveyState, t ta
 	}
 	if !sv.sweepDone {
 		l.schedule.moreWork = true
-		return l.sweepActive(ctx, sv, func(st *stepper, p surveys.Respondent) (change, bool) {
+		return l.sweepActive(ctx, sv, func(st *surveys.Stepper, p surveys.Respondent) (surveys.Change, bool) {
 			if p.Progress.Contact == surveys.Idle || p.Progress.Contact == surveys.Dispatched {
-				return change{}, false
+				return surveys.Change{}, false
 			}
-			return st.cancel(p)
+			return st.Cancel(p)
 		})
 	}
 	page, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
@@ -191,30 +191,25 @@ func (l *lifecycle) cancelRespondents(ctx context.Context, sv *surveyState, t ta
 		return fmt.Errorf("read respondents to cancel: %w", err)
 	}
 	before := l.writer.cancelFailures
-	if err := l.writer.stepEach(ctx, sv, page, (*stepper).cancel); err != nil {
+	if err := l.writer.stepEach(ctx, sv, page, (*surveys.Stepper).Cancel); err != nil {
 		return err
 	}
 	l.schedule.moreWork = l.schedule.moreWork || l.writer.cancelFailures == before // otherwise it is retried after retryDelay
 	return nil
 }
 
-// cancel ends a respondent because its survey ends.
-func (st *stepper) cancel(p surveys.Respondent) (change, bool) {
-	return st.step(p, certain(st.plan.Cancel))
-}
-
 // cancelWaiting cancels contacts that wait in channels, except those to keep, a
 // page in each round.
 func (l *lifecycle) cancelWaiting(ctx context.Context, sv *surveyState, keep func(surveys.Respondent) bool) error {
-	err := l.sweepActive(ctx, sv, func(st *stepper, p surveys.Respondent) (change, bool) {
+	err := l.sweepActive(ctx, sv, func(st *surveys.Stepper, p surveys.Respondent) (surveys.Change, bool) {
 		if p.Progress.Contact == surveys.Canceling { // a crash may have happened between commit and cancel
 			l.writer.toCancel = append(l.writer.toCancel, p.Contact)
 		}
 		if p.Progress.Contact != surveys.Waiting || keep(p) {
-			return change{}, false
+			return surveys.Change{}, false
 		}
-		c, ok := st.step(p, certain(func(p surveys.Progress) (surveys.Progress, surveys.Effects) { return sv.plan.CancelWaiting(p, l.now) }))
-		c.cancelAfterCommit = true
+		c, ok := st.Step(p, surveys.Certain(func(p surveys.Progress) (surveys.Progress, surveys.Effects) { return sv.plan.CancelWaiting(p, l.now) }))
+		c.AfterCommit = true
 		return c, ok
 	})
 	if err == nil {
@@ -239,12 +234,12 @@ func (l *lifecycle) cancelOutsideWindows(ctx context.Context, sv *surveyState) e
 }
 
 // sweepActive goes once through the active respondents, a page in each round.
-func (l *lifecycle) sweepActive(ctx context.Context, sv *surveyState, of func(*stepper, surveys.Respondent) (change, bool)) error {
+func (l *lifecycle) sweepActive(ctx context.Context, sv *surveyState, of func(*surveys.Stepper, surveys.Respondent) (surveys.Change, bool)) error {
 	return l.sweepPage(ctx, sv, func([]surveys.Respondent) error { return nil }, of)
 }
 
 // sweepPage goes through one page of the active respondents, once read has read what of needs.
-func (l *lifecycle) sweepPage(ctx context.Context, sv *surveyState, read func([]surveys.Respondent) error, of func(*stepper, surveys.Respondent) (change, bool)) error {
+func (l *lifecycle) sweepPage(ctx context.Context, sv *surveyState, read func([]surveys.Respondent) error, of func(*surveys.Stepper, surveys.Respondent) (surveys.Change, bool)) error {
 	filter := surveys.Filter{Survey: sv.survey.ID, Statuses: []surveys.Status{surveys.Active}, After: sv.sweepCursor, Limit: openPage}
 	page, next, err := call2(ctx, func(ctx context.Context) ([]surveys.Respondent, surveys.RespondentID, error) {
 		return l.io.Store.Respondents(ctx, filter)
@@ -275,9 +270,9 @@ func (l *lifecycle) readMissedOutcomes(ctx context.Context, sv *surveyState) err
 		contacts, err = l.io.readContacts(ctx, page, hasContact)
 		return err
 	}
-	err := l.sweepPage(ctx, sv, read, func(st *stepper, p surveys.Respondent) (change, bool) {
+	err := l.sweepPage(ctx, sv, read, func(st *surveys.Stepper, p surveys.Respondent) (surveys.Change, bool) {
 		if !hasContact(&p) {
-			return change{}, false
+			return surveys.Change{}, false
 		}
 		return l.checkOverdue(st, p, contacts)
 	})
@@ -296,20 +291,20 @@ func (l *lifecycle) readMissedOutcomes(ctx context.Context, sv *surveyState) err
 
 // checkOverdue returns the change that follows from the contact of a respondent that is overdue.
 // ok is false if there is nothing to do.
-func (l *lifecycle) checkOverdue(st *stepper, who surveys.Respondent, contacts map[weir.Ref]weir.Contact) (_ change, ok bool) {
+func (l *lifecycle) checkOverdue(st *surveys.Stepper, who surveys.Respondent, contacts map[weir.Ref]weir.Contact) (_ surveys.Change, ok bool) {
 	c, found := contacts[who.Contact]
 	switch {
 	case !found:
-		return st.applyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactEnded, At: l.now, Outcome: weir.Lost}), true
+		return st.ApplyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactEnded, At: l.now, Outcome: weir.Lost}), true
 	case c.State == weir.Done:
-		return st.applyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactEnded, At: l.now, Outcome: c.Outcome, Reason: c.Reason, Messages: c.AcceptedMessages()}), true
+		return st.ApplyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactEnded, At: l.now, Outcome: c.Outcome, Reason: c.Reason, Messages: c.AcceptedMessages()}), true
 	case c.State.Waiting() && who.Progress.Contact == surveys.Canceling:
 		l.writer.toCancel = append(l.writer.toCancel, who.Contact)
 	case !c.SentAt.IsZero() && who.Progress.Contact == surveys.Waiting:
-		return st.applyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactAccepted, At: c.SentAt, Messages: c.AcceptedMessages()}), true
+		return st.ApplyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactAccepted, At: c.SentAt, Messages: c.AcceptedMessages()}), true
 	}
-	return st.step(who, certain(func(p surveys.Progress) (surveys.Progress, surveys.Effects) {
-		p, e := st.plan.Timeout(p, l.now)
+	return st.Step(who, surveys.Certain(func(p surveys.Progress) (surveys.Progress, surveys.Effects) {
+		p, e := st.Plan.Timeout(p, l.now)
 		if !p.DueAt.After(l.now) { // do not check it again at once
 			p.DueAt = l.now.Add(time.Minute)
 		}

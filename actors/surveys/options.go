@@ -11,7 +11,6 @@
 //	lifecycle.go   finish, stop and pause surveys; contacts that are overdue
 //	feed.go        respondents to contact now; channels.go measures the load of channels,
 //	               fairshare.go divides their room
-//	stepper.go     turns steps of package surveys into changes; pure
 //	write.go       cancels contacts and commits changes
 //	view.go        what a round has read; access.go reaches the store and the channels
 //	checks.go      health of the channels in use

@@ -89,10 +89,10 @@ func (i *outboxReader) processPage(ctx context.Context, page []surveys.OutboxEnt
 		if err := i.io.readConversations(ctx, group, st); err != nil {
 			return err
 		}
-		var changes []change
+		var changes []surveys.Change
 		more, stuck := false, i.writer.cancelFailures
 		for _, e := range group.list {
-			c, left := st.applyEntries(e.respondent, e.entries)
+			c, left := st.ApplyEntries(e.respondent, e.entries)
 			changes = append(changes, c)
 			more = more || len(left) > 0
 		}

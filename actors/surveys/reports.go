@@ -98,11 +98,11 @@ func (s *reports) StopRespondent(ctx context.Context, survey surveys.Survey, id 
 			return false, err
 		}
 		st := s.io.newStepper(sv, time.Now(), nil, nil)
-		c, ok := st.cancel(is)
+		c, ok := st.Cancel(is)
 		if !ok {
 			return false, nil
 		}
-		st.log(&c, surveys.LogEntry{Event: logStopped})
+		st.Log(&c, surveys.LogEntry{Event: surveys.LogStopped})
 		is, again, err = s.commitReport(ctx, sv, c)
 		return again, err
 	})
@@ -148,17 +148,17 @@ func (s *reports) applyReport(ctx context.Context, sv *surveyState, id surveys.R
 	if err != nil {
 		return was, false, err
 	}
-	p, e, err := st.try(was.Progress, reportRule(sv.plan, st.now, report, full))
+	p, e, err := st.Try(was.Progress, reportRule(sv.plan, st.Now, report, full))
 	if err != nil {
 		return was, false, reportError(err, was, report)
 	}
 	if p == was.Progress && maps.Equal(attributes, was.Attributes) && bucket == was.Bucket {
 		return was, false, nil
 	}
-	c := st.buildChange(was, p, e)
-	c.move.Is.Attributes, c.move.Is.Bucket = attributes, bucket
-	if len(s.replyMessages(sv, &c.move.Is, report)) > 0 {
-		st.log(&c, surveys.LogEntry{Event: logReply, Mode: surveys.SMS})
+	c := st.Build(was, p, e)
+	c.Move.Is.Attributes, c.Move.Is.Bucket = attributes, bucket
+	if len(s.replyMessages(sv, &c.Move.Is, report)) > 0 {
+		st.Log(&c, surveys.LogEntry{Event: surveys.LogReply, Mode: surveys.SMS})
 	}
 	return s.commitReport(ctx, sv, c)
 }
@@ -175,32 +175,32 @@ func (s *reports) fullWithout(ctx context.Context, sv *surveyState, was *surveys
 }
 
 // commitReport writes a change, after canceling its contact.
-func (s *reports) commitReport(ctx context.Context, sv *surveyState, c change) (_ surveys.Respondent, again bool, _ error) {
-	if c.cancel != (weir.Ref{}) && !s.io.cancelContact(ctx, c.cancel, c.inFlightToo) {
-		return c.move.Was, false, &weir.Error{Code: weir.CodeUnavailable, Message: "the respondent's next contact could not be canceled now; try again", RetryAfter: 2 * time.Second}
+func (s *reports) commitReport(ctx context.Context, sv *surveyState, c surveys.Change) (_ surveys.Respondent, again bool, _ error) {
+	if c.Cancel != (weir.Ref{}) && !s.io.cancelContact(ctx, c.Cancel, c.InFlightToo) {
+		return c.Move.Was, false, &weir.Error{Code: weir.CodeUnavailable, Message: "the respondent's next contact could not be canceled now; try again", RetryAfter: 2 * time.Second}
 	}
-	written, err := s.io.storeWork(ctx, workOf(sv, []change{c}))
+	written, err := s.io.storeWork(ctx, workOf(sv, []surveys.Change{c}))
 	if err != nil {
-		return c.move.Was, false, err
+		return c.Move.Was, false, err
 	}
-	if slices.Contains(written.Stale, c.move.Was.ID) {
-		return c.move.Was, true, nil
+	if slices.Contains(written.Stale, c.Move.Was.ID) {
+		return c.Move.Was, true, nil
 	}
 	s.io.recordMetrics(&sv.survey, &c)
 	s.io.announce(written.Contacts)
 	s.hint()
-	return c.move.Is, false, nil
+	return c.Move.Is, false, nil
 }
 
 // reportRule returns the rule that applies a report. A respondent that turns out
 // to be in a full bucket is rejected, unless the report ends it.
-func reportRule(plan *surveys.Plan, now time.Time, report surveys.Report, full bool) rule {
+func reportRule(plan *surveys.Plan, now time.Time, report surveys.Report, full bool) surveys.Rule {
 	return func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
 		if p.Status.Final() && (report.Disposition == "" || p.Status == surveys.Rejected && report.Disposition.Reportable() && !report.Disposition.Final()) {
 			return p, surveys.Effects{}, nil // a message after the end, or the repetition of a report that found the quota full
 		}
 		if report.Stop && report.Disposition == "" {
-			return certain(plan.OptOut)(p)
+			return surveys.Certain(plan.OptOut)(p)
 		}
 		q, e, err := plan.Replied(p, now, report.Serial, report.Disposition)
 		switch {
@@ -305,7 +305,7 @@ func (s *reports) replyMessages(sv *surveyState, r *surveys.Respondent, report s
 	if !report.WithholdsMessages(r.Progress) {
 		return report.Messages
 	}
-	text := sv.plan.QuotaMessage(sv.survey.Name, person(r, s.io.Tokens), r.Progress)
+	text := sv.plan.QuotaMessage(sv.survey.Name, s.io.Tokens.Person(r), r.Progress)
 	if text == "" || len(report.Messages) == 0 && sv.plan.Mode(r.Progress).Voice() {
 		return nil
 	}
@@ -329,7 +329,7 @@ func (s *reports) textChannel(ctx context.Context, sv *surveyState, r *surveys.R
 	return weir.Channel{}, weir.Errorf(weir.CodeConflict, "the survey has no text channel to send messages on")
 }
 
-// appResponse is an application's response to a [MessageEvent].
+// appResponse is an application's response to a [surveys.MessageEvent].
 type appResponse struct {
 	Disposition surveys.Disposition `json:"disposition"`
 	Messages    []string            `json:"messages"`
@@ -345,7 +345,7 @@ type appResponse struct {
 // answer. That helps only if the answer could not be applied now; a rejected
 // answer would be rejected again and hold up the respondent's next messages.
 func (s *reports) ApplyResponse(ctx context.Context, e events.Event, body []byte) error {
-	if e.Type != MessageEvent || len(bytes.TrimSpace(body)) == 0 {
+	if e.Type != surveys.MessageEvent || len(bytes.TrimSpace(body)) == 0 {
 		return nil
 	}
 	return s.unlessRejected(ctx, e, s.applyResponse(ctx, e, body))
@@ -362,8 +362,8 @@ func (s *reports) unlessRejected(ctx context.Context, e events.Event, err error)
 	}
 }
 
-// readMessage returns the content of a [MessageEvent].
-func readMessage(e events.Event) (about MessageData, id surveys.RespondentID, _ error) {
+// readMessage returns the content of a [surveys.MessageEvent].
+func readMessage(e events.Event) (about surveys.MessageData, id surveys.RespondentID, _ error) {
 	err := json.Unmarshal(e.Data, &about)
 	id, idErr := surveys.ParseRespondentID(about.Respondent)
 	if err := errors.Join(err, idErr); err != nil {
@@ -376,7 +376,7 @@ func readMessage(e events.Event) (about MessageData, id surveys.RespondentID, _ 
 // itself, see [surveys.Plan.Answered]. Like [reports.ApplyResponse] it may be called again, and
 // fails only if that helps.
 func (s *reports) ApplyMessage(ctx context.Context, e events.Event) error {
-	if e.Type != MessageEvent {
+	if e.Type != surveys.MessageEvent {
 		return nil
 	}
 	return s.unlessRejected(ctx, e, s.applyMessage(ctx, e))
@@ -399,7 +399,7 @@ func (s *reports) applyMessage(ctx context.Context, e events.Event) error {
 	if err != nil {
 		return err
 	}
-	report, ok := plan.Answered(survey.Name, person(&r, s.io.Tokens), r.Progress, about.Text)
+	report, ok := plan.Answered(survey.Name, s.io.Tokens.Person(&r), r.Progress, about.Text)
 	if !ok {
 		return nil
 	}
@@ -477,7 +477,7 @@ func (s *reports) applyNow(ctx context.Context, channel weir.ChannelID, m weir.I
 		heard.Decides, heard.Says, heard.Found = true, says, found
 	}
 	stops := heard.Says == people.SaidStop && !who.Status.Final()
-	if !stops && !sv.converses() {
+	if !stops && !sv.plan.Converses(sv.survey.State) {
 		return heard, false, nil
 	}
 	if s.io.atOnce.take(who.ID) {
@@ -513,7 +513,7 @@ func (s *reports) applyEntries(ctx context.Context, v *view, sv *surveyState, wh
 	if err != nil {
 		return false, err
 	}
-	c, left := st.applyEntries(who, entries)
+	c, left := st.ApplyEntries(who, entries)
 	_, again, err = s.commitReport(ctx, sv, c)
 	return again || len(left) > 0, err
 }

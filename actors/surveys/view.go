@@ -103,7 +103,7 @@ func (v *view) loadChannels(ctx context.Context, ids map[weir.ChannelID]bool) er
 }
 
 // stepper returns the stepper of one survey.
-func (v *view) stepper(ctx context.Context, sv *surveyState) (*stepper, error) {
+func (v *view) stepper(ctx context.Context, sv *surveyState) (*surveys.Stepper, error) {
 	for _, name := range sv.plan.Channels {
 		if _, _, err := v.lookupChannel(ctx, name); err != nil {
 			return nil, err

@@ -45,7 +45,7 @@ type writer struct {
 // if that fails now, the respondent's change is dropped and the respondent is
 // processed again soon. Changes that lost against another writer are computed
 // again in the next round.
-func (w *writer) write(ctx context.Context, sv *surveyState, changes []change) error {
+func (w *writer) write(ctx context.Context, sv *surveyState, changes []surveys.Change) error {
 	changes = w.cancelContacts(ctx, changes)
 	if len(changes) == 0 {
 		return nil
@@ -63,7 +63,7 @@ func (w *writer) write(ctx context.Context, sv *surveyState, changes []change) e
 		w.schedule.moreWork = w.schedule.moreWork || !slices.Contains(written.Refused, id)
 	}
 	for _, c := range made {
-		if !stale[c.move.Was.ID] {
+		if !stale[c.Move.Was.ID] {
 			w.recordWritten(sv, &c)
 		}
 	}
@@ -73,18 +73,18 @@ func (w *writer) write(ctx context.Context, sv *surveyState, changes []change) e
 
 // cancelContacts cancels contacts that must be canceled before the commit, and
 // returns the changes without those for which that failed.
-func (w *writer) cancelContacts(ctx context.Context, changes []change) []change {
+func (w *writer) cancelContacts(ctx context.Context, changes []surveys.Change) []surveys.Change {
 	failed := make([]bool, len(changes))
-	concurrently(changes, func(i int, c change) {
-		if c.cancel == (weir.Ref{}) || c.cancelAfterCommit {
+	concurrently(changes, func(i int, c surveys.Change) {
+		if c.Cancel == (weir.Ref{}) || c.AfterCommit {
 			return
 		}
-		if failed[i] = w.cancelsHang(c.cancel.Channel); failed[i] {
+		if failed[i] = w.cancelsHang(c.Cancel.Channel); failed[i] {
 			return
 		}
 		begun := time.Now()
-		failed[i] = !w.io.cancelContact(ctx, c.cancel, c.inFlightToo)
-		w.recordCancel(c.cancel.Channel, time.Since(begun), !failed[i])
+		failed[i] = !w.io.cancelContact(ctx, c.Cancel, c.InFlightToo)
+		w.recordCancel(c.Cancel.Channel, time.Since(begun), !failed[i])
 	})
 	out := changes[:0:0]
 	for i, c := range changes {
@@ -100,7 +100,7 @@ func (w *writer) cancelContacts(ctx context.Context, changes []change) []change 
 
 // commit writes changes and returns them. If a channel no longer accepts contacts, the
 // changes that enqueue on it are dropped, and their outbox entries are deleted.
-func (w *writer) commit(ctx context.Context, sv *surveyState, changes []change) (surveys.Written, []change, error) {
+func (w *writer) commit(ctx context.Context, sv *surveyState, changes []surveys.Change) (surveys.Written, []surveys.Change, error) {
 	written, err := w.commitWork(ctx, workOf(sv, changes))
 	switch {
 	case contentRejected(err):
@@ -108,11 +108,11 @@ func (w *writer) commit(ctx context.Context, sv *surveyState, changes []change) 
 	case weir.CodeOf(err) != weir.CodeConflict:
 		return written, changes, err
 	}
-	var kept []change
+	var kept []surveys.Change
 	dropped := surveys.Work{Survey: sv.survey.ID}
 	for _, c := range changes {
-		if slices.Contains(written.Refused, c.move.Was.ID) {
-			dropped.Taken = append(dropped.Taken, c.move.Taken...)
+		if slices.Contains(written.Refused, c.Move.Was.ID) {
+			dropped.Taken = append(dropped.Taken, c.Move.Taken...)
 		} else {
 			kept = append(kept, c)
 		}
@@ -135,10 +135,10 @@ func mergeWritten(all *surveys.Written, some surveys.Written) {
 	all.Contacts = append(all.Contacts, some.Contacts...)
 }
 
-func workOf(sv *surveyState, changes []change) surveys.Work {
+func workOf(sv *surveyState, changes []surveys.Change) surveys.Work {
 	work := surveys.Work{Survey: sv.survey.ID}
 	for _, c := range changes {
-		work.Moves = append(work.Moves, c.move)
+		work.Moves = append(work.Moves, c.Move)
 	}
 	return work
 }
@@ -153,11 +153,11 @@ func (w *writer) commitWork(ctx context.Context, work surveys.Work) (surveys.Wri
 }
 
 // recordWritten updates the memory and the metrics for a change that was written.
-func (w *writer) recordWritten(sv *surveyState, c *change) {
-	m := &c.move
+func (w *writer) recordWritten(sv *surveyState, c *surveys.Change) {
+	m := &c.Move
 	w.applied++
-	if c.cancelAfterCommit && c.cancel != (weir.Ref{}) {
-		w.toCancel = append(w.toCancel, c.cancel)
+	if c.AfterCommit && c.Cancel != (weir.Ref{}) {
+		w.toCancel = append(w.toCancel, c.Cancel)
 	}
 	w.io.recordMetrics(&sv.survey, c)
 	if a := m.Attempt; a != nil && a.Outcome != weir.Expired && a.Outcome != weir.Canceled {
@@ -169,7 +169,7 @@ func (w *writer) recordWritten(sv *surveyState, c *change) {
 	if m.Is.Status == surveys.Active {
 		w.schedule.wakeAt(m.Is.DueAt)
 	}
-	if c.newAttempt {
+	if c.NewAttempt {
 		// Counted when it is written: a change that lost uses up nothing of the limit per minute.
 		sv.limit.Add(w.now, 1)
 	}
@@ -186,12 +186,12 @@ func contentRejected(err error) bool {
 // respondents are delayed; the other changes are written. If even the delay
 // cannot be written, the fault is not the respondent's, and isolate returns the
 // error.
-func (w *writer) isolate(ctx context.Context, sv *surveyState, changes []change) (all surveys.Written, made []change, _ error) {
+func (w *writer) isolate(ctx context.Context, sv *surveyState, changes []surveys.Change) (all surveys.Written, made []surveys.Change, _ error) {
 	if len(changes) == 1 {
 		return w.deferRejected(ctx, sv, changes[0])
 	}
 	half := len(changes) / 2
-	for _, some := range [][]change{changes[:half], changes[half:]} {
+	for _, some := range [][]surveys.Change{changes[:half], changes[half:]} {
 		written, done, err := w.commit(ctx, sv, some)
 		if err != nil {
 			return all, made, err
@@ -203,16 +203,16 @@ func (w *writer) isolate(ctx context.Context, sv *surveyState, changes []change)
 }
 
 // deferRejected delays a respondent whose change the store rejected.
-func (w *writer) deferRejected(ctx context.Context, sv *surveyState, c change) (surveys.Written, []change, error) {
+func (w *writer) deferRejected(ctx context.Context, sv *surveyState, c surveys.Change) (surveys.Written, []surveys.Change, error) {
 	st, err := w.view.stepper(ctx, sv)
 	if err != nil {
 		return surveys.Written{}, nil, err
 	}
 	w.io.Logger.Error("store rejected a respondent's change; respondent delayed",
-		"survey", sv.survey.Name, "respondent", c.move.Was.ID.String())
-	deferred := st.deferFailed(c.move.Was)
-	deferred.move.Taken = c.move.Taken
-	changes := w.cancelContacts(ctx, []change{deferred})
+		"survey", sv.survey.Name, "respondent", c.Move.Was.ID.String())
+	deferred := st.DeferFailed(c.Move.Was)
+	deferred.Move.Taken = c.Move.Taken
+	changes := w.cancelContacts(ctx, []surveys.Change{deferred})
 	if len(changes) == 0 {
 		return surveys.Written{}, nil, nil
 	}
@@ -222,7 +222,7 @@ func (w *writer) deferRejected(ctx context.Context, sv *surveyState, c change) (
 
 // deferKeyConflicts delays respondents whose contact's key belongs to another contact;
 // their next contact has another key.
-func (w *writer) deferKeyConflicts(ctx context.Context, sv *surveyState, changes []change, ids []surveys.RespondentID) error {
+func (w *writer) deferKeyConflicts(ctx context.Context, sv *surveyState, changes []surveys.Change, ids []surveys.RespondentID) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -230,13 +230,13 @@ func (w *writer) deferKeyConflicts(ctx context.Context, sv *surveyState, changes
 	if err != nil {
 		return err
 	}
-	var out []change
+	var out []surveys.Change
 	for _, c := range changes {
-		if !slices.Contains(ids, c.move.Was.ID) {
+		if !slices.Contains(ids, c.Move.Was.ID) {
 			continue
 		}
-		next := st.deferFailed(c.move.Was)
-		next.move.Is.Serial = max(next.move.Is.Serial, c.move.Is.Serial)
+		next := st.DeferFailed(c.Move.Was)
+		next.Move.Is.Serial = max(next.Move.Is.Serial, c.Move.Is.Serial)
 		out = append(out, next)
 	}
 	w.io.Logger.Warn("contact keys in use by other contacts; respondents delayed", "survey", sv.survey.Name, "respondents", len(out))
@@ -269,16 +269,16 @@ func (w *writer) cancelsHang(channel weir.ChannelID) bool {
 // cancelCollected cancels contacts whose respondents' moves are already
 // committed.
 func (w *writer) cancelCollected(ctx context.Context) {
-	changes := make([]change, len(w.toCancel))
+	changes := make([]surveys.Change, len(w.toCancel))
 	for i, ref := range w.toCancel {
-		changes[i].cancel = ref
+		changes[i].Cancel = ref
 	}
 	w.toCancel = nil
 	w.cancelContacts(ctx, changes)
 }
 
 // stepEach writes the changes of a page of respondents.
-func (w *writer) stepEach(ctx context.Context, sv *surveyState, page []surveys.Respondent, of func(*stepper, surveys.Respondent) (change, bool)) error {
+func (w *writer) stepEach(ctx context.Context, sv *surveyState, page []surveys.Respondent, of func(*surveys.Stepper, surveys.Respondent) (surveys.Change, bool)) error {
 	changes, err := w.stepsOf(ctx, sv, page, of)
 	if err != nil {
 		return err
@@ -287,7 +287,7 @@ func (w *writer) stepEach(ctx context.Context, sv *surveyState, page []surveys.R
 }
 
 // stepsOf returns the changes of a page of respondents.
-func (w *writer) stepsOf(ctx context.Context, sv *surveyState, page []surveys.Respondent, of func(*stepper, surveys.Respondent) (change, bool)) (changes []change, _ error) {
+func (w *writer) stepsOf(ctx context.Context, sv *surveyState, page []surveys.Respondent, of func(*surveys.Stepper, surveys.Respondent) (surveys.Change, bool)) (changes []surveys.Change, _ error) {
 	st, err := w.view.stepper(ctx, sv)
 	if err == nil {
 		err = w.io.readTalks(ctx, sv, false, pointers(page))

@@ -184,10 +184,10 @@ func (p *components) webhookDisabled(id, reason string) {
 func (p *components) applications(calls delivery.Caller) delivery.Receiver {
 	return delivery.Receiver{
 		Name:  "surveys",
-		Types: []string{surveybroker.MessageEvent, surveybroker.RespondentEvent},
-		Wants: surveybroker.ForApplication,
+		Types: []string{surveys.MessageEvent, surveys.RespondentEvent},
+		Wants: surveys.ForApplication,
 		// An application that does not answer must not delay the others.
-		Group:       surveybroker.SurveyOf,
+		Group:       surveys.SurveyOf,
 		MaxDeferred: 100_000,
 		Deliver: delivery.Application(calls, p.applicationOf, func(ctx context.Context, e events.Event, body []byte) error {
 			broker, err := p.startedSurveys()

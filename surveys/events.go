@@ -7,7 +7,6 @@ import (
 
 	"weir"
 	"weir/events"
-	"weir/surveys"
 )
 
 // Types of the events about surveys and the channels that they use.
@@ -35,17 +34,17 @@ type MessageData struct {
 }
 
 type stateData struct {
-	Survey string        `json:"survey"`
-	State  surveys.State `json:"state"`
-	Cause  surveys.Cause `json:"cause,omitempty"`
+	Survey string `json:"survey"`
+	State  State  `json:"state"`
+	Cause  Cause  `json:"cause,omitempty"`
 }
 
 type respondentData struct {
-	Survey      string              `json:"survey"`
-	Respondent  string              `json:"respondent"`
-	Status      surveys.Status      `json:"status"`
-	Disposition surveys.Disposition `json:"disposition"`
-	Attempts    surveys.Counts      `json:"attempts"`
+	Survey      string      `json:"survey"`
+	Respondent  string      `json:"respondent"`
+	Status      Status      `json:"status"`
+	Disposition Disposition `json:"disposition"`
+	Attempts    Counts      `json:"attempts"`
 }
 
 type channelData struct {
@@ -69,12 +68,12 @@ func ForApplication(e events.Event) bool {
 		return e.Type == MessageEvent
 	}
 	var about respondentData
-	return json.Unmarshal(e.Data, &about) == nil && about.Status == surveys.Rejected && about.Attempts.Total() > 0
+	return json.Unmarshal(e.Data, &about) == nil && about.Status == Rejected && about.Attempts.Total() > 0
 }
 
 func surveySubject(name string) string { return "survey/" + name }
 
-func respondentSubject(survey string, id surveys.RespondentID) string {
+func respondentSubject(survey string, id RespondentID) string {
 	return surveySubject(survey) + "/respondent/" + id.String()
 }
 
@@ -87,27 +86,12 @@ func SurveyOf(subject string) string {
 	return subject
 }
 
-func stateEvent(s *surveys.Survey, now time.Time) events.Event {
+// StateChanged returns the event that a survey's state has changed.
+func StateChanged(s *Survey, now time.Time) events.Event {
 	return newEvent(StateEvent, sourceSurveys, surveySubject(s.Name), now, stateData{s.Name, s.State, s.Cause})
 }
 
-func channelEvent(name string, was weir.Health, s surveys.ChannelState) events.Event {
+// HealthChanged returns the event that the health of a channel has changed.
+func HealthChanged(name string, was weir.Health, s ChannelState) events.Event {
 	return newEvent(ChannelEvent, sourceChannels, "channel/"+name, s.Since, channelData{name, s.Health, s.Reason, was})
 }
-
-// Events of a survey's log, in addition to the kinds of outbox entries.
-const (
-	// The words are in stored logs and in exports: they stay, whatever the code calls these
-	// events.
-	logEnqueued    = surveys.LogEnqueued
-	logCanceled    = "withdrawn"
-	logDisposition = surveys.LogDisposition
-	logMessage     = surveys.LogMessage
-	logReply       = surveys.LogReply
-	logFinished    = "finished"
-	logDeferred    = "stumbled"
-	logSkipped     = "skipped"
-	logStopped     = "stopped"
-
-	reasonOptedOut = "opted out" // as contacts' reasons say it
-)
