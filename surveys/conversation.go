@@ -242,9 +242,9 @@ func (pl *Plan) Assign(r *Respondent, attributes map[string]string) int {
 	return pl.Quotas.Of(attributes)
 }
 
-// Candidate is a respondent with the number that sent a message. Respondents of
+// Sender is a respondent with the number that sent a message. Respondents of
 // several surveys may have the same number.
-type Candidate struct {
+type Sender struct {
 	Status       Status
 	LastChannel  string    // channel of the latest contact; empty if there was none
 	LastAccepted time.Time // when the provider accepted that contact
@@ -256,7 +256,7 @@ type Candidate struct {
 // precede pending ones, and those precede final ones; then the respondents whose
 // latest contact used the channel precede the others; then the newest contact
 // wins, and the first of equals.
-func FindSender(channel string, candidates []Candidate) int {
+func FindSender(channel string, candidates []Sender) int {
 	best := -1
 	for i, c := range candidates {
 		if slices.Contains(c.Channels, channel) && (best < 0 || c.before(candidates[best], channel)) {
@@ -266,7 +266,7 @@ func FindSender(channel string, candidates []Candidate) int {
 	return best
 }
 
-func (c Candidate) before(d Candidate, channel string) bool {
+func (c Sender) before(d Sender, channel string) bool {
 	if a, b := c.rank(), d.rank(); a != b {
 		return a > b
 	}
@@ -277,4 +277,4 @@ func (c Candidate) before(d Candidate, channel string) bool {
 }
 
 // rank is -1 for a final status.
-func (c Candidate) rank() int { return slices.Index([]Status{Pending, Active}, c.Status) }
+func (c Sender) rank() int { return slices.Index([]Status{Pending, Active}, c.Status) }

@@ -134,6 +134,47 @@ func (pl *Plan) Decide(now time.Time, t Tally) Decision {
 	return Decision{Start: min(batch-active, t.Pending)}
 }
 
+// Verdict is what a round does about the state of a survey.
+type Verdict struct {
+	Step   Step // to take; empty: none
+	Cause  Cause
+	GoesOn bool // it contacts respondents while its window is open
+}
+
+// Judge returns what becomes of a survey that runs or is paused. braked reports that it has passed a
+// bound of its brake, spent that what is left of its budget pays for no contact.
+func (pl *Plan) Judge(s State, d Decision, t Tally, braked, spent bool) Verdict {
+	over := Exhausted
+	if pl.Enough(t) {
+		over = Reached
+	}
+	switch {
+	case d.Done && t.Pending > 0: // respondents that are no longer needed are canceled, too
+		return Verdict{Step: Stop, Cause: over}
+	case d.Done:
+		return Verdict{Step: Finish, Cause: over}
+	case d.Stop:
+		return Verdict{Step: Stop, Cause: WindowOver}
+	case braked:
+		return Verdict{Step: Pause}
+	case spent:
+		return Verdict{Step: Stop, Cause: BudgetSpent}
+	}
+	return Verdict{GoesOn: s == Running}
+}
+
+// WakeAt returns when the schedule of a survey asks for a round: when it opens, or at the end of its
+// last window and grace; zero: not again.
+func (pl *Plan) WakeAt(now time.Time) (at time.Time) {
+	if last, bounded := pl.Schedule.LastClose(); bounded {
+		at = last.Add(calendar.Grace)
+	}
+	if opens, ok := pl.Schedule.NextOpen(now); ok && opens.After(now) && (at.IsZero() || opens.Before(at)) {
+		at = opens
+	}
+	return at
+}
+
 // Pace is the pace of a survey so far, in respondents per minute of open schedule. Zero:
 // not known.
 type Pace struct{ Started, Ended float64 }

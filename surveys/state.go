@@ -2,6 +2,7 @@ package surveys
 
 import (
 	"slices"
+	"time"
 
 	"weir"
 	"weir/internal/validation"
@@ -59,6 +60,23 @@ func (s State) Apply(step Step) (State, error) {
 		return s, nil
 	}
 	return s, weir.Errorf(weir.CodeConflict, "a survey that is %s cannot %s", s, step)
+}
+
+// Advance returns the survey after a step that a round takes; ok is false if it has come so far
+// already.
+func (s Survey) Advance(step Step, cause Cause, braked *weir.Braked, now time.Time) (_ Survey, ok bool) {
+	to, err := s.State.Apply(step)
+	if err != nil || to == s.State {
+		return s, false
+	}
+	if step != Pause && (s.Cause == "" || s.State != Stopping) {
+		s.Cause = cause
+	}
+	s.State, s.Braked = to, braked
+	if to == Done {
+		s.Ended = now
+	}
+	return s, true
 }
 
 // Command returns the survey after a step that a user asks for. A step without effect

@@ -214,6 +214,17 @@ func (st *Stepper) Start(r *Respondent) (Progress, Effects, error) {
 // Cancel ends a respondent because its survey ends.
 func (st *Stepper) Cancel(p Respondent) (Change, bool) { return st.Step(p, Certain(st.Plan.Cancel)) }
 
+// CancelWaiting cancels the contact of a respondent if it waits in its channel. again reports that its
+// cancellation has to be repeated: a crash may have happened between commit and cancel.
+func (st *Stepper) CancelWaiting(p Respondent) (_ Change, again, ok bool) {
+	if p.Progress.Contact != Waiting {
+		return Change{}, p.Progress.Contact == Canceling, false
+	}
+	c, ok := st.Step(p, Certain(func(p Progress) (Progress, Effects) { return st.Plan.CancelWaiting(p, st.Now) }))
+	c.AfterCommit = true
+	return c, false, ok
+}
+
 // ApplyEntries applies the outbox entries of one respondent, in order. It stops after
 // an entry whose effects must be executed before the next one; left are the
 // remaining entries.

@@ -159,13 +159,13 @@ func (v *view) findSender(ctx context.Context, n *surveys.OutboxEntry) (_ survey
 	if err := v.loadChannels(ctx, channels); err != nil {
 		return surveys.Respondent{}, false, err
 	}
-	list := make([]surveys.Candidate, len(people))
+	list := make([]surveys.Sender, len(people))
 	for i, p := range people {
 		sv, err := v.lookupSurvey(ctx, p.Survey)
 		if err != nil {
 			return surveys.Respondent{}, false, err
 		}
-		list[i] = surveys.Candidate{Status: p.Status, LastChannel: v.channels[p.Contact.Channel].Name, LastAccepted: p.Reached}
+		list[i] = surveys.Sender{Status: p.Status, LastChannel: v.channels[p.Contact.Channel].Name, LastAccepted: p.Reached}
 		if sv != nil && sv.survey.State != surveys.Draft {
 			for _, m := range sv.survey.Definition.Modes {
 				list[i].Channels = append(list[i].Channels, m.Channel)
