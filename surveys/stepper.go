@@ -271,9 +271,9 @@ func (st *Stepper) ApplyEntries(was Respondent, entries []OutboxEntry) (_ Change
 	return out, entries
 }
 
-// ApplyAsEntry applies an event of the respondent's latest contact as if an outbox
+// applyAsEntry applies an event of the respondent's latest contact as if an outbox
 // entry had reported it.
-func (st *Stepper) ApplyAsEntry(who Respondent, n OutboxEntry) Change {
+func (st *Stepper) applyAsEntry(who Respondent, n OutboxEntry) Change {
 	n.Channel, n.Contact = who.Contact.Channel, who.Contact
 	n.Owner = weir.Owner{Group: who.Survey, ID: int64(who.ID), Serial: who.Serial}
 	out, _ := st.ApplyEntries(who, []OutboxEntry{n})

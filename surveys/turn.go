@@ -287,13 +287,13 @@ func (st *Stepper) Overdue(r Respondent, contacts map[weir.Ref]weir.Contact) (_ 
 	c, found := contacts[r.Contact]
 	switch {
 	case !found:
-		return st.ApplyAsEntry(r, OutboxEntry{Kind: ContactEnded, At: st.Now, Outcome: weir.Lost}), false, true
+		return st.applyAsEntry(r, OutboxEntry{Kind: ContactEnded, At: st.Now, Outcome: weir.Lost}), false, true
 	case c.State == weir.Done:
-		return st.ApplyAsEntry(r, OutboxEntry{Kind: ContactEnded, At: st.Now, Outcome: c.Outcome, Reason: c.Reason, Messages: c.AcceptedMessages()}), false, true
+		return st.applyAsEntry(r, OutboxEntry{Kind: ContactEnded, At: st.Now, Outcome: c.Outcome, Reason: c.Reason, Messages: c.AcceptedMessages()}), false, true
 	case c.State.Waiting() && r.Progress.Contact == Canceling:
 		again = true
 	case !c.SentAt.IsZero() && r.Progress.Contact == Waiting:
-		return st.ApplyAsEntry(r, OutboxEntry{Kind: ContactAccepted, At: c.SentAt, Messages: c.AcceptedMessages()}), false, true
+		return st.applyAsEntry(r, OutboxEntry{Kind: ContactAccepted, At: c.SentAt, Messages: c.AcceptedMessages()}), false, true
 	}
 	out, ok := st.Step(r, Certain(func(p Progress) (Progress, Effects) {
 		p, e := st.Plan.Timeout(p, st.Now)

@@ -12,8 +12,6 @@ import (
 	"weir/actors/supervise"
 	"weir/channels"
 	"weir/internal/failpoint"
-	"weir/internal/phonenumber"
-	"weir/operators"
 	"weir/people"
 	"weir/surveys"
 	"weir/surveys/pacing"
@@ -34,6 +32,14 @@ type access struct {
 // compile returns the compiled definition of a survey, or what is wrong with it.
 func (a *access) compile(s *surveys.Survey) (*surveys.Plan, []weir.FieldError) {
 	return a.plans.compile(s, a.Defaults)
+}
+
+// hoursOf returns the hours in which the respondents of a survey may be contacted.
+func (a *access) hoursOf(plan *surveys.Plan) *surveys.Hours {
+	if a.People == nil {
+		return surveys.NewHours(plan, nil, a.zones)
+	}
+	return surveys.NewHours(plan, a.People.Purposes(), a.zones)
 }
 
 // findings holds results of rounds that the API uses to explain a survey. Before the
@@ -134,24 +140,6 @@ func (a *access) loadMinute(ctx context.Context, survey int64, minute *pacing.Mi
 	return nil
 }
 
-// readLoad reads the load of one channel. It reads the queue first: a contact
-// that is claimed in between counts twice instead of not at all. A channel
-// whose load cannot be read gets nothing now.
-func (a *access) readLoad(ctx context.Context, t *channelLoad) {
-	largest := t.channel.Capacity - channels.ReplyReserve(t.channel.Settings)
-	ready, err := call(ctx, func(ctx context.Context) (surveys.Ready, error) {
-		return a.Store.ReadySlots(ctx, t.channel.ID, t.lanes, largest, t.queueLimit)
-	})
-	if err == nil {
-		t.ready = ready
-		t.figures, err = call(ctx, func(ctx context.Context) (operators.Figures, error) { return a.Channels.Figures(ctx, t.channel) })
-	}
-	if err != nil {
-		t.why = operators.NewWhy(operators.WhyError, operators.TextFiguresUnread, "channel", t.channel.Name)
-		a.Logger.Warn("channel figures not read; no contacts enqueued this round", "channel", t.channel.Name, "error", err)
-	}
-}
-
 // readOutbox reads a page of outbox entries with a greater id.
 func (a *access) readOutbox(ctx context.Context, after int64) ([]surveys.OutboxEntry, error) {
 	page, err := call(ctx, func(ctx context.Context) ([]surveys.OutboxEntry, error) {
@@ -163,39 +151,6 @@ func (a *access) readOutbox(ctx context.Context, after int64) ([]surveys.OutboxE
 	return page, nil
 }
 
-// entriesUpTo returns the outbox entries about a respondent up to a message of the respondent, oldest
-// first; none if that has been processed. Unless all are wanted it reads only the oldest page, and returns
-// none if the message is on another.
-func (a *access) entriesUpTo(ctx context.Context, v *view, who *surveys.Respondent, channel weir.ChannelID, m weir.Incoming, all bool) (list []surveys.OutboxEntry, _ error) {
-	for after := int64(0); ; {
-		page, err := a.readOutbox(ctx, after)
-		if err != nil {
-			return nil, err
-		}
-		for _, n := range page {
-			about := n.Owner.Group == who.Survey && n.Owner.ID == int64(who.ID)
-			if number, ok := phonenumber.Reported(n.Message.From, ""); ok && n.Kind == surveys.MessageReceived && phonenumber.Identity(number) == phonenumber.Identity(who.Phone) {
-				sender, ok, err := v.findSender(ctx, &n)
-				if err != nil {
-					return nil, err
-				}
-				about = ok && sender.ID == who.ID
-			}
-			if !about {
-				continue
-			}
-			list = append(list, n)
-			if n.Kind == surveys.MessageReceived && n.Channel == channel && n.Message.GUID == m.GUID && n.Message.Body == m.Body && n.Message.From == m.From {
-				return list, nil
-			}
-		}
-		if len(page) < outboxPage || !all {
-			return nil, nil
-		}
-		after = page[len(page)-1].ID
-	}
-}
-
 // storeWork makes moves durable.
 func (a *access) storeWork(ctx context.Context, w surveys.Work) (surveys.Written, error) {
 	failpoint.Hit("survey.before")
@@ -204,6 +159,15 @@ func (a *access) storeWork(ctx context.Context, w surveys.Work) (surveys.Written
 		failpoint.Hit("survey.committed")
 	}
 	return written, err
+}
+
+// commitWork commits work of a round.
+func (a *access) commitWork(ctx context.Context, work surveys.Work) (surveys.Written, error) {
+	written, err := lookup(ctx, a.storeWork, work)
+	if err != nil {
+		return written, fmt.Errorf("write moves: %w", err)
+	}
+	return written, nil
 }
 
 // cancelContact cancels a contact and reports whether the change may be written. A
@@ -360,4 +324,17 @@ func (a *access) zoneless(ctx context.Context, survey int64) (surveys.Respondent
 	}
 	a.findings.zoneless.Delete(survey)
 	return 0, nil
+}
+
+// notFoundIsNone returns an error unless it says that there is no such thing.
+func notFoundIsNone(err error) error {
+	if weir.CodeOf(err) == weir.CodeNotFound {
+		return nil
+	}
+	return err
+}
+
+// zoneOf returns the time zone of a respondent: that of the person, or that of the survey.
+func (a *access) zoneOf(plan *surveys.Plan, r *surveys.Respondent) *time.Location {
+	return a.zones.Of(r.Attributes[respondents.FieldTimeZone], people.Canonical(r.Phone), plan.Schedule.Zone())[0]
 }

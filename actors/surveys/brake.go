@@ -1,7 +1,6 @@
 package surveys
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -89,17 +88,4 @@ func (b *brakes) forget(survey int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.windows, survey)
-}
-
-// brake pauses a survey that has passed a bound of its brake. If another writer has changed
-// the survey, the next round decides again.
-func (l *lifecycle) brake(ctx context.Context, sv *surveyState, braked *weir.Braked) error {
-	s := sv.survey
-	s.State, s.Braked = surveys.Paused, braked
-	stored, err := l.store(ctx, sv, s)
-	if stored {
-		l.io.Logger.Warn("survey paused itself", "survey", s.Name, "cause", string(braked.Cause), "count", braked.Count, "of", braked.Of, "bound_percent", braked.Percent)
-		l.io.Metrics.brakes.WithLabelValues(string(braked.Cause)).Inc()
-	}
-	return err
 }

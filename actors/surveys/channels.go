@@ -26,11 +26,11 @@ type channelLoad struct {
 }
 
 // measureChannels reads the load of the channels that the surveys use.
-func (f *feeder) measureChannels(ctx context.Context, list []*surveyState) (map[weir.ChannelID]*channelLoad, error) {
+func measureChannels(ctx context.Context, r *round, list []runningSurvey) (map[weir.ChannelID]*channelLoad, error) {
 	out := map[weir.ChannelID]*channelLoad{}
 	for _, sv := range list {
 		for _, name := range sv.plan.Channels {
-			ch, ok, err := f.view.lookupChannel(ctx, name)
+			ch, ok, err := r.lookupChannel(ctx, name)
 			if err != nil {
 				return nil, err
 			}
@@ -38,36 +38,36 @@ func (f *feeder) measureChannels(ctx context.Context, list []*surveyState) (map[
 				continue
 			}
 			if out[ch.ID] == nil {
-				out[ch.ID] = f.newChannelLoad(ch)
+				out[ch.ID] = newChannelLoad(r, ch)
 			}
 			out[ch.ID].addSurvey(sv.survey.Name)
 		}
 	}
 	concurrently(slices.Collect(maps.Values(out)), func(_ int, t *channelLoad) {
 		if t.why.IsZero() {
-			f.io.readLoad(ctx, t)
+			readLoad(ctx, r.io, t)
 		}
 	})
 	for id, t := range out {
-		pace := f.memory.pace(id)
+		pace := r.memory.pace(id)
 		if t.figures.InFlight+t.ready.Ours+t.ready.Others > 0 || pace.freedSlots > 0 {
-			pace.rate = pace.rate.Observe(f.now, pace.freedSlots)
+			pace.rate = pace.rate.Observe(r.now, pace.freedSlots)
 		} else {
 			// A channel without contacts shows nothing about its rate.
-			pace.rate = pace.rate.Skip(f.now)
+			pace.rate = pace.rate.Skip(r.now)
 		}
 		pace.freedSlots = 0
-		f.io.findings.freedPerMinute.Store(id, pace.rate.PerMinute())
+		r.io.findings.freedPerMinute.Store(id, pace.rate.PerMinute())
 	}
 	return out, nil
 }
 
 // newChannelLoad starts the view of a channel.
-func (f *feeder) newChannelLoad(ch weir.Channel) *channelLoad {
-	if f.memory.checkOutdated(ch) {
-		f.schedule.recheck = append(f.schedule.recheck, ch.ID)
+func newChannelLoad(r *round, ch weir.Channel) *channelLoad {
+	if r.memory.checkOutdated(ch) {
+		r.recheck = append(r.recheck, ch.ID)
 	}
-	return &channelLoad{channel: ch, why: whyUnavailable(ch, f.memory.states[ch.ID].ChannelState), queueLimit: queueLimitFor(ch, f.memory.pace(ch.ID).rate.PerMinute())}
+	return &channelLoad{channel: ch, why: whyUnavailable(ch, r.memory.states[ch.ID].ChannelState), queueLimit: queueLimitFor(ch, r.memory.pace(ch.ID).rate.PerMinute())}
 }
 
 // queueLimitFor returns the number of queued contacts that suffices to leave a channel
@@ -115,5 +115,23 @@ func (t *channelLoad) whyNoRoom(size int, rate float64, now, closes time.Time) o
 			"ours", load.Queued, "others", load.Others)
 	default:
 		return operators.Why{}
+	}
+}
+
+// readLoad reads the load of one channel. It reads the queue first: a contact
+// that is claimed in between counts twice instead of not at all. A channel
+// whose load cannot be read gets nothing now.
+func readLoad(ctx context.Context, io *access, t *channelLoad) {
+	largest := t.channel.Capacity - channels.ReplyReserve(t.channel.Settings)
+	ready, err := call(ctx, func(ctx context.Context) (surveys.Ready, error) {
+		return io.Store.ReadySlots(ctx, t.channel.ID, t.lanes, largest, t.queueLimit)
+	})
+	if err == nil {
+		t.ready = ready
+		t.figures, err = call(ctx, func(ctx context.Context) (operators.Figures, error) { return io.Channels.Figures(ctx, t.channel) })
+	}
+	if err != nil {
+		t.why = operators.NewWhy(operators.WhyError, operators.TextFiguresUnread, "channel", t.channel.Name)
+		io.Logger.Warn("channel figures not read; no contacts enqueued this round", "channel", t.channel.Name, "error", err)
 	}
 }

@@ -155,7 +155,7 @@ func (c *commands) checkLaunch(ctx context.Context, survey *surveys.Survey, now 
 	if err != nil {
 		return nil, err
 	}
-	_, unpaid, err := c.refusesBudget(ctx, survey)
+	_, unpaid, err := c.io.refusesBudget(ctx, survey)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +221,7 @@ func (c *commands) CheckLaunch(ctx context.Context, survey surveys.Survey) (surv
 	if err != nil {
 		return out, err
 	}
-	use, unpaid, err := c.refusesBudget(ctx, &survey)
+	use, unpaid, err := c.io.refusesBudget(ctx, &survey)
 	if err != nil {
 		return out, err
 	}
@@ -270,7 +270,7 @@ const respondentPage = 1000
 // inspectRespondents reads the respondents, page by page, until it has read limit.
 func (c *commands) inspectRespondents(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, now time.Time, limit int) (launchSummary, error) {
 	hours := c.io.hoursOf(plan)
-	out := launchSummary{attributes: map[string]int{}, cost: c.newCostSum(survey, plan, now), gaps: surveys.MissingAttributes{Needs: plan.RequiredAttributes()}}
+	out := launchSummary{attributes: map[string]int{}, cost: c.io.newCostSum(survey, plan, now), gaps: surveys.MissingAttributes{Needs: plan.RequiredAttributes()}}
 	for after := surveys.RespondentID(0); ; {
 		page, next, err := call2(ctx, func(ctx context.Context) ([]surveys.Respondent, surveys.RespondentID, error) {
 			return c.io.Store.Respondents(ctx, surveys.Filter{Survey: survey.ID, After: after, Limit: respondentPage})
@@ -288,14 +288,14 @@ func (c *commands) inspectRespondents(ctx context.Context, survey *surveys.Surve
 					out.zoneless = zoneless{out.zoneless.count + 1, cmp.Or(out.zoneless.first, page[i].ID)}
 				}
 			}
-			hours.add(&page[i])
+			hours.Add(&page[i])
 			out.cost.add(&page[i])
 			for name := range page[i].Attributes {
 				out.attributes[name]++
 			}
 		}
 		if out.partial = next != 0 && out.count >= limit; next == 0 || out.partial {
-			out.hours = hours.check(now)
+			out.hours = hours.Check(now)
 			return out, nil
 		}
 		after = next

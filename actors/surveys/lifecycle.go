@@ -3,282 +3,213 @@ package surveys
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"weir"
-	"weir/actors/supervise"
 	"weir/events"
-	"weir/internal/backoff"
 	"weir/surveys"
-	"weir/surveys/calendar"
 )
 
-// lifecycle finishes, stops and pauses surveys, and finds out about contacts that are
-// overdue.
-type lifecycle struct {
-	io       *access
-	view     *view
-	schedule *schedule
-	writer   *writer
-	now      time.Time
-	hinted   bool            // the round has a cause other than the regular interval
-	tallies  map[int64]tally // of the surveys that may start respondents
-}
-
-// advance advances a survey that is done, stopping or paused. goesOn reports whether it is running;
-// the feeder looks whether its window is open.
-func (l *lifecycle) advance(ctx context.Context, sv *surveyState) (goesOn bool, err error) {
+// advance finishes, stops or pauses a survey, or goes on canceling what it no longer needs. If the
+// survey contacts respondents, it returns what that is to be decided by; whether its window is open
+// is for [feed] to see.
+func advance(ctx context.Context, r *round, sv *surveyState) (facts *surveys.Facts, err error) {
 	if sv.plan == nil {
-		return false, nil
+		return nil, nil
 	}
-	if l.now.Before(sv.skippedUntil) {
-		l.schedule.wakeAt(sv.skippedUntil)
-		return false, nil
+	if r.now.Before(sv.skippedUntil) {
+		r.wakeAt(sv.skippedUntil)
+		return nil, nil
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			goesOn, err = false, nil
-			l.skipBroken(sv, p)
+			facts, err = nil, nil
+			r.skipBroken(sv, p)
 		}
 	}()
-	if sv.survey.State == surveys.Paused && sv.sweepDone && !l.hinted && !sv.plan.Schedule.Over(l.now) {
-		l.wakeForWindows(sv)
-		return false, nil
+	if sv.survey.State == surveys.Paused && sv.sweepDone && !r.hinted && !sv.plan.Schedule.Over(r.now) {
+		r.wakeAt(sv.plan.WakeAt(r.now))
+		return nil, nil
 	}
-	sums, err := lookup(ctx, l.io.Store.Counts, sv.survey.ID)
+	sums, err := lookup(ctx, r.io.Store.Counts, sv.survey.ID)
 	if err != nil {
-		return false, fmt.Errorf("read a survey's counts: %w", err)
+		return nil, fmt.Errorf("read a survey's counts: %w", err)
 	}
-	t := tally{Tally: sums.Tally(len(sv.plan.Quotas))}
-	t.full = sv.plan.Quotas.FullBuckets(t.Buckets)
-	t.Secured += sv.budget.unpaid // they must not keep others from being started who can be paid for
+	tally := sums.Tally(len(sv.plan.Quotas))
+	tally.Secured += sv.budget.Unpaid // they must not keep others from being started who can be paid for
 	if sv.survey.State == surveys.Stopping {
-		return false, l.cancelRespondents(ctx, sv, t)
+		return nil, cancelRespondents(ctx, r, sv, tally)
 	}
-	t.decision = sv.plan.Decide(l.now, t.Tally)
-	l.tallies[sv.survey.ID] = t
+	decision := sv.plan.Decide(r.now, tally)
 	var braked *weir.Braked
 	var spent bool
 	if sv.survey.State == surveys.Running {
-		braked = l.io.brakes.verdict(&sv.survey, l.now)
-		if spent, err = l.budgetSpent(ctx, sv, t.Tally); err != nil {
-			return false, err
+		braked = r.io.brakes.verdict(&sv.survey, r.now)
+		if spent, err = budgetSpent(ctx, r, sv, tally); err != nil {
+			return nil, err
 		}
 	}
-	switch {
-	case t.decision.Done && t.Pending > 0: // respondents that are no longer needed are canceled, too
-		return false, l.changeState(ctx, sv, surveys.Stop, sv.causeOf(t))
-	case t.decision.Done:
-		return false, l.changeState(ctx, sv, surveys.Finish, sv.causeOf(t))
-	case t.decision.Stop:
-		return false, l.changeState(ctx, sv, surveys.Stop, surveys.WindowOver)
-	case braked != nil:
-		return false, l.brake(ctx, sv, braked)
-	case spent:
-		return false, l.changeState(ctx, sv, surveys.Stop, surveys.BudgetSpent)
-	case sv.survey.State == surveys.Paused:
-		l.wakeForWindows(sv)
-		if sv.sweepDone {
-			return false, nil
+	v := sv.plan.Judge(sv.survey.State, decision, tally, braked != nil, spent)
+	if v.Step != "" {
+		if v.Step != surveys.Pause {
+			braked = nil
 		}
-		return false, l.cancelWaiting(ctx, sv, func(surveys.Respondent) bool { return false })
+		return nil, changeState(ctx, r, sv, v, braked)
 	}
-	l.wakeForWindows(sv)
-	if err := l.readMissedOutcomes(ctx, sv); err != nil {
-		return false, err
+	r.wakeAt(sv.plan.WakeAt(r.now))
+	if !v.GoesOn {
+		return nil, cancelPaused(ctx, r, sv)
 	}
-	return true, l.cancelOutsideWindows(ctx, sv)
+	if err := readMissedOutcomes(ctx, r, sv); err != nil {
+		return nil, err
+	}
+	return &surveys.Facts{Tally: tally, Full: sv.plan.Quotas.FullBuckets(tally.Buckets), Start: decision.Start}, cancelOutsideWindows(ctx, r, sv)
 }
 
-// causeOf returns why a survey with no respondents left to contact is done.
-func (sv *surveyState) causeOf(t tally) surveys.Cause {
-	if sv.plan.Enough(t.Tally) {
-		return surveys.Reached
+// changeState changes a survey's state, with its events; braked is what its brake says. If another
+// writer has changed the survey, the next round reads its new state.
+func changeState(ctx context.Context, r *round, sv *surveyState, v surveys.Verdict, braked *weir.Braked) error {
+	s, ok := sv.survey.Advance(v.Step, v.Cause, braked, r.now)
+	if !ok {
+		return nil
 	}
-	return surveys.Exhausted
-}
-
-// wakeForWindows schedules a round for when the survey's schedule opens, and for
-// the end of its last window plus grace.
-func (l *lifecycle) wakeForWindows(sv *surveyState) {
-	if last, bounded := sv.plan.Schedule.LastClose(); bounded {
-		l.schedule.wakeAt(last.Add(calendar.Grace))
-	}
-	if at, ok := sv.plan.Schedule.NextOpen(l.now); ok && at.After(l.now) {
-		l.schedule.wakeAt(at)
-	}
-}
-
-// skipBroken skips a survey whose own rules panicked, for a time that grows. Only
-// the first panic is logged.
-func (l *lifecycle) skipBroken(sv *surveyState, panicked any) {
-	if sv.failures++; sv.failures == 1 {
-		supervise.LogPanic(l.io.Logger, l.io.Metrics.panics, "survey skipped: its rules panicked", panicked, "survey", sv.survey.Name)
-	} else {
-		l.io.Metrics.panics.Inc()
-	}
-	sv.skippedUntil = l.now.Add(backoff.Delay(sv.failures, brokenDelay, time.Hour))
-	l.io.findings.skipped.Store(sv.survey.ID, sv.skippedUntil)
-	l.schedule.wakeAt(sv.skippedUntil)
-}
-
-// changeState changes a survey's state. If another writer has changed the survey,
-// the next round reads its new state.
-func (l *lifecycle) changeState(ctx context.Context, sv *surveyState, step surveys.Step, cause surveys.Cause) error {
-	to, err := sv.survey.State.Apply(step)
-	if err != nil || to == sv.survey.State {
-		return nil //nolint:nilerr // it has come so far already
-	}
-	s := sv.survey
-	s.State, s.Braked = to, nil
-	if s.Cause == "" || sv.survey.State != surveys.Stopping {
-		s.Cause = cause
-	}
-	if to == surveys.Done {
-		s.Ended = l.now
-	}
-	_, err = l.store(ctx, sv, s)
-	return err
-}
-
-// store stores a survey whose state has changed, with its events.
-func (l *lifecycle) store(ctx context.Context, sv *surveyState, s surveys.Survey) (stored bool, _ error) {
-	list := []events.Event{surveys.StateChanged(&s, l.now)}
-	if s.Braked != nil {
-		list = append(list, events.Braked("survey", s.Name, s.Braked))
+	list := []events.Event{surveys.StateChanged(&s, r.now)}
+	if braked != nil {
+		list = append(list, events.Braked("survey", s.Name, braked))
 	}
 	changed, err := call(ctx, func(ctx context.Context) (surveys.Survey, error) {
-		return l.io.Store.UpdateSurvey(ctx, s, list...)
+		return r.io.Store.UpdateSurvey(ctx, s, list...)
 	})
 	switch weir.CodeOf(err) {
 	case "":
-		l.schedule.moreWork = true
-		l.io.Logger.Info("survey state changed", "survey", s.Name, "state", string(s.State), "cause", string(s.Cause))
-		l.view.setVersion(sv, changed)
-		return true, nil
 	case weir.CodeConflict, weir.CodeNotFound:
-		l.schedule.moreWork = true
-		return false, nil
+		r.moreWork = true
+		return nil
 	case weir.CodePrecondition: // respondents are becoming visible in it
-		l.schedule.wakeAt(l.now.Add(retryDelay))
-		return false, nil
+		r.wakeAt(r.now.Add(retryDelay))
+		return nil
 	default:
-		return false, fmt.Errorf("change a survey: %w", err)
+		return fmt.Errorf("change a survey: %w", err)
 	}
+	r.moreWork = true
+	r.io.Logger.Info("survey state changed", "survey", s.Name, "state", string(s.State), "cause", string(s.Cause))
+	r.setVersion(sv, changed)
+	if braked != nil {
+		r.io.Logger.Warn("survey paused itself", "survey", s.Name, "cause", string(braked.Cause), "count", braked.Count, "of", braked.Of, "bound_percent", braked.Percent)
+		r.io.Metrics.brakes.WithLabelValues(string(braked.Cause)).Inc()
+	}
+	return nil
 }
 
 // cancelRespondents cancels a page of the respondents that are not final. The survey is
 // done when none is left. Respondents whose contacts wait come first, so that
 // their contacts cannot take a slot that becomes free when a provider releases
 // a canceled contact.
-func (l *lifecycle) cancelRespondents(ctx context.Context, sv *surveyState, t tally) error {
+func cancelRespondents(ctx context.Context, r *round, sv *surveyState, t surveys.Tally) error {
 	if t.Pending+t.Active == 0 {
-		return l.changeState(ctx, sv, surveys.Finish, surveys.ByUser)
+		return changeState(ctx, r, sv, surveys.Verdict{Step: surveys.Finish, Cause: surveys.ByUser}, nil)
 	}
 	if !sv.sweepDone {
-		l.schedule.moreWork = true
-		return l.sweepActive(ctx, sv, func(st *surveys.Stepper, p surveys.Respondent) (surveys.Change, bool) {
-			if p.Progress.Contact == surveys.Idle || p.Progress.Contact == surveys.Dispatched {
-				return surveys.Change{}, false
+		r.moreWork = true
+		return sweep(ctx, r, sv, func(st *surveys.Stepper, page []surveys.Respondent) (changes []surveys.Change, _ []weir.Ref, _ error) {
+			for _, p := range page {
+				if p.Progress.Contact == surveys.Idle || p.Progress.Contact == surveys.Dispatched {
+					continue
+				}
+				if c, ok := st.Cancel(p); ok {
+					changes = append(changes, c)
+				}
 			}
-			return st.Cancel(p)
+			return changes, nil, nil
 		})
 	}
 	page, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
-		return l.io.Store.Open(ctx, sv.survey.ID, openPage)
+		return r.io.Store.Open(ctx, sv.survey.ID, openPage)
 	})
 	if err != nil {
 		return fmt.Errorf("read respondents to cancel: %w", err)
 	}
-	before := l.writer.cancelFailures
-	if err := l.writer.stepEach(ctx, sv, page, (*surveys.Stepper).Cancel); err != nil {
+	st, err := r.stepperFor(ctx, sv, page)
+	if err != nil {
 		return err
 	}
-	l.schedule.moreWork = l.schedule.moreWork || l.writer.cancelFailures == before // otherwise it is retried after retryDelay
-	return nil
+	var changes []surveys.Change
+	for _, p := range page {
+		if c, ok := st.Cancel(p); ok {
+			changes = append(changes, c)
+		}
+	}
+	done, err := write(ctx, r, sv, st, changes)
+	r.continueIf(err == nil && done.uncanceled == 0) // otherwise it is retried after retryDelay
+	return err
 }
 
-// cancelWaiting cancels contacts that wait in channels, except those to keep, a
-// page in each round.
-func (l *lifecycle) cancelWaiting(ctx context.Context, sv *surveyState, keep func(surveys.Respondent) bool) error {
-	err := l.sweepActive(ctx, sv, func(st *surveys.Stepper, p surveys.Respondent) (surveys.Change, bool) {
-		if p.Progress.Contact == surveys.Canceling { // a crash may have happened between commit and cancel
-			l.writer.toCancel = append(l.writer.toCancel, p.Contact)
-		}
-		if p.Progress.Contact != surveys.Waiting || keep(p) {
-			return surveys.Change{}, false
-		}
-		c, ok := st.Step(p, surveys.Certain(func(p surveys.Progress) (surveys.Progress, surveys.Effects) { return sv.plan.CancelWaiting(p, l.now) }))
-		c.AfterCommit = true
-		return c, ok
-	})
-	if err == nil {
-		l.writer.cancelCollected(ctx)
+// cancelPaused cancels the contacts of a paused survey that wait in channels.
+func cancelPaused(ctx context.Context, r *round, sv *surveyState) error {
+	if sv.sweepDone {
+		return nil
 	}
-	return err
+	return cancelWaiting(ctx, r, sv, func(*surveys.Respondent) bool { return false })
 }
 
 // cancelOutsideWindows cancels contacts of a running survey that wait for windows
 // that its schedule no longer has.
-func (l *lifecycle) cancelOutsideWindows(ctx context.Context, sv *surveyState) error {
+func cancelOutsideWindows(ctx context.Context, r *round, sv *surveyState) error {
 	if !sv.scheduleChanged || sv.entriesDropped { // one sweep at a time: they share the cursor
 		return nil
 	}
-	w, ok := sv.plan.Schedule.Window(l.now)
-	open := ok && !w.Open.After(l.now)
-	if err := l.cancelWaiting(ctx, sv, func(p surveys.Respondent) bool { return open && !p.WindowEnd.After(w.Close) }); err != nil {
-		return err
-	}
-	sv.scheduleChanged = !sv.sweepDone
-	return nil
+	w, ok := sv.plan.Schedule.Window(r.now)
+	open := ok && !w.Open.After(r.now)
+	err := cancelWaiting(ctx, r, sv, func(p *surveys.Respondent) bool { return open && !p.WindowEnd.After(w.Close) })
+	sv.scheduleChanged = err != nil || !sv.sweepDone
+	return err
 }
 
-// sweepActive goes once through the active respondents, a page in each round.
-func (l *lifecycle) sweepActive(ctx context.Context, sv *surveyState, of func(*surveys.Stepper, surveys.Respondent) (surveys.Change, bool)) error {
-	return l.sweepPage(ctx, sv, func([]surveys.Respondent) error { return nil }, of)
-}
-
-// sweepPage goes through one page of the active respondents, once read has read what of needs.
-func (l *lifecycle) sweepPage(ctx context.Context, sv *surveyState, read func([]surveys.Respondent) error, of func(*surveys.Stepper, surveys.Respondent) (surveys.Change, bool)) error {
-	filter := surveys.Filter{Survey: sv.survey.ID, Statuses: []surveys.Status{surveys.Active}, After: sv.sweepCursor, Limit: openPage}
-	page, next, err := call2(ctx, func(ctx context.Context) ([]surveys.Respondent, surveys.RespondentID, error) {
-		return l.io.Store.Respondents(ctx, filter)
+// cancelWaiting cancels contacts that wait in channels, except those to keep, a
+// page in each round.
+func cancelWaiting(ctx context.Context, r *round, sv *surveyState, keep func(*surveys.Respondent) bool) error {
+	return sweep(ctx, r, sv, func(st *surveys.Stepper, page []surveys.Respondent) (changes []surveys.Change, again []weir.Ref, _ error) {
+		for i := range page {
+			if page[i].Progress.Contact == surveys.Waiting && keep(&page[i]) {
+				continue
+			}
+			c, repeat, ok := st.CancelWaiting(page[i])
+			if repeat {
+				again = append(again, page[i].Contact)
+			}
+			if ok {
+				changes = append(changes, c)
+			}
+		}
+		return changes, again, nil
 	})
-	if err != nil {
-		return fmt.Errorf("read active respondents: %w", err)
-	}
-	if err := read(page); err != nil {
-		return err
-	}
-	if err := l.writer.stepEach(ctx, sv, page, of); err != nil {
-		return err
-	}
-	sv.sweepCursor, sv.sweepDone = next, next == 0
-	l.schedule.moreWork = l.schedule.moreWork || !sv.sweepDone
-	return nil
 }
 
 // readMissedOutcomes reads the outcome of the contacts of a survey that could not be run
 // for a while, a page in each round: the respondents' own due times may be a
 // week away.
-func (l *lifecycle) readMissedOutcomes(ctx context.Context, sv *surveyState) error {
+func readMissedOutcomes(ctx context.Context, r *round, sv *surveyState) error {
 	if !sv.entriesDropped {
 		return nil
 	}
-	var contacts map[weir.Ref]weir.Contact
-	read := func(page []surveys.Respondent) (err error) {
-		contacts, err = l.io.readContacts(ctx, page, hasContact)
-		return err
-	}
-	err := l.sweepPage(ctx, sv, read, func(st *surveys.Stepper, p surveys.Respondent) (surveys.Change, bool) {
-		if !hasContact(&p) {
-			return surveys.Change{}, false
+	err := sweep(ctx, r, sv, func(st *surveys.Stepper, page []surveys.Respondent) (changes []surveys.Change, again []weir.Ref, _ error) {
+		contacts, err := r.io.readContacts(ctx, page, hasContact)
+		if err != nil {
+			return nil, nil, err
 		}
-		return l.checkOverdue(st, p, contacts)
+		for i := range page {
+			if !hasContact(&page[i]) {
+				continue
+			}
+			c, repeat, ok := st.Overdue(page[i], contacts)
+			if repeat {
+				again = append(again, page[i].Contact)
+			}
+			if ok {
+				changes = append(changes, c)
+			}
+		}
+		return changes, again, nil
 	})
-	if err == nil {
-		l.writer.cancelCollected(ctx)
-	}
 	if err != nil {
 		sv.sweepCursor, sv.sweepDone = 0, false
 		return err
@@ -289,25 +220,30 @@ func (l *lifecycle) readMissedOutcomes(ctx context.Context, sv *surveyState) err
 	return nil
 }
 
-// checkOverdue returns the change that follows from the contact of a respondent that is overdue.
-// ok is false if there is nothing to do.
-func (l *lifecycle) checkOverdue(st *surveys.Stepper, who surveys.Respondent, contacts map[weir.Ref]weir.Contact) (_ surveys.Change, ok bool) {
-	c, found := contacts[who.Contact]
-	switch {
-	case !found:
-		return st.ApplyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactEnded, At: l.now, Outcome: weir.Lost}), true
-	case c.State == weir.Done:
-		return st.ApplyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactEnded, At: l.now, Outcome: c.Outcome, Reason: c.Reason, Messages: c.AcceptedMessages()}), true
-	case c.State.Waiting() && who.Progress.Contact == surveys.Canceling:
-		l.writer.toCancel = append(l.writer.toCancel, who.Contact)
-	case !c.SentAt.IsZero() && who.Progress.Contact == surveys.Waiting:
-		return st.ApplyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactAccepted, At: c.SentAt, Messages: c.AcceptedMessages()}), true
+// sweep goes once through the active respondents, a page in each round, and writes what decide changes.
+// decide also returns contacts whose cancellation is to be repeated.
+func sweep(ctx context.Context, r *round, sv *surveyState, decide func(*surveys.Stepper, []surveys.Respondent) (changes []surveys.Change, again []weir.Ref, _ error)) error {
+	filter := surveys.Filter{Survey: sv.survey.ID, Statuses: []surveys.Status{surveys.Active}, After: sv.sweepCursor, Limit: openPage}
+	page, next, err := call2(ctx, func(ctx context.Context) ([]surveys.Respondent, surveys.RespondentID, error) {
+		return r.io.Store.Respondents(ctx, filter)
+	})
+	if err != nil {
+		return fmt.Errorf("read active respondents: %w", err)
 	}
-	return st.Step(who, surveys.Certain(func(p surveys.Progress) (surveys.Progress, surveys.Effects) {
-		p, e := st.Plan.Timeout(p, l.now)
-		if !p.DueAt.After(l.now) { // do not check it again at once
-			p.DueAt = l.now.Add(time.Minute)
-		}
-		return p, e
-	}))
+	st, err := r.stepperFor(ctx, sv, page)
+	if err != nil {
+		return err
+	}
+	changes, again, err := decide(st, page)
+	if err != nil {
+		return err
+	}
+	done, err := write(ctx, r, sv, st, changes)
+	if err != nil {
+		return err
+	}
+	sv.sweepCursor, sv.sweepDone = next, next == 0
+	r.continueIf(!sv.sweepDone)
+	r.cancel(ctx, append(again, done.toCancel...))
+	return nil
 }

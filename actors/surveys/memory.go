@@ -35,7 +35,7 @@ type surveyState struct {
 	sweepDone       bool
 	scheduleChanged bool // its schedule has changed: contacts that wait in channels may have windows of the old one
 	entriesDropped  bool // it could not be run for a while: its outbox entries were dropped meanwhile
-	budget          budgetState
+	budget          surveys.BudgetWatch
 }
 
 // channelPace is the state kept for a channel: its pacing.

@@ -139,14 +139,11 @@ const (
 	cancelTimeout        = 3 * time.Second
 	retryFirst           = 250 * time.Millisecond // after a failed round
 	retryMax             = 30 * time.Second
-	blockedDelay         = time.Minute            // delay of respondents whose channel has no room; also the wait after a channel accepts nothing
-	blockedPause         = 500 * time.Millisecond // between two pages of them
-	retryDelay           = 2 * time.Second        // before retrying a step that a channel's broker, or the store, does not allow now
-	brokenDelay          = time.Minute            // for a survey whose own rules fail
+	retryDelay           = 2 * time.Second // before retrying a step that a channel's broker, or the store, does not allow now
+	refusedDelay         = time.Minute     // before retrying after a channel accepts nothing
+	brokenDelay          = time.Minute     // for a survey whose own rules fail
 	outboxPage           = 250
 	outboxPages          = 4
-	duePage              = 200
-	startPage            = 200
 	openPage             = 500
 	surveyPage           = 200
 	maxSamePhone         = 100 // respondents with the same number

@@ -9,37 +9,28 @@ import (
 	"weir/surveys"
 )
 
-// outboxReader applies the outcomes of contacts to respondents, from the outbox.
-type outboxReader struct {
-	io         *access
-	view       *view
-	schedule   *schedule
-	writer     *writer
-	memory     *memory
-	hadEntries bool // there were outbox entries
-}
-
-// process processes outbox entries, which report events of contacts and
-// messages of respondents, up to outboxPages pages.
-func (i *outboxReader) process(ctx context.Context) error {
-	after, seen, before := int64(0), 0, i.writer.applied
-	defer func() { i.io.Metrics.outboxEntries.Set(float64(seen)) }()
+// processOutbox applies what outbox entries report, events of contacts and messages of
+// respondents, to the respondents: up to outboxPages pages. seen is how many entries there were.
+func processOutbox(ctx context.Context, r *round) (seen int, _ error) {
+	after, applied := int64(0), 0
+	defer func() { r.io.Metrics.outboxEntries.Set(float64(seen)) }()
 	for range outboxPages {
-		page, err := i.io.readOutbox(ctx, after)
+		page, err := r.io.readOutbox(ctx, after)
 		if err != nil || len(page) == 0 {
-			return err
+			return seen, err
 		}
-		seen, i.hadEntries = seen+len(page), true
+		seen += len(page)
 		after = page[len(page)-1].ID
-		if err := i.processPage(ctx, page); err != nil {
-			return err
+		n, err := processPage(ctx, r, page)
+		if err != nil {
+			return seen, err
 		}
-		if len(page) < outboxPage {
-			return nil
+		if applied += n; len(page) < outboxPage {
+			return seen, nil
 		}
 	}
-	i.schedule.moreWork = i.schedule.moreWork || i.writer.applied > before // otherwise the entries that fill the pages wait for something other than a round
-	return nil
+	r.continueIf(applied > 0) // otherwise the entries that fill the pages wait for something other than a round
+	return seen, nil
 }
 
 // surveyEntries holds a page's outbox entries for one survey, by respondent, in
@@ -66,51 +57,52 @@ func (g *surveyEntries) add(r surveys.Respondent, n surveys.OutboxEntry) {
 }
 
 // processPage processes a page of outbox entries. It deletes entries that concern no
-// respondent.
-func (i *outboxReader) processPage(ctx context.Context, page []surveys.OutboxEntry) error {
-	groups, unmatched, err := i.groupBySurvey(ctx, page)
+// respondent. applied is the number of moves that it made, and of the entries that it deleted.
+func processPage(ctx context.Context, r *round, page []surveys.OutboxEntry) (applied int, _ error) {
+	groups, unmatched, err := groupBySurvey(ctx, r, page)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if err := i.dropApplied(ctx, page, groups); err != nil {
-		return err
+	if err := dropApplied(ctx, r.io, page, groups); err != nil {
+		return 0, err
 	}
 	if len(unmatched) > 0 {
-		i.writer.applied += len(unmatched)
-		if _, err := i.writer.commitWork(ctx, surveys.Work{Taken: unmatched}); err != nil {
-			return err
+		applied += len(unmatched)
+		if _, err := r.io.commitWork(ctx, surveys.Work{Taken: unmatched}); err != nil {
+			return applied, err
 		}
 	}
 	for _, group := range groups {
-		st, err := i.view.stepper(ctx, group.survey)
-		if err != nil {
-			return err
+		st, err := r.stepper(ctx, group.survey)
+		if err == nil {
+			err = readConversations(ctx, r.io, group, st)
 		}
-		if err := i.io.readConversations(ctx, group, st); err != nil {
-			return err
+		if err != nil {
+			return applied, err
 		}
 		var changes []surveys.Change
-		more, stuck := false, i.writer.cancelFailures
+		more := false
 		for _, e := range group.list {
 			c, left := st.ApplyEntries(e.respondent, e.entries)
 			changes = append(changes, c)
 			more = more || len(left) > 0
 		}
-		if err := i.writer.write(ctx, group.survey, changes); err != nil {
-			return err
+		done, err := write(ctx, r, group.survey, st, changes)
+		if applied += done.applied; err != nil {
+			return applied, err
 		}
-		i.schedule.moreWork = i.schedule.moreWork || more && i.writer.cancelFailures == stuck
+		r.continueIf(more && done.uncanceled == 0)
 	}
-	return nil
+	return applied, nil
 }
 
 // dropApplied drops the entries that [reports.Incoming] has applied since the page was read. The respondents
 // were read later, so that their revisions do not show it.
-func (i *outboxReader) dropApplied(ctx context.Context, page []surveys.OutboxEntry, groups map[int64]*surveyEntries) error {
+func dropApplied(ctx context.Context, io *access, page []surveys.OutboxEntry, groups map[int64]*surveyEntries) error {
 	if !slices.ContainsFunc(page, func(n surveys.OutboxEntry) bool { return n.Kind == surveys.MessageReceived }) {
 		return nil
 	}
-	now, err := i.io.readOutbox(ctx, page[0].ID-1)
+	now, err := io.readOutbox(ctx, page[0].ID-1)
 	if err != nil {
 		return err
 	}
@@ -128,24 +120,24 @@ func (i *outboxReader) dropApplied(ctx context.Context, page []surveys.OutboxEnt
 }
 
 // groupBySurvey finds the respondents that the outbox entries concern.
-func (i *outboxReader) groupBySurvey(ctx context.Context, page []surveys.OutboxEntry) (groups map[int64]*surveyEntries, unmatched []int64, _ error) {
+func groupBySurvey(ctx context.Context, r *round, page []surveys.OutboxEntry) (groups map[int64]*surveyEntries, unmatched []int64, _ error) {
 	var ids []surveys.RespondentID
 	channels := map[weir.ChannelID]bool{}
 	for _, n := range page {
 		channels[n.Channel] = true
-		if s := i.memory.states[n.Channel]; n.Kind == surveys.ContactAccepted && !usable(s.Health) && n.At.After(s.Since) {
-			i.schedule.recheck = append(i.schedule.recheck, n.Channel) // it seems to work again
+		if s := r.memory.states[n.Channel]; n.Kind == surveys.ContactAccepted && !usable(s.Health) && n.At.After(s.Since) {
+			r.recheck = append(r.recheck, n.Channel) // it seems to work again
 		}
 		if n.Kind != surveys.MessageReceived {
 			ids = append(ids, surveys.RespondentID(n.Owner.ID))
 		}
 	}
-	if err := i.view.loadChannels(ctx, channels); err != nil {
+	if err := r.loadChannels(ctx, channels); err != nil {
 		return nil, nil, err
 	}
 	who := map[surveys.RespondentID]surveys.Respondent{}
 	if len(ids) > 0 {
-		some, err := lookup(ctx, i.io.Store.RespondentsByID, ids)
+		some, err := lookup(ctx, r.io.Store.RespondentsByID, ids)
 		if err != nil {
 			return nil, nil, fmt.Errorf("read respondents: %w", err)
 		}
@@ -159,14 +151,14 @@ func (i *outboxReader) groupBySurvey(ctx context.Context, page []surveys.OutboxE
 		ok = ok && p.Survey == n.Owner.Group
 		if n.Kind == surveys.MessageReceived {
 			var err error
-			if p, ok, err = i.view.findSender(ctx, &n); err != nil {
+			if p, ok, err = r.findSender(ctx, &n); err != nil {
 				return nil, nil, err
 			}
 		}
-		if ok && i.io.atOnce.has(p.ID) {
+		if ok && r.io.atOnce.has(p.ID) {
 			continue // a hint follows
 		}
-		group, err := i.entriesFor(ctx, groups, p, ok)
+		group, err := entriesFor(ctx, r, groups, p, ok)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -182,17 +174,39 @@ func (i *outboxReader) groupBySurvey(ctx context.Context, page []surveys.OutboxE
 // entriesFor returns the group of a respondent's survey; nil if there is no respondent.
 // The entries of a survey that cannot be run are dropped, too: when it can be
 // run again, its respondents' contacts are read.
-func (i *outboxReader) entriesFor(ctx context.Context, groups map[int64]*surveyEntries, p surveys.Respondent, ok bool) (*surveyEntries, error) {
+func entriesFor(ctx context.Context, r *round, groups map[int64]*surveyEntries, p surveys.Respondent, ok bool) (*surveyEntries, error) {
 	if !ok {
 		return nil, nil
 	}
 	if group := groups[p.Survey]; group != nil {
 		return group, nil
 	}
-	sv, err := i.view.lookupSurvey(ctx, p.Survey)
+	sv, err := r.lookupSurvey(ctx, p.Survey)
 	if err != nil || sv == nil || sv.plan == nil {
 		return nil, err
 	}
 	groups[p.Survey] = &surveyEntries{survey: sv, byID: map[surveys.RespondentID]*respondentEntries{}}
 	return groups[p.Survey], nil
+}
+
+// readConversations reads what the entries of a survey that asks questions need.
+func readConversations(ctx context.Context, io *access, group *surveyEntries, st *surveys.Stepper) error {
+	if group.survey.plan.Questions == nil {
+		return nil
+	}
+	var wrote, others []*surveys.Respondent
+	for _, e := range group.list {
+		if slices.ContainsFunc(e.entries, func(n surveys.OutboxEntry) bool { return n.Kind == surveys.MessageReceived }) {
+			wrote = append(wrote, &e.respondent)
+		} else {
+			others = append(others, &e.respondent)
+		}
+	}
+	if err := io.readTalks(ctx, group.survey, true, wrote); err != nil {
+		return err
+	}
+	if err := io.readTalks(ctx, group.survey, false, others); err != nil || len(wrote) == 0 {
+		return err
+	}
+	return io.readBuckets(ctx, group.survey, st)
 }

@@ -15,6 +15,7 @@ import (
 	"weir"
 	"weir/events"
 	"weir/internal/backoff"
+	"weir/internal/phonenumber"
 	"weir/internal/plainjson"
 	"weir/people"
 	"weir/surveys"
@@ -457,15 +458,15 @@ func (s *reports) Incoming(ctx context.Context, channel weir.ChannelID, m weir.I
 // sender, in order, up to this message. again reports that another writer changed the respondent, or that
 // entries are left.
 func (s *reports) applyNow(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (heard surveys.Heard, again bool, _ error) {
-	v := newView(s.io, newMemory(), time.Now())
-	if err := v.loadChannels(ctx, map[weir.ChannelID]bool{channel: true}); err != nil {
+	r := newRound(s.io, newMemory(), true)
+	if err := r.loadChannels(ctx, map[weir.ChannelID]bool{channel: true}); err != nil {
 		return heard, false, err
 	}
-	who, ok, err := v.findSender(ctx, &surveys.OutboxEntry{Kind: surveys.MessageReceived, Channel: channel, Message: m})
+	who, ok, err := r.findSender(ctx, &surveys.OutboxEntry{Kind: surveys.MessageReceived, Channel: channel, Message: m})
 	if err != nil || !ok {
 		return heard, false, err
 	}
-	sv, err := v.lookupSurvey(ctx, who.Survey)
+	sv, err := r.lookupSurvey(ctx, who.Survey)
 	if err != nil || sv == nil || sv.plan == nil {
 		return heard, false, err
 	}
@@ -485,7 +486,7 @@ func (s *reports) applyNow(ctx context.Context, channel weir.ChannelID, m weir.I
 	} else if !stops {
 		return heard, false, nil // a round applies many messages together
 	}
-	entries, err := s.io.entriesUpTo(ctx, v, &who, channel, m, stops)
+	entries, err := entriesUpTo(ctx, r, &who, channel, m, stops)
 	if err != nil {
 		return heard, false, err
 	}
@@ -495,7 +496,7 @@ func (s *reports) applyNow(ctx context.Context, channel weir.ChannelID, m weir.I
 		}
 		return heard, false, nil
 	}
-	again, err = s.applyEntries(ctx, v, sv, who, entries)
+	again, err = s.applyEntries(ctx, r, sv, who, entries)
 	if err != nil && !stops {
 		s.io.Logger.WarnContext(ctx, "message not applied at once; the next round applies it", "survey", sv.survey.Name, "respondent", who.ID.String(), "error", err)
 		return heard, false, nil
@@ -505,8 +506,8 @@ func (s *reports) applyNow(ctx context.Context, channel weir.ChannelID, m weir.I
 
 // applyEntries applies outbox entries of a respondent. again reports that another writer changed the
 // respondent, or that entries are left.
-func (s *reports) applyEntries(ctx context.Context, v *view, sv *surveyState, who surveys.Respondent, entries []surveys.OutboxEntry) (again bool, _ error) {
-	st, err := v.stepper(ctx, sv)
+func (s *reports) applyEntries(ctx context.Context, r *round, sv *surveyState, who surveys.Respondent, entries []surveys.OutboxEntry) (again bool, _ error) {
+	st, err := r.stepper(ctx, sv)
 	if err == nil {
 		err = s.io.readBuckets(ctx, sv, st)
 	}
@@ -516,4 +517,37 @@ func (s *reports) applyEntries(ctx context.Context, v *view, sv *surveyState, wh
 	c, left := st.ApplyEntries(who, entries)
 	_, again, err = s.commitReport(ctx, sv, c)
 	return again || len(left) > 0, err
+}
+
+// entriesUpTo returns the outbox entries about a respondent up to a message of the respondent, oldest
+// first; none if that has been processed. Unless all are wanted it reads only the oldest page, and returns
+// none if the message is on another.
+func entriesUpTo(ctx context.Context, r *round, who *surveys.Respondent, channel weir.ChannelID, m weir.Incoming, all bool) (list []surveys.OutboxEntry, _ error) {
+	for after := int64(0); ; {
+		page, err := r.io.readOutbox(ctx, after)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range page {
+			about := n.Owner.Group == who.Survey && n.Owner.ID == int64(who.ID)
+			if number, ok := phonenumber.Reported(n.Message.From, ""); ok && n.Kind == surveys.MessageReceived && phonenumber.Identity(number) == phonenumber.Identity(who.Phone) {
+				sender, ok, err := r.findSender(ctx, &n)
+				if err != nil {
+					return nil, err
+				}
+				about = ok && sender.ID == who.ID
+			}
+			if !about {
+				continue
+			}
+			list = append(list, n)
+			if n.Kind == surveys.MessageReceived && n.Channel == channel && n.Message.GUID == m.GUID && n.Message.Body == m.Body && n.Message.From == m.From {
+				return list, nil
+			}
+		}
+		if len(page) < outboxPage || !all {
+			return nil, nil
+		}
+		after = page[len(page)-1].ID
+	}
 }

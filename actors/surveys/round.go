@@ -3,160 +3,240 @@ package surveys
 import (
 	"context"
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
 	"time"
 
 	"weir"
 	"weir/actors/supervise"
+	"weir/internal/backoff"
+	"weir/internal/phonenumber"
 	"weir/surveys"
 )
 
-// round is one scheduling pass over all running surveys.
+// round is one scheduling pass over all running surveys: what it has read of surveys and channels,
+// and when the next one is due.
 type round struct {
 	io           *access
-	view         *view
-	schedule     *schedule
 	memory       *memory
 	now          time.Time
-	outboxReader *outboxReader
-	life         *lifecycle
-	feeder       *feeder
+	hinted       bool // it has a cause other than the regular interval
+	canceler     canceler
+	channels     map[weir.ChannelID]weir.Channel
+	channelIDs   map[string]weir.ChannelID // 0: there is none
+	otherSurveys map[int64]*surveyState    // surveys that need no rounds but get outbox entries
+
+	moreWork bool             // work is left to be done at once
+	nextWork time.Time        // instant of the next known work; zero: none is known
+	recheck  []weir.ChannelID // channels to check again soon
 }
 
-// result is the outcome of a round.
-type result struct {
-	moreWork      bool
-	nextWork      time.Time
-	recheck       []weir.ChannelID // channels to check again soon
-	channelsInUse []weir.Channel   // channels in use, see round.channelsInUse
-	err           error
+// runningSurvey is a survey that contacts respondents, with what a round knows of it.
+type runningSurvey struct {
+	*surveyState
+	facts *surveys.Facts
 }
 
-// newRound returns a round that begins now. hinted reports that it has a cause other than
-// the regular interval.
+// newRound returns a round that begins now.
 func newRound(io *access, m *memory, hinted bool) *round {
-	now, plan := time.Now(), &schedule{}
-	v := newView(io, m, now)
-	w := &writer{io: io, view: v, schedule: plan, memory: m, now: now, cancelTimeouts: map[weir.ChannelID]int{}}
-	life := &lifecycle{io: io, view: v, schedule: plan, writer: w, now: now, hinted: hinted, tallies: map[int64]tally{}}
 	return &round{
-		io: io, view: v, schedule: plan, memory: m, now: now,
-		outboxReader: &outboxReader{io: io, view: v, schedule: plan, writer: w, memory: m},
-		life:         life, feeder: &feeder{io: io, view: v, schedule: plan, writer: w, life: life, memory: m, now: now},
+		io: io, memory: m, now: time.Now(), hinted: hinted, canceler: canceler{timeouts: map[weir.ChannelID]int{}},
+		channels: map[weir.ChannelID]weir.Channel{}, channelIDs: map[string]weir.ChannelID{}, otherSurveys: map[int64]*surveyState{},
 	}
 }
 
-// tally is a round's view of a survey as a whole.
-type tally struct {
-	surveys.Tally
-	decision surveys.Decision
-	full     []int
-}
+// wakeAt schedules the next round for an instant at the latest.
+func (r *round) wakeAt(at time.Time) { r.nextWork = earliest(r.nextWork, at) }
 
-// runRound runs one round. hinted reports that the round has a cause other than
-// the regular interval.
-func runRound(ctx context.Context, io *access, mem *memory, hinted bool) (out result) {
-	r := newRound(io, mem, hinted)
-	defer func() {
-		if p := recover(); p != nil {
-			supervise.LogPanic(io.Logger, io.Metrics.panics, "survey round panicked", p)
-			out.err = fmt.Errorf("the round panicked: %s", supervise.PanicText(p))
-		}
-		io.Metrics.roundDuration.Observe(time.Since(r.now).Seconds())
-	}()
-	err := r.run(ctx)
-	return result{moreWork: r.schedule.moreWork, nextWork: r.schedule.nextWork, recheck: r.schedule.recheck, channelsInUse: r.view.channelsInUse(), err: err}
-}
+// continueIf has the next round follow at once if work is left.
+func (r *round) continueIf(more bool) { r.moreWork = r.moreWork || more }
 
-func (r *round) run(ctx context.Context) error {
-	if err := r.loadChannelStates(ctx); err != nil {
-		return err
+// lookupSurvey returns the state of any survey; nil if it does not exist.
+func (r *round) lookupSurvey(ctx context.Context, id int64) (*surveyState, error) {
+	if sv := r.memory.surveys[id]; sv != nil {
+		return sv, nil
 	}
-	// With no survey to run, one statement per interval is enough.
-	outbox, poll := true, true
-	if !r.life.hinted && !r.memory.hasActive {
-		poll = !r.memory.polledSurveys
-		outbox = !poll
-		r.memory.polledSurveys = poll
+	if sv, ok := r.otherSurveys[id]; ok {
+		return sv, nil
 	}
-	if poll {
-		if err := r.pollSurveys(ctx); err != nil {
-			return err
-		}
+	s, err := lookup(ctx, r.io.Store.SurveyByID, id)
+	if weir.CodeOf(err) == weir.CodeNotFound || err == nil && s.Deleting {
+		// Remembered for this round: many outbox entries of a deleted survey cost one read.
+		r.otherSurveys[id] = nil
+		return nil, nil
 	}
-	if outbox {
-		if err := r.outboxReader.process(ctx); err != nil {
-			return err
-		}
-	}
-	if !poll {
-		r.schedule.moreWork = r.schedule.moreWork || r.outboxReader.hadEntries
-		return nil
-	}
-	var bidders []*surveyState
-	for _, sv := range r.memory.surveys {
-		goesOn, err := r.life.advance(ctx, sv)
-		if err != nil {
-			return err
-		}
-		if goesOn {
-			bidders = append(bidders, sv)
-		}
-	}
-	backlogs, err := r.feeder.feed(ctx, bidders)
-	for id, sv := range r.memory.surveys {
-		r.io.Metrics.backlog.WithLabelValues(sv.survey.Name).Set(float64(backlogs[id]))
-	}
-	return err
-}
-
-// loadChannelStates reads the channel states that an earlier process found.
-func (r *round) loadChannelStates(ctx context.Context) error {
-	if r.memory.statesLoaded {
-		return nil
-	}
-	states, err := r.io.channelStates(ctx)
 	if err != nil {
-		return fmt.Errorf("read the states of channels: %w", err)
+		return nil, fmt.Errorf("read a survey: %w", err)
 	}
-	for id, s := range states {
-		r.memory.states[id] = observation{ChannelState: s}
+	sv := &surveyState{}
+	r.setVersion(sv, s)
+	r.otherSurveys[id] = sv
+	return sv, nil
+}
+
+// setVersion updates sv to a new version of its survey.
+func (r *round) setVersion(sv *surveyState, s surveys.Survey) {
+	if sv.survey.Version == s.Version && sv.survey.ID == s.ID {
+		return
 	}
-	r.memory.statesLoaded = true
+	if r.memory.surveys[s.ID] == sv { // otherwise the rounds may still skip it
+		r.io.findings.skipped.Delete(s.ID)
+	}
+	sv.skippedUntil, sv.failures, sv.sweepCursor, sv.sweepDone = time.Time{}, 0, 0, false
+	sv.scheduleChanged = sv.scheduleChanged || sv.survey.ID == s.ID && !reflect.DeepEqual(sv.survey.Definition.Schedule, s.Definition.Schedule)
+	sv.entriesDropped = sv.entriesDropped || sv.survey.ID == s.ID && sv.plan == nil
+	sv.survey = s
+	r.io.brakes.see(&s)
+	plan, wrong := r.io.compile(&s)
+	if sv.plan = plan; plan == nil {
+		r.io.Logger.Error("survey definition cannot be run; the survey is skipped until it is changed",
+			"survey", s.Name, "error", surveys.Invalid(wrong))
+	}
+}
+
+// lookupChannel finds a channel by name; ok is false if there is none.
+func (r *round) lookupChannel(ctx context.Context, name string) (_ weir.Channel, ok bool, _ error) {
+	if id, found := r.channelIDs[name]; found {
+		return r.channels[id], id != 0, nil
+	}
+	ch, err := lookup(ctx, r.io.Store.Channel, name)
+	if weir.CodeOf(err) == weir.CodeNotFound {
+		r.channelIDs[name] = 0
+		return weir.Channel{}, false, nil
+	}
+	if err != nil {
+		return weir.Channel{}, false, fmt.Errorf("read a channel: %w", err)
+	}
+	r.channelIDs[name], r.channels[ch.ID] = ch.ID, ch
+	return ch, true, nil
+}
+
+// loadChannels reads the names of channels, for the log.
+func (r *round) loadChannels(ctx context.Context, ids map[weir.ChannelID]bool) error {
+	for id := range ids {
+		if _, ok := r.channels[id]; ok || id == 0 {
+			continue
+		}
+		ch, err := lookup(ctx, r.io.Store.ChannelByID, id)
+		if err != nil && weir.CodeOf(err) != weir.CodeNotFound {
+			return fmt.Errorf("read a channel: %w", err)
+		}
+		r.channels[id] = ch
+	}
 	return nil
 }
 
-// pollSurveys polls the surveys that need rounds.
-func (r *round) pollSurveys(ctx context.Context) error {
-	polled := map[int64]bool{}
-	r.memory.hasActive = false
-	err := r.io.eachSurvey(ctx, []surveys.State{surveys.Running, surveys.Paused, surveys.Stopping}, func(s surveys.Survey) {
-		if s.Deleting {
-			return
+// stepper returns the stepper of one survey.
+func (r *round) stepper(ctx context.Context, sv *surveyState) (*surveys.Stepper, error) {
+	for _, name := range sv.plan.Channels {
+		if _, _, err := r.lookupChannel(ctx, name); err != nil {
+			return nil, err
 		}
-		sv := r.memory.surveys[s.ID]
-		if sv == nil {
-			sv = &surveyState{}
-			r.memory.surveys[s.ID] = sv
-			r.io.Metrics.addSurvey(s.Name)
-		}
-		r.view.setVersion(sv, s)
-		polled[s.ID] = true
-		r.memory.hasActive = r.memory.hasActive || sv.survey.State != surveys.Paused || !sv.sweepDone
-	})
-	if err != nil {
-		return err
 	}
-	for id, sv := range r.memory.surveys {
-		if !polled[id] {
-			r.io.Metrics.removeSurvey(sv.survey.Name)
-			r.io.findings.skipped.Delete(id)
-			r.io.brakes.forget(id)
-			r.io.findings.zoneless.Delete(id)
-			delete(r.memory.surveys, id)
-			for _, pace := range r.memory.paces {
-				pace.share = pace.share.Remove(sv.survey.Name)
+	return r.io.newStepper(sv, r.now, r.channels, r.channelIDs), nil
+}
+
+// stepperFor returns the stepper of one survey, for a page of its respondents, whose conversations it
+// reads.
+func (r *round) stepperFor(ctx context.Context, sv *surveyState, page []surveys.Respondent) (*surveys.Stepper, error) {
+	if err := r.io.readTalks(ctx, sv, false, pointers(page)); err != nil {
+		return nil, err
+	}
+	return r.stepper(ctx, sv)
+}
+
+// cancel cancels contacts whose respondents' moves are already committed.
+func (r *round) cancel(ctx context.Context, list []weir.Ref) {
+	if r.canceler.cancelAll(ctx, r.io, list) > 0 {
+		r.wakeAt(r.now.Add(retryDelay))
+	}
+}
+
+// channelsInUse lists the channels that running, paused and stopping surveys use, as
+// far as this round has read them.
+func (r *round) channelsInUse() []weir.Channel {
+	used := map[weir.ChannelID]weir.Channel{}
+	for _, sv := range r.memory.surveys {
+		if sv.plan == nil {
+			continue
+		}
+		for _, name := range sv.plan.Channels {
+			if id := r.channelIDs[name]; id != 0 {
+				used[id] = r.channels[id]
 			}
 		}
 	}
-	return nil
+	return slices.Collect(maps.Values(used))
+}
+
+// hasMismatch reports a mismatch: a channel that cannot carry what the survey uses
+// it for.
+func (r *round) hasMismatch(sv *surveyState, ch weir.Channel) bool {
+	for mode, name := range sv.plan.Channels {
+		if r.channelIDs[name] == ch.ID && r.io.mismatch(mode, ch) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// findSender finds the respondent that sent a message.
+func (r *round) findSender(ctx context.Context, n *surveys.OutboxEntry) (_ surveys.Respondent, ok bool, _ error) {
+	number, ok := phonenumber.Reported(n.Message.From, "")
+	if !ok { // it is no number that a respondent has
+		return surveys.Respondent{}, false, nil
+	}
+	people, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
+		return r.io.Store.ByPhone(ctx, number, maxSamePhone)
+	})
+	if err != nil {
+		return surveys.Respondent{}, false, fmt.Errorf("find the sender of a message: %w", err)
+	}
+	channels := map[weir.ChannelID]bool{}
+	for _, p := range people {
+		channels[p.Contact.Channel] = true
+	}
+	if err := r.loadChannels(ctx, channels); err != nil {
+		return surveys.Respondent{}, false, err
+	}
+	list := make([]surveys.Sender, len(people))
+	for i, p := range people {
+		sv, err := r.lookupSurvey(ctx, p.Survey)
+		if err != nil {
+			return surveys.Respondent{}, false, err
+		}
+		list[i] = surveys.Sender{Status: p.Status, LastChannel: r.channels[p.Contact.Channel].Name, LastAccepted: p.Reached}
+		if sv != nil && sv.survey.State != surveys.Draft {
+			for _, m := range sv.survey.Definition.Modes {
+				list[i].Channels = append(list[i].Channels, m.Channel)
+			}
+		}
+	}
+	best := surveys.FindSender(r.channels[n.Channel].Name, list)
+	if best < 0 {
+		return surveys.Respondent{}, false, nil
+	}
+	return people[best], true, nil
+}
+
+// skipBroken skips a survey whose own rules panicked, for a time that grows. Only
+// the first panic is logged.
+func (r *round) skipBroken(sv *surveyState, panicked any) {
+	if sv.failures++; sv.failures == 1 {
+		supervise.LogPanic(r.io.Logger, r.io.Metrics.panics, "survey skipped: its rules panicked", panicked, "survey", sv.survey.Name)
+	} else {
+		r.io.Metrics.panics.Inc()
+	}
+	sv.skippedUntil = r.now.Add(backoff.Delay(sv.failures, brokenDelay, time.Hour))
+	r.io.findings.skipped.Store(sv.survey.ID, sv.skippedUntil)
+	r.wakeAt(sv.skippedUntil)
+}
+
+// earliest returns the earlier of two instants. A zero instant means none.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }

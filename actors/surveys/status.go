@@ -327,7 +327,7 @@ func (s *status) whyChannel(ctx context.Context, plan *surveys.Plan, mode survey
 	for _, survey := range running[name] {
 		t.addSurvey(survey)
 	}
-	s.io.readLoad(ctx, t)
+	readLoad(ctx, s.io, t)
 	return t.whyNoRoom(plan.Size(mode), perMinute, now, window.Close), nil
 }
 
@@ -408,13 +408,6 @@ func (s *status) whyContact(ctx context.Context, ref weir.Ref) (operators.Why, e
 		return operators.Why{}, err
 	}
 	return operators.NewWhy(list[0].Code, operators.TextItsContact).And(list[0].Clauses...), nil
-}
-
-func notFoundIsNone(err error) error {
-	if weir.CodeOf(err) == weir.CodeNotFound {
-		return nil
-	}
-	return err
 }
 
 // bucketFull reports whether a pending respondent is in a full bucket.

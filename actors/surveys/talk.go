@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"weir"
-	"weir/people"
 	"weir/surveys"
 	"weir/surveys/questions"
-	"weir/surveys/respondents"
 )
 
 // readTalks reads what conversations of questions need to go on: the answers of the respondents, and,
@@ -99,33 +96,6 @@ func firstClaim(c *weir.Contact, ended []weir.Attempt) time.Time {
 		}
 	}
 	return first
-}
-
-// zoneOf returns the time zone of a respondent: that of the person, or that of the survey.
-func (a *access) zoneOf(plan *surveys.Plan, r *surveys.Respondent) *time.Location {
-	return a.zones.Of(r.Attributes[respondents.FieldTimeZone], people.Canonical(r.Phone), plan.Schedule.Zone())[0]
-}
-
-// readConversations reads what the entries of a survey that asks questions need.
-func (a *access) readConversations(ctx context.Context, group *surveyEntries, st *surveys.Stepper) error {
-	if group.survey.plan.Questions == nil {
-		return nil
-	}
-	var wrote, others []*surveys.Respondent
-	for _, e := range group.list {
-		if slices.ContainsFunc(e.entries, func(n surveys.OutboxEntry) bool { return n.Kind == surveys.MessageReceived }) {
-			wrote = append(wrote, &e.respondent)
-		} else {
-			others = append(others, &e.respondent)
-		}
-	}
-	if err := a.readTalks(ctx, group.survey, true, wrote); err != nil {
-		return err
-	}
-	if err := a.readTalks(ctx, group.survey, false, others); err != nil || len(wrote) == 0 {
-		return err
-	}
-	return a.readBuckets(ctx, group.survey, st)
 }
 
 // pointers returns pointers to the elements of a list.
