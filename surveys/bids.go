@@ -37,7 +37,7 @@ func (b *Bid) limit(n int) {
 	b.retries, b.starts = b.retries[:retries], b.starts[:starts]
 }
 
-// bids groups what a survey would enqueue by channel. The number of starts is limited to f.Start,
+// bids groups what a survey would enqueue by channel. The number of starts is limited to f.ToStart,
 // and the total to f.PerMinute, which the channels share evenly. limited reports whether the
 // survey wants more than that.
 func (st *Stepper) bids(f *Facts, retries, starts []Candidate) (out []*Bid, limited bool) {
@@ -59,7 +59,7 @@ func (st *Stepper) bids(f *Facts, retries, starts []Candidate) (out []*Bid, limi
 		b := of(c.channel)
 		b.retries = append(b.retries, c)
 	}
-	maxStarts := f.Start
+	maxStarts := f.ToStart
 	for _, c := range starts {
 		b := of(c.channel)
 		switch {

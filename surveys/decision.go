@@ -103,10 +103,10 @@ func (pl *Plan) Enough(t Tally) bool {
 
 // Decision is the decision of a poll about a running survey.
 type Decision struct {
-	Done  bool // no respondent is active and none is to be started
-	Stop  bool // its last window is over: stop it, as a user would
-	Start int  // how many pending respondents to start now, before any limit
-	// Why is the reason why Start is 0 while the survey continues.
+	Done    bool // no respondent is active and none is to be started
+	Stop    bool // its last window is over: stop it, as a user would
+	ToStart int  // how many pending respondents to start now, before any limit
+	// Why is the reason why ToStart is 0 while the survey continues.
 	Why operators.Why
 }
 
@@ -131,7 +131,7 @@ func (pl *Plan) Decide(now time.Time, t Tally) Decision {
 	if active >= batch {
 		return Decision{Why: operators.NewWhy(operators.WhyBatch, operators.TextBatch, "active", active, "batch", batch)}
 	}
-	return Decision{Start: min(batch-active, t.Pending)}
+	return Decision{ToStart: min(batch-active, t.Pending)}
 }
 
 // Verdict is what a round does about the state of a survey.

@@ -56,8 +56,8 @@ func TestDecision_SizesTheBatchByTheRate(t *testing.T) {
 func TestDecision_StartsWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	pl := planWithTarget(t, 50, 1, nil)
-	if v := pl.Decide(start(), surveys.Tally{Pending: 100, Counted: 30}); v.Start != 20 {
-		t.Errorf("%d are started", v.Start)
+	if v := pl.Decide(start(), surveys.Tally{Pending: 100, Counted: 30}); v.ToStart != 20 {
+		t.Errorf("%d are started", v.ToStart)
 	}
 }
 
@@ -88,7 +88,7 @@ func TestDecision_SurveyThatNeedsMoreStartsSome(t *testing.T) {
 			sums.Respondents[g] += rapid.IntRange(1, 20).Draw(t, "respondents")
 		}
 		tally := sums.Tally(len(d.Quotas))
-		if got := plan(t, d).Decide(start(), tally); !got.Done && got.Start == 0 {
+		if got := plan(t, d).Decide(start(), tally); !got.Done && got.ToStart == 0 {
 			t.Fatalf("%+v with cutoff %d: %+v", tally, d.Cutoff, got)
 		}
 	})
@@ -110,7 +110,7 @@ func TestDecision_RefillsTheBatch(t *testing.T) {
 		{surveys.Tally{Pending: 3, Active: 0, Final: 18}, 3},
 		{surveys.Tally{Pending: 3, Active: 12, Final: 18}, 0},
 	} {
-		if got := pl.Decide(start(), tt.tally); got.Start != tt.want || got.Done || got.Stop || got.Why.IsZero() != (tt.want > 0) {
+		if got := pl.Decide(start(), tt.tally); got.ToStart != tt.want || got.Done || got.Stop || got.Why.IsZero() != (tt.want > 0) {
 			t.Errorf("%+v: %+v, want %d", tt.tally, got, tt.want)
 		}
 	}
@@ -133,10 +133,10 @@ func TestDecision_EndsASurvey(t *testing.T) {
 		tally surveys.Tally
 		want  surveys.Decision
 	}{
-		{"runs", start(), surveys.Tally{Pending: 9, Active: 1}, surveys.Decision{Start: 4}},
+		{"runs", start(), surveys.Tally{Pending: 9, Active: 1}, surveys.Decision{ToStart: 4}},
 		{"cut-off, some active", start(), surveys.Tally{Pending: 9, Active: 1, Counted: 5}, surveys.Decision{Why: operators.Why{Code: operators.WhyTarget}}},
 		{"cut-off, none active", start(), surveys.Tally{Pending: 9, Counted: 5}, surveys.Decision{Done: true}},
-		{"one bucket is full", start(), surveys.Tally{Pending: 9, Counted: 2, Completed: 2, Final: 2, Buckets: []int{2, 0, 0}}, surveys.Decision{Start: 3}},
+		{"one bucket is full", start(), surveys.Tally{Pending: 9, Counted: 2, Completed: 2, Final: 2, Buckets: []int{2, 0, 0}}, surveys.Decision{ToStart: 3}},
 		{"all buckets full, some active", start(), surveys.Tally{Pending: 9, Active: 2, Counted: 4, Buckets: []int{2, 1, 1}}, surveys.Decision{Why: operators.Why{Code: operators.WhyTarget}}},
 		{"all buckets full", start(), surveys.Tally{Pending: 9, Counted: 4, Buckets: []int{2, 1, 1}}, surveys.Decision{Done: true}},
 		{"none left", start(), surveys.Tally{Final: 9}, surveys.Decision{Done: true}},

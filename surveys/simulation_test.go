@@ -144,7 +144,7 @@ func (w *simulation) poll() {
 		}
 		flow := pacing.ChannelLoad{Capacity: w.capacity, InFlight: len(w.flying), Queued: waiting, Rate: w.meter.PerMinute()}
 		rooms[s], _ = flow.Room(1, time.Minute, window.Close.Sub(w.now))
-		claims[s].Wants = min(rooms[s], len(due[s])+r.pl.Decide(w.now, r.tally()).Start)
+		claims[s].Wants = min(rooms[s], len(due[s])+r.pl.Decide(w.now, r.tally()).ToStart)
 	}
 	var shares []int
 	shares, w.share = w.share.Share(slices.Max(rooms), claims)
@@ -153,7 +153,7 @@ func (w *simulation) poll() {
 			r.granted += shares[s]
 		}
 		budget := min(shares[s], r.minute.Left(w.now, r.pl.LimitPerMinute))
-		retries, starts := pacing.SplitBudget(budget, len(due[s]), r.pl.Decide(w.now, r.tally()).Start)
+		retries, starts := pacing.SplitBudget(budget, len(due[s]), r.pl.Decide(w.now, r.tally()).ToStart)
 		r.minute.Add(w.now, retries+starts)
 		for _, i := range due[s][:retries] {
 			p, e := r.pl.Timeout(r.people[i], w.now)

@@ -24,7 +24,7 @@ const (
 type Facts struct {
 	Tally     Tally
 	Full      []int // buckets that have reached their quotas
-	Start     int   // how many respondents pacing wants to be started
+	ToStart   int   // how many respondents pacing wants to be started
 	PerMinute int   // how many contacts the limit per minute leaves
 	Open      bool  // the survey's window is open
 	Rooms     map[Mode]Room
@@ -90,10 +90,10 @@ func (f *Facts) StartsToRead(plan *Plan, closedHours bool) int {
 		free = max(free, f.Rooms[arm.Modes[0]].Contacts)
 	}
 	switch {
-	case f.Start <= 0 || free <= 0:
+	case f.ToStart <= 0 || free <= 0:
 		return 0
 	case len(plan.Arms) == 1 && !closedHours:
-		return min(StartPage, free+1, f.Start) // one more than there is room for shows that the survey wants more
+		return min(StartPage, free+1, f.ToStart) // one more than there is room for shows that the survey wants more
 	}
 	return StartPage
 }
@@ -274,7 +274,7 @@ func (st *Stepper) backlog(f *Facts, retries []Candidate) int {
 	}
 	for _, arm := range st.Plan.Arms {
 		if f.Rooms[arm.Modes[0]].Works {
-			return n + max(0, min(f.Start, f.Tally.Pending))
+			return n + max(0, min(f.ToStart, f.Tally.Pending))
 		}
 	}
 	return n

@@ -36,7 +36,7 @@ func turnOf(t interface{ Fatal(args ...any) }) *surveys.Stepper {
 // factsOf returns the facts of a survey without respondents.
 func factsOf(st *surveys.Stepper, room, start, perMinute int) *surveys.Facts {
 	return &surveys.Facts{
-		Start: start, PerMinute: perMinute, Open: true, Hours: surveys.NewHours(st.Plan, nil, &people.Zones{}),
+		ToStart: start, PerMinute: perMinute, Open: true, Hours: surveys.NewHours(st.Plan, nil, &people.Zones{}),
 		Tally: surveys.Tally{Pending: 10_000},
 		Rooms: map[surveys.Mode]surveys.Room{surveys.SMS: {Channel: 3, Contacts: room, Size: 1, Works: true}},
 	}
@@ -78,7 +78,7 @@ func TestTurn_ObeysItsBounds(t *testing.T) {
 		if f.StartLimit = f.StartsToRead(st.Plan, rapid.Bool().Draw(t, "closed hours")); f.StartLimit > 0 {
 			f.Startable = fresh(1000, rapid.IntRange(0, f.StartLimit).Draw(t, "startable"))
 		}
-		room, wants := f.Rooms[surveys.SMS].Contacts, len(f.Due)+min(len(f.Startable), f.Start)
+		room, wants := f.Rooms[surveys.SMS].Contacts, len(f.Due)+min(len(f.Startable), f.ToStart)
 		turn := st.Decide(f)
 		surveys.ShareRoom(pacing.FairShare{}, turn.Bids)
 		enqueued, seen := 0, map[surveys.RespondentID]bool{}

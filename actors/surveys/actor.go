@@ -44,13 +44,13 @@ func (m *mailbox) hint() {
 // that an incarnation of the actor started; results of other incarnations are
 // dropped.
 type (
-	hint      struct{} // a change was committed or found; a round should follow
-	resume    struct{} // the surveys may run
-	roundDue  struct{ generation int64 }
-	checkDue  struct{ generation int64 }
-	roundDone struct {
+	hint         struct{} // a change was committed or found; a round should follow
+	resumeRounds struct{} // the surveys may run
+	roundDue     struct{ generation int64 }
+	checkDue     struct{ generation int64 }
+	roundDone    struct {
 		generation int64
-		result
+		roundResult
 	}
 	checksDone struct {
 		generation int64
@@ -60,8 +60,8 @@ type (
 	drain struct{ done chan<- struct{} }
 )
 
-// broker is the actor. It only decides when rounds and checks begin.
-type broker struct {
+// scheduler is the actor. It only decides when rounds and checks begin.
+type scheduler struct {
 	io      *access
 	box     *mailbox
 	tasks   *sync.WaitGroup // holds the work outside the mailbox
@@ -89,7 +89,7 @@ type broker struct {
 }
 
 // Receive implements actor.Actor.
-func (b *broker) Receive(ctx actor.Context) {
+func (b *scheduler) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
 		if b.box.resumed.Load() {
@@ -97,7 +97,7 @@ func (b *broker) Receive(ctx actor.Context) {
 		}
 	case *actor.Stopping, *actor.Restarting:
 		b.stopGeneration()
-	case resume:
+	case resumeRounds:
 		b.startGeneration()
 	case hint:
 		b.onHint()
@@ -109,7 +109,7 @@ func (b *broker) Receive(ctx actor.Context) {
 		}
 	case roundDone:
 		if m.generation == b.generation {
-			b.onRoundDone(m.result)
+			b.onRoundDone(m.roundResult)
 		}
 	case checkDue:
 		if m.generation == b.generation {
@@ -126,7 +126,7 @@ func (b *broker) Receive(ctx actor.Context) {
 }
 
 // startGeneration starts an incarnation, with empty memory.
-func (b *broker) startGeneration() {
+func (b *scheduler) startGeneration() {
 	b.stopGeneration()
 	b.generation = b.box.generations.Add(1)
 	b.generationCtx, b.endGeneration = context.WithCancel(b.box.ctx)
@@ -137,7 +137,7 @@ func (b *broker) startGeneration() {
 }
 
 // stopGeneration ends an incarnation and cancels the work that it started.
-func (b *broker) stopGeneration() {
+func (b *scheduler) stopGeneration() {
 	b.generation, b.resuming, b.running, b.hintedDuringRound, b.checking = -1, false, false, false, false
 	b.nextRound = time.Time{}
 	for _, t := range []*time.Timer{b.timer, b.checkTimer} {
@@ -150,7 +150,7 @@ func (b *broker) stopGeneration() {
 	}
 }
 
-func (b *broker) onHint() {
+func (b *scheduler) onHint() {
 	// Before the round reads: a hint from now on causes another one.
 	b.box.hinted.Store(false)
 	b.hinted = true
@@ -166,7 +166,7 @@ func (b *broker) onHint() {
 
 // onChecksDone keeps the results for the next round, because a running round owns
 // the memory.
-func (b *broker) onChecksDone(checked []weir.Channel, found map[weir.ChannelID]observation) {
+func (b *scheduler) onChecksDone(checked []weir.Channel, found map[weir.ChannelID]observation) {
 	b.checking = false
 	maps.Copy(b.observed, found)
 	for _, ch := range checked {
@@ -186,7 +186,7 @@ func (b *broker) onChecksDone(checked []weir.Channel, found map[weir.ChannelID]o
 }
 
 // startRound begins a round.
-func (b *broker) startRound() {
+func (b *scheduler) startRound() {
 	if !b.resuming || b.running || len(b.draining) > 0 || b.box.ctx.Err() != nil {
 		return
 	}
@@ -205,7 +205,7 @@ func (b *broker) startRound() {
 }
 
 // onRoundDone schedules the round after r.
-func (b *broker) onRoundDone(r result) {
+func (b *scheduler) onRoundDone(r roundResult) {
 	b.running = false
 	b.channelsInUse = r.channelsInUse
 	b.finishDrain()
@@ -235,7 +235,7 @@ func (b *broker) onRoundDone(r result) {
 
 // retryRound schedules a retry of the round, with exponential back-off and jitter.
 // An incarnation that was superseded waits for the regular interval.
-func (b *broker) retryRound(now time.Time, err error) {
+func (b *scheduler) retryRound(now time.Time, err error) {
 	if errors.Is(err, weir.ErrSuperseded) || b.generationCtx.Err() != nil {
 		b.scheduleRound(now.Add(b.io.RoundInterval))
 		return
@@ -260,7 +260,7 @@ func notBefore(t, from time.Time) time.Time {
 }
 
 // scheduleRound schedules a round at an instant, unless one is scheduled before it.
-func (b *broker) scheduleRound(at time.Time) {
+func (b *scheduler) scheduleRound(at time.Time) {
 	if !b.resuming || !b.nextRound.IsZero() && !at.Before(b.nextRound) {
 		return
 	}
@@ -273,7 +273,7 @@ func (b *broker) scheduleRound(at time.Time) {
 }
 
 // finishDrain releases the callers of Drain when no round is running.
-func (b *broker) finishDrain() {
+func (b *scheduler) finishDrain() {
 	if b.running {
 		return
 	}
@@ -290,7 +290,7 @@ func (b *broker) finishDrain() {
 // check. A new channel is checked at once, then at the regular interval. One
 // that does not work is checked after a pause that grows; one that a change
 // concerns is checked soon.
-func (b *broker) scheduleChecks(now time.Time) {
+func (b *scheduler) scheduleChecks(now time.Time) {
 	if b.checking || !b.resuming || b.box.ctx.Err() != nil {
 		return
 	}
@@ -316,7 +316,7 @@ func (b *broker) scheduleChecks(now time.Time) {
 }
 
 // startChecks checks channels, outside the mailbox.
-func (b *broker) startChecks(now time.Time, list []weir.Channel) {
+func (b *scheduler) startChecks(now time.Time, list []weir.Channel) {
 	b.checking = true
 	for _, ch := range list {
 		b.checkStates[ch.ID] = checkState{at: now, failures: b.checkStates[ch.ID].failures}

@@ -8,10 +8,10 @@ import (
 	"weir/surveys"
 )
 
-// brakes counts the contacts of surveys that ended, for their brakes. Rounds and reports
+// brakeCounts counts the contacts of surveys that ended, for their brakes. Rounds and reports
 // count; rounds act. Nothing of it is stored: after a restart the counts begin anew. Its
 // methods are safe for concurrent use.
-type brakes struct {
+type brakeCounts struct {
 	mu      sync.Mutex
 	windows map[int64]*brakeWindow
 }
@@ -21,10 +21,10 @@ type brakeWindow struct {
 	version int64 // the latest of the survey that was seen
 }
 
-func newBrakes() *brakes { return &brakes{windows: map[int64]*brakeWindow{}} }
+func newBrakes() *brakeCounts { return &brakeCounts{windows: map[int64]*brakeWindow{}} }
 
 // window returns the window of a survey, configured by its latest version. The caller holds mu.
-func (b *brakes) window(s *surveys.Survey) *brakeWindow {
+func (b *brakeCounts) window(s *surveys.Survey) *brakeWindow {
 	w := b.windows[s.ID]
 	if w == nil {
 		w = &brakeWindow{}
@@ -38,7 +38,7 @@ func (b *brakes) window(s *surveys.Survey) *brakeWindow {
 }
 
 // see applies a version of a survey: a pause or a resume, or another brake.
-func (b *brakes) see(s *surveys.Survey) {
+func (b *brakeCounts) see(s *surveys.Survey) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.window(s)
@@ -47,7 +47,7 @@ func (b *brakes) see(s *surveys.Survey) {
 // record counts what a change that was written says: contacts that ended, and whether the
 // respondent opted out. A respondent who had refused elsewhere, or was never contacted, did not
 // opt out of this survey.
-func (b *brakes) record(s *surveys.Survey, m *surveys.Move) {
+func (b *brakeCounts) record(s *surveys.Survey, m *surveys.Move) {
 	if s.State == surveys.Done {
 		return
 	}
@@ -67,14 +67,14 @@ func (b *brakes) record(s *surveys.Survey, m *surveys.Move) {
 }
 
 // verdict returns what passes its bound in a running survey; nil while nothing does.
-func (b *brakes) verdict(s *surveys.Survey, now time.Time) *weir.Braked {
+func (b *brakeCounts) verdict(s *surveys.Survey, now time.Time) *weir.Braked {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.window(s).Verdict(now)
 }
 
 // figures returns the counts of a survey; nil without a brake, or if nothing was counted yet.
-func (b *brakes) figures(s *surveys.Survey) *weir.BrakeFigures {
+func (b *brakeCounts) figures(s *surveys.Survey) *weir.BrakeFigures {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.windows[s.ID] == nil {
@@ -84,7 +84,7 @@ func (b *brakes) figures(s *surveys.Survey) *weir.BrakeFigures {
 }
 
 // forget drops the counts of a survey that is done or deleted.
-func (b *brakes) forget(survey int64) {
+func (b *brakeCounts) forget(survey int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.windows, survey)

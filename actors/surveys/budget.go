@@ -32,7 +32,7 @@ func (a *access) fundsOf(sv *surveyState) *surveys.Funds {
 // budgetSpent reports whether a running survey has to end because what is left of its budget
 // pays for no contact. It looks at the respondents once a claim was refused, a page in each
 // round. What is in flight may give money back, so the survey goes on until it is done.
-func budgetSpent(ctx context.Context, r *round, sv *surveyState, t surveys.Tally) (spent bool, _ error) {
+func budgetSpent(ctx context.Context, r *roundState, sv *surveyState, t surveys.Tally) (spent bool, _ error) {
 	use, bounded := r.io.budgetOf(&sv.survey)
 	if !sv.budget.Begin(use, bounded, t.Pending+t.Active) {
 		return false, nil

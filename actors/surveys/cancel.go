@@ -78,3 +78,23 @@ func (c *canceler) hangs(channel weir.ChannelID) bool {
 	defer c.mu.Unlock()
 	return c.timeouts[channel] >= maxCancelTimeouts
 }
+
+// cancelContact cancels a contact and reports whether the change may be written. A
+// contact that is done or deleted needs nothing. Nor does one that is in flight
+// by now, unless evenInFlight is set: the respondent may be talking and must not be
+// cut off.
+func (a *access) cancelContact(ctx context.Context, ref weir.Ref, evenInFlight bool) bool {
+	ctx, end := context.WithTimeout(ctx, cancelTimeout)
+	defer end()
+	if !evenInFlight {
+		if c, _, err := a.Store.Contact(ctx, ref); err == nil && c.State.InFlight() {
+			return true
+		}
+	}
+	_, err := a.Channels.Cancel(ctx, ref)
+	if err == nil || weir.CodeOf(err) == weir.CodeNotFound {
+		return true
+	}
+	c, _, err := a.Store.Contact(ctx, ref)
+	return err == nil && c.State == weir.Done || weir.CodeOf(err) == weir.CodeNotFound
+}

@@ -26,7 +26,7 @@ type channelLoad struct {
 }
 
 // measureChannels reads the load of the channels that the surveys use.
-func measureChannels(ctx context.Context, r *round, list []runningSurvey) (map[weir.ChannelID]*channelLoad, error) {
+func measureChannels(ctx context.Context, r *roundState, list []runningSurvey) (map[weir.ChannelID]*channelLoad, error) {
 	out := map[weir.ChannelID]*channelLoad{}
 	for _, sv := range list {
 		for _, name := range sv.plan.Channels {
@@ -63,7 +63,7 @@ func measureChannels(ctx context.Context, r *round, list []runningSurvey) (map[w
 }
 
 // newChannelLoad starts the view of a channel.
-func newChannelLoad(r *round, ch weir.Channel) *channelLoad {
+func newChannelLoad(r *roundState, ch weir.Channel) *channelLoad {
 	if r.memory.checkOutdated(ch) {
 		r.recheck = append(r.recheck, ch.ID)
 	}
@@ -134,4 +134,28 @@ func readLoad(ctx context.Context, io *access, t *channelLoad) {
 		t.why = operators.NewWhy(operators.WhyError, operators.TextFiguresUnread, "channel", t.channel.Name)
 		io.Logger.Warn("channel figures not read; no contacts enqueued this round", "channel", t.channel.Name, "error", err)
 	}
+}
+
+// roomOf returns what a channel has room for, of a survey whose window is open until it closes.
+func roomOf(r *roundState, sv *surveyState, t *channelLoad, open bool, closes time.Time) (room surveys.Room) {
+	if t == nil {
+		return room
+	}
+	id := t.channel.ID
+	room = surveys.Room{Channel: id, Size: contactSize(r, sv, id), Works: t.why.IsZero()}
+	if room.Works && open && !r.hasMismatch(sv, t.channel) {
+		room.Contacts, _ = t.pacingLoad(r.memory.pace(id).rate.PerMinute()).Room(room.Size, feedAhead, closes.Sub(r.now))
+	}
+	return room
+}
+
+// contactSize returns the max slots of a survey's contacts on a channel.
+func contactSize(r *roundState, sv *surveyState, id weir.ChannelID) int {
+	size := 1
+	for mode, name := range sv.plan.Channels {
+		if r.channelIDs[name] == id {
+			size = max(size, sv.plan.Size(mode))
+		}
+	}
+	return size
 }

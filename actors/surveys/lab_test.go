@@ -71,12 +71,12 @@ func (l *lab) start() *surveybroker.System {
 	tree := supervise.NewSystem(slog.New(l.log))
 	l.t.Cleanup(func() { supervise.Shutdown(tree) })
 	sys, err := surveybroker.Start(surveybroker.Options{
-		System: tree,
+		ActorSystem: tree,
 		Store: surveybroker.Store{
 			SurveyStore: l.store, ChannelReader: l.store, RespondentReader: l.store, PacingReader: l.store, Worker: l.store, Outbox: l.store,
 			ChannelStateStore: l.store, ContactReader: l.store,
 		},
-		Channels: l.channels, Types: l.channels, Start: l.starts, Logger: slog.New(l.log),
+		Channels: l.channels, Types: l.channels, StartNumber: l.starts, Logger: slog.New(l.log),
 		Defaults: surveys.Defaults{Batch: 10000, LimitPerMinute: 1000, InitialSuccessRate: 1}, Metrics: surveybroker.NewMetrics(l.reg),
 		CheckEvery: l.checkEvery, CheckTimeout: 10 * time.Second, RoundInterval: l.roundInterval, Random: func() float64 { return 0.5 },
 	})

@@ -247,8 +247,8 @@ func (c *commands) CheckLaunch(ctx context.Context, survey surveys.Survey) (surv
 	return out, nil
 }
 
-// zoneless are respondents with an attribute time_zone that is no zone.
-type zoneless struct {
+// unknownZones are respondents with an attribute time_zone that is no zone.
+type unknownZones struct {
 	count int
 	first surveys.RespondentID
 }
@@ -258,7 +258,7 @@ type launchSummary struct {
 	count      int
 	attributes map[string]int // how many have each
 	gaps       surveys.MissingAttributes
-	zoneless   zoneless
+	zoneless   unknownZones
 	hours      []weir.FieldError    // people whom the schedule and the rules of the purpose leave no time for
 	first      []surveys.Respondent // that lack nothing
 	partial    bool                 // there are more respondents than limit
@@ -285,7 +285,7 @@ func (c *commands) inspectRespondents(ctx context.Context, survey *surveys.Surve
 			}
 			if zone := page[i].Attributes[respondents.FieldTimeZone]; zone != "" {
 				if _, ok := c.io.zones.Load(zone); !ok {
-					out.zoneless = zoneless{out.zoneless.count + 1, cmp.Or(out.zoneless.first, page[i].ID)}
+					out.zoneless = unknownZones{out.zoneless.count + 1, cmp.Or(out.zoneless.first, page[i].ID)}
 				}
 			}
 			hours.Add(&page[i])

@@ -12,7 +12,7 @@ import (
 // advance finishes, stops or pauses a survey, or goes on canceling what it no longer needs. If the
 // survey contacts respondents, it returns what that is to be decided by; whether its window is open
 // is for [feed] to see.
-func advance(ctx context.Context, r *round, sv *surveyState) (facts *surveys.Facts, err error) {
+func advance(ctx context.Context, r *roundState, sv *surveyState) (facts *surveys.Facts, err error) {
 	if sv.plan == nil {
 		return nil, nil
 	}
@@ -62,12 +62,12 @@ func advance(ctx context.Context, r *round, sv *surveyState) (facts *surveys.Fac
 	if err := readMissedOutcomes(ctx, r, sv); err != nil {
 		return nil, err
 	}
-	return &surveys.Facts{Tally: tally, Full: sv.plan.Quotas.FullBuckets(tally.Buckets), Start: decision.Start}, cancelOutsideWindows(ctx, r, sv)
+	return &surveys.Facts{Tally: tally, Full: sv.plan.Quotas.FullBuckets(tally.Buckets), ToStart: decision.ToStart}, cancelOutsideWindows(ctx, r, sv)
 }
 
 // changeState changes a survey's state, with its events; braked is what its brake says. If another
 // writer has changed the survey, the next round reads its new state.
-func changeState(ctx context.Context, r *round, sv *surveyState, v surveys.Verdict, braked *weir.Braked) error {
+func changeState(ctx context.Context, r *roundState, sv *surveyState, v surveys.Verdict, braked *weir.Braked) error {
 	s, ok := sv.survey.Advance(v.Step, v.Cause, braked, r.now)
 	if !ok {
 		return nil
@@ -104,7 +104,7 @@ func changeState(ctx context.Context, r *round, sv *surveyState, v surveys.Verdi
 // done when none is left. Respondents whose contacts wait come first, so that
 // their contacts cannot take a slot that becomes free when a provider releases
 // a canceled contact.
-func cancelRespondents(ctx context.Context, r *round, sv *surveyState, t surveys.Tally) error {
+func cancelRespondents(ctx context.Context, r *roundState, sv *surveyState, t surveys.Tally) error {
 	if t.Pending+t.Active == 0 {
 		return changeState(ctx, r, sv, surveys.Verdict{Step: surveys.Finish, Cause: surveys.ByUser}, nil)
 	}
@@ -138,13 +138,13 @@ func cancelRespondents(ctx context.Context, r *round, sv *surveyState, t surveys
 			changes = append(changes, c)
 		}
 	}
-	done, err := write(ctx, r, sv, st, changes)
+	done, err := writeChanges(ctx, r, sv, st, changes)
 	r.continueIf(err == nil && done.uncanceled == 0) // otherwise it is retried after retryDelay
 	return err
 }
 
 // cancelPaused cancels the contacts of a paused survey that wait in channels.
-func cancelPaused(ctx context.Context, r *round, sv *surveyState) error {
+func cancelPaused(ctx context.Context, r *roundState, sv *surveyState) error {
 	if sv.sweepDone {
 		return nil
 	}
@@ -153,7 +153,7 @@ func cancelPaused(ctx context.Context, r *round, sv *surveyState) error {
 
 // cancelOutsideWindows cancels contacts of a running survey that wait for windows
 // that its schedule no longer has.
-func cancelOutsideWindows(ctx context.Context, r *round, sv *surveyState) error {
+func cancelOutsideWindows(ctx context.Context, r *roundState, sv *surveyState) error {
 	if !sv.scheduleChanged || sv.entriesDropped { // one sweep at a time: they share the cursor
 		return nil
 	}
@@ -166,7 +166,7 @@ func cancelOutsideWindows(ctx context.Context, r *round, sv *surveyState) error 
 
 // cancelWaiting cancels contacts that wait in channels, except those to keep, a
 // page in each round.
-func cancelWaiting(ctx context.Context, r *round, sv *surveyState, keep func(*surveys.Respondent) bool) error {
+func cancelWaiting(ctx context.Context, r *roundState, sv *surveyState, keep func(*surveys.Respondent) bool) error {
 	return sweep(ctx, r, sv, func(st *surveys.Stepper, page []surveys.Respondent) (changes []surveys.Change, again []weir.Ref, _ error) {
 		for i := range page {
 			if page[i].Progress.Contact == surveys.Waiting && keep(&page[i]) {
@@ -187,7 +187,7 @@ func cancelWaiting(ctx context.Context, r *round, sv *surveyState, keep func(*su
 // readMissedOutcomes reads the outcome of the contacts of a survey that could not be run
 // for a while, a page in each round: the respondents' own due times may be a
 // week away.
-func readMissedOutcomes(ctx context.Context, r *round, sv *surveyState) error {
+func readMissedOutcomes(ctx context.Context, r *roundState, sv *surveyState) error {
 	if !sv.entriesDropped {
 		return nil
 	}
@@ -222,7 +222,7 @@ func readMissedOutcomes(ctx context.Context, r *round, sv *surveyState) error {
 
 // sweep goes once through the active respondents, a page in each round, and writes what decide changes.
 // decide also returns contacts whose cancellation is to be repeated.
-func sweep(ctx context.Context, r *round, sv *surveyState, decide func(*surveys.Stepper, []surveys.Respondent) (changes []surveys.Change, again []weir.Ref, _ error)) error {
+func sweep(ctx context.Context, r *roundState, sv *surveyState, decide func(*surveys.Stepper, []surveys.Respondent) (changes []surveys.Change, again []weir.Ref, _ error)) error {
 	filter := surveys.Filter{Survey: sv.survey.ID, Statuses: []surveys.Status{surveys.Active}, After: sv.sweepCursor, Limit: openPage}
 	page, next, err := call2(ctx, func(ctx context.Context) ([]surveys.Respondent, surveys.RespondentID, error) {
 		return r.io.Store.Respondents(ctx, filter)
@@ -238,7 +238,7 @@ func sweep(ctx context.Context, r *round, sv *surveyState, decide func(*surveys.
 	if err != nil {
 		return err
 	}
-	done, err := write(ctx, r, sv, st, changes)
+	done, err := writeChanges(ctx, r, sv, st, changes)
 	if err != nil {
 		return err
 	}

@@ -113,10 +113,10 @@ type Options struct {
 	People   people.Store // keeps refusals; nil: they count in their survey alone
 	Logger   *slog.Logger
 	Metrics  *Metrics
-	// System runs the actor.
-	System *actor.ActorSystem
-	// Start is the number of this start of the program.
-	Start int64
+	// ActorSystem runs the actor.
+	ActorSystem *actor.ActorSystem
+	// StartNumber is the number of this start of the program.
+	StartNumber int64
 	// CheckEvery is the interval between checks of the channels in use,
 	// CheckTimeout the max duration of one check.
 	CheckEvery   time.Duration

@@ -11,7 +11,7 @@ import (
 
 // processOutbox applies what outbox entries report, events of contacts and messages of
 // respondents, to the respondents: up to outboxPages pages. seen is how many entries there were.
-func processOutbox(ctx context.Context, r *round) (seen int, _ error) {
+func processOutbox(ctx context.Context, r *roundState) (seen int, _ error) {
 	after, applied := int64(0), 0
 	defer func() { r.io.Metrics.outboxEntries.Set(float64(seen)) }()
 	for range outboxPages {
@@ -58,7 +58,7 @@ func (g *surveyEntries) add(r surveys.Respondent, n surveys.OutboxEntry) {
 
 // processPage processes a page of outbox entries. It deletes entries that concern no
 // respondent. applied is the number of moves that it made, and of the entries that it deleted.
-func processPage(ctx context.Context, r *round, page []surveys.OutboxEntry) (applied int, _ error) {
+func processPage(ctx context.Context, r *roundState, page []surveys.OutboxEntry) (applied int, _ error) {
 	groups, unmatched, err := groupBySurvey(ctx, r, page)
 	if err != nil {
 		return 0, err
@@ -87,7 +87,7 @@ func processPage(ctx context.Context, r *round, page []surveys.OutboxEntry) (app
 			changes = append(changes, c)
 			more = more || len(left) > 0
 		}
-		done, err := write(ctx, r, group.survey, st, changes)
+		done, err := writeChanges(ctx, r, group.survey, st, changes)
 		if applied += done.applied; err != nil {
 			return applied, err
 		}
@@ -120,7 +120,7 @@ func dropApplied(ctx context.Context, io *access, page []surveys.OutboxEntry, gr
 }
 
 // groupBySurvey finds the respondents that the outbox entries concern.
-func groupBySurvey(ctx context.Context, r *round, page []surveys.OutboxEntry) (groups map[int64]*surveyEntries, unmatched []int64, _ error) {
+func groupBySurvey(ctx context.Context, r *roundState, page []surveys.OutboxEntry) (groups map[int64]*surveyEntries, unmatched []int64, _ error) {
 	var ids []surveys.RespondentID
 	channels := map[weir.ChannelID]bool{}
 	for _, n := range page {
@@ -174,7 +174,7 @@ func groupBySurvey(ctx context.Context, r *round, page []surveys.OutboxEntry) (g
 // entriesFor returns the group of a respondent's survey; nil if there is no respondent.
 // The entries of a survey that cannot be run are dropped, too: when it can be
 // run again, its respondents' contacts are read.
-func entriesFor(ctx context.Context, r *round, groups map[int64]*surveyEntries, p surveys.Respondent, ok bool) (*surveyEntries, error) {
+func entriesFor(ctx context.Context, r *roundState, groups map[int64]*surveyEntries, p surveys.Respondent, ok bool) (*surveyEntries, error) {
 	if !ok {
 		return nil, nil
 	}

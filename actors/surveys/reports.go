@@ -29,8 +29,8 @@ const maxTries = 10
 // reports applies what applications, users and respondents report about a respondent, at
 // once. Its methods are safe for concurrent use.
 type reports struct {
-	io   *access
-	hint func() // requests a round
+	io           *access
+	requestRound func()
 }
 
 // Report applies an application's report about a respondent. It may be repeated:
@@ -189,7 +189,7 @@ func (s *reports) commitReport(ctx context.Context, sv *surveyState, c surveys.C
 	}
 	s.io.recordMetrics(&sv.survey, &c)
 	s.io.announce(written.Contacts)
-	s.hint()
+	s.requestRound()
 	return c.Move.Is, false, nil
 }
 
@@ -482,7 +482,7 @@ func (s *reports) applyNow(ctx context.Context, channel weir.ChannelID, m weir.I
 		return heard, false, nil
 	}
 	if s.io.atOnce.take(who.ID) {
-		defer func() { s.io.atOnce.release(who.ID); s.hint() }()
+		defer func() { s.io.atOnce.release(who.ID); s.requestRound() }()
 	} else if !stops {
 		return heard, false, nil // a round applies many messages together
 	}
@@ -506,7 +506,7 @@ func (s *reports) applyNow(ctx context.Context, channel weir.ChannelID, m weir.I
 
 // applyEntries applies outbox entries of a respondent. again reports that another writer changed the
 // respondent, or that entries are left.
-func (s *reports) applyEntries(ctx context.Context, r *round, sv *surveyState, who surveys.Respondent, entries []surveys.OutboxEntry) (again bool, _ error) {
+func (s *reports) applyEntries(ctx context.Context, r *roundState, sv *surveyState, who surveys.Respondent, entries []surveys.OutboxEntry) (again bool, _ error) {
 	st, err := r.stepper(ctx, sv)
 	if err == nil {
 		err = s.io.readBuckets(ctx, sv, st)
@@ -522,7 +522,7 @@ func (s *reports) applyEntries(ctx context.Context, r *round, sv *surveyState, w
 // entriesUpTo returns the outbox entries about a respondent up to a message of the respondent, oldest
 // first; none if that has been processed. Unless all are wanted it reads only the oldest page, and returns
 // none if the message is on another.
-func entriesUpTo(ctx context.Context, r *round, who *surveys.Respondent, channel weir.ChannelID, m weir.Incoming, all bool) (list []surveys.OutboxEntry, _ error) {
+func entriesUpTo(ctx context.Context, r *roundState, who *surveys.Respondent, channel weir.ChannelID, m weir.Incoming, all bool) (list []surveys.OutboxEntry, _ error) {
 	for after := int64(0); ; {
 		page, err := r.io.readOutbox(ctx, after)
 		if err != nil {

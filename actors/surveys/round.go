@@ -15,9 +15,9 @@ import (
 	"weir/surveys"
 )
 
-// round is one scheduling pass over all running surveys: what it has read of surveys and channels,
+// roundState is what one scheduling pass over all running surveys has read of surveys and channels,
 // and when the next one is due.
-type round struct {
+type roundState struct {
 	io           *access
 	memory       *memory
 	now          time.Time
@@ -35,25 +35,26 @@ type round struct {
 // runningSurvey is a survey that contacts respondents, with what a round knows of it.
 type runningSurvey struct {
 	*surveyState
-	facts *surveys.Facts
+	facts   *surveys.Facts
+	stepper *surveys.Stepper // nil until its turn
 }
 
 // newRound returns a round that begins now.
-func newRound(io *access, m *memory, hinted bool) *round {
-	return &round{
+func newRound(io *access, m *memory, hinted bool) *roundState {
+	return &roundState{
 		io: io, memory: m, now: time.Now(), hinted: hinted, canceler: canceler{timeouts: map[weir.ChannelID]int{}},
 		channels: map[weir.ChannelID]weir.Channel{}, channelIDs: map[string]weir.ChannelID{}, otherSurveys: map[int64]*surveyState{},
 	}
 }
 
 // wakeAt schedules the next round for an instant at the latest.
-func (r *round) wakeAt(at time.Time) { r.nextWork = earliest(r.nextWork, at) }
+func (r *roundState) wakeAt(at time.Time) { r.nextWork = earliest(r.nextWork, at) }
 
 // continueIf has the next round follow at once if work is left.
-func (r *round) continueIf(more bool) { r.moreWork = r.moreWork || more }
+func (r *roundState) continueIf(more bool) { r.moreWork = r.moreWork || more }
 
 // lookupSurvey returns the state of any survey; nil if it does not exist.
-func (r *round) lookupSurvey(ctx context.Context, id int64) (*surveyState, error) {
+func (r *roundState) lookupSurvey(ctx context.Context, id int64) (*surveyState, error) {
 	if sv := r.memory.surveys[id]; sv != nil {
 		return sv, nil
 	}
@@ -76,7 +77,7 @@ func (r *round) lookupSurvey(ctx context.Context, id int64) (*surveyState, error
 }
 
 // setVersion updates sv to a new version of its survey.
-func (r *round) setVersion(sv *surveyState, s surveys.Survey) {
+func (r *roundState) setVersion(sv *surveyState, s surveys.Survey) {
 	if sv.survey.Version == s.Version && sv.survey.ID == s.ID {
 		return
 	}
@@ -96,7 +97,7 @@ func (r *round) setVersion(sv *surveyState, s surveys.Survey) {
 }
 
 // lookupChannel finds a channel by name; ok is false if there is none.
-func (r *round) lookupChannel(ctx context.Context, name string) (_ weir.Channel, ok bool, _ error) {
+func (r *roundState) lookupChannel(ctx context.Context, name string) (_ weir.Channel, ok bool, _ error) {
 	if id, found := r.channelIDs[name]; found {
 		return r.channels[id], id != 0, nil
 	}
@@ -113,7 +114,7 @@ func (r *round) lookupChannel(ctx context.Context, name string) (_ weir.Channel,
 }
 
 // loadChannels reads the names of channels, for the log.
-func (r *round) loadChannels(ctx context.Context, ids map[weir.ChannelID]bool) error {
+func (r *roundState) loadChannels(ctx context.Context, ids map[weir.ChannelID]bool) error {
 	for id := range ids {
 		if _, ok := r.channels[id]; ok || id == 0 {
 			continue
@@ -128,7 +129,7 @@ func (r *round) loadChannels(ctx context.Context, ids map[weir.ChannelID]bool) e
 }
 
 // stepper returns the stepper of one survey.
-func (r *round) stepper(ctx context.Context, sv *surveyState) (*surveys.Stepper, error) {
+func (r *roundState) stepper(ctx context.Context, sv *surveyState) (*surveys.Stepper, error) {
 	for _, name := range sv.plan.Channels {
 		if _, _, err := r.lookupChannel(ctx, name); err != nil {
 			return nil, err
@@ -139,7 +140,7 @@ func (r *round) stepper(ctx context.Context, sv *surveyState) (*surveys.Stepper,
 
 // stepperFor returns the stepper of one survey, for a page of its respondents, whose conversations it
 // reads.
-func (r *round) stepperFor(ctx context.Context, sv *surveyState, page []surveys.Respondent) (*surveys.Stepper, error) {
+func (r *roundState) stepperFor(ctx context.Context, sv *surveyState, page []surveys.Respondent) (*surveys.Stepper, error) {
 	if err := r.io.readTalks(ctx, sv, false, pointers(page)); err != nil {
 		return nil, err
 	}
@@ -147,7 +148,7 @@ func (r *round) stepperFor(ctx context.Context, sv *surveyState, page []surveys.
 }
 
 // cancel cancels contacts whose respondents' moves are already committed.
-func (r *round) cancel(ctx context.Context, list []weir.Ref) {
+func (r *roundState) cancel(ctx context.Context, list []weir.Ref) {
 	if r.canceler.cancelAll(ctx, r.io, list) > 0 {
 		r.wakeAt(r.now.Add(retryDelay))
 	}
@@ -155,7 +156,7 @@ func (r *round) cancel(ctx context.Context, list []weir.Ref) {
 
 // channelsInUse lists the channels that running, paused and stopping surveys use, as
 // far as this round has read them.
-func (r *round) channelsInUse() []weir.Channel {
+func (r *roundState) channelsInUse() []weir.Channel {
 	used := map[weir.ChannelID]weir.Channel{}
 	for _, sv := range r.memory.surveys {
 		if sv.plan == nil {
@@ -172,7 +173,7 @@ func (r *round) channelsInUse() []weir.Channel {
 
 // hasMismatch reports a mismatch: a channel that cannot carry what the survey uses
 // it for.
-func (r *round) hasMismatch(sv *surveyState, ch weir.Channel) bool {
+func (r *roundState) hasMismatch(sv *surveyState, ch weir.Channel) bool {
 	for mode, name := range sv.plan.Channels {
 		if r.channelIDs[name] == ch.ID && r.io.mismatch(mode, ch) != "" {
 			return true
@@ -182,7 +183,7 @@ func (r *round) hasMismatch(sv *surveyState, ch weir.Channel) bool {
 }
 
 // findSender finds the respondent that sent a message.
-func (r *round) findSender(ctx context.Context, n *surveys.OutboxEntry) (_ surveys.Respondent, ok bool, _ error) {
+func (r *roundState) findSender(ctx context.Context, n *surveys.OutboxEntry) (_ surveys.Respondent, ok bool, _ error) {
 	number, ok := phonenumber.Reported(n.Message.From, "")
 	if !ok { // it is no number that a respondent has
 		return surveys.Respondent{}, false, nil
@@ -222,7 +223,7 @@ func (r *round) findSender(ctx context.Context, n *surveys.OutboxEntry) (_ surve
 
 // skipBroken skips a survey whose own rules panicked, for a time that grows. Only
 // the first panic is logged.
-func (r *round) skipBroken(sv *surveyState, panicked any) {
+func (r *roundState) skipBroken(sv *surveyState, panicked any) {
 	if sv.failures++; sv.failures == 1 {
 		supervise.LogPanic(r.io.Logger, r.io.Metrics.panics, "survey skipped: its rules panicked", panicked, "survey", sv.survey.Name)
 	} else {
@@ -239,4 +240,22 @@ func earliest(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// newStepper returns the stepper of one survey, over the channels that were read.
+func (a *access) newStepper(sv *surveyState, now time.Time, channels map[weir.ChannelID]weir.Channel, named map[string]weir.ChannelID) *surveys.Stepper {
+	return &surveys.Stepper{
+		Survey: &sv.survey, Plan: sv.plan, Now: now, Random: a.Random, Tokens: a.Tokens,
+		ChannelFor: func(m surveys.Mode) (weir.Channel, bool) {
+			id := named[sv.plan.Channels[m]]
+			ch := channels[id]
+			return ch, id != 0 && !ch.Deleting && !ch.Deleted && a.mismatch(m, ch) == ""
+		},
+		ChannelName: func(id weir.ChannelID) string { return channels[id].Name },
+		Zone:        func(r *surveys.Respondent) *time.Location { return a.zoneOf(sv.plan, r) },
+		OnPanic: func(p any) {
+			a.Metrics.failedSteps.WithLabelValues(sv.survey.Name).Inc()
+			supervise.LogPanic(a.Logger, a.Metrics.panics, "survey rules panicked", p, "survey", sv.survey.Name)
+		},
+	}
 }

@@ -10,18 +10,18 @@ import (
 	"weir/surveys"
 )
 
-// result is the outcome of a round.
-type result struct {
+// roundResult is the outcome of a round.
+type roundResult struct {
 	moreWork      bool
 	nextWork      time.Time
 	recheck       []weir.ChannelID // channels to check again soon
-	channelsInUse []weir.Channel   // see round.channelsInUse
+	channelsInUse []weir.Channel   // see roundState.channelsInUse
 	err           error
 }
 
 // runRound runs one round. hinted reports that the round has a cause other than
 // the regular interval.
-func runRound(ctx context.Context, io *access, mem *memory, hinted bool) (out result) {
+func runRound(ctx context.Context, io *access, mem *memory, hinted bool) (out roundResult) {
 	r := newRound(io, mem, hinted)
 	defer func() {
 		if p := recover(); p != nil {
@@ -30,11 +30,12 @@ func runRound(ctx context.Context, io *access, mem *memory, hinted bool) (out re
 		}
 		io.Metrics.roundDuration.Observe(time.Since(r.now).Seconds())
 	}()
-	err := run(ctx, r)
-	return result{moreWork: r.moreWork, nextWork: r.nextWork, recheck: r.recheck, channelsInUse: r.channelsInUse(), err: err}
+	err := doRound(ctx, r)
+	return roundResult{moreWork: r.moreWork, nextWork: r.nextWork, recheck: r.recheck, channelsInUse: r.channelsInUse(), err: err}
 }
 
-func run(ctx context.Context, r *round) error {
+// doRound polls what there is to do, and does it.
+func doRound(ctx context.Context, r *roundState) error {
 	if err := loadChannelStates(ctx, r); err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func run(ctx context.Context, r *round) error {
 			return err
 		}
 		if facts != nil {
-			list = append(list, runningSurvey{sv, facts})
+			list = append(list, runningSurvey{surveyState: sv, facts: facts})
 		}
 	}
 	backlogs, err := feed(ctx, r, list)
@@ -78,7 +79,7 @@ func run(ctx context.Context, r *round) error {
 }
 
 // loadChannelStates reads the channel states that an earlier process found.
-func loadChannelStates(ctx context.Context, r *round) error {
+func loadChannelStates(ctx context.Context, r *roundState) error {
 	if r.memory.statesLoaded {
 		return nil
 	}
@@ -94,7 +95,7 @@ func loadChannelStates(ctx context.Context, r *round) error {
 }
 
 // pollSurveys polls the surveys that need rounds.
-func pollSurveys(ctx context.Context, r *round) error {
+func pollSurveys(ctx context.Context, r *roundState) error {
 	polled := map[int64]bool{}
 	r.memory.hasActive = false
 	err := r.io.eachSurvey(ctx, []surveys.State{surveys.Running, surveys.Paused, surveys.Stopping}, func(s surveys.Survey) {

@@ -15,9 +15,9 @@ import (
 	"weir/surveys/pacing"
 )
 
-// status explains surveys to the API: their progress, and why they wait. It decides as a
+// explainer explains surveys to the API: their progress, and why they wait. It decides as a
 // round does, from the present state of the store. Its methods are safe for concurrent use.
-type status struct {
+type explainer struct {
 	io        *access
 	byChannel atomic.Pointer[runningByChannel]
 }
@@ -30,7 +30,7 @@ type runningByChannel struct {
 }
 
 // Stats returns the progress of a survey.
-func (s *status) Stats(ctx context.Context, survey surveys.Survey) (surveys.Stats, error) {
+func (s *explainer) Stats(ctx context.Context, survey surveys.Survey) (surveys.Stats, error) {
 	plan, wrong := s.io.compile(&survey)
 	if plan == nil {
 		return surveys.Stats{}, surveys.Invalid(wrong)
@@ -85,7 +85,7 @@ func (s *status) Stats(ctx context.Context, survey surveys.Survey) (surveys.Stat
 }
 
 // Course returns how a survey goes in the days and the zone of q.
-func (s *status) Course(ctx context.Context, survey surveys.Survey, q surveys.CourseQuery) (*surveys.Plan, surveys.Course, error) {
+func (s *explainer) Course(ctx context.Context, survey surveys.Survey, q surveys.CourseQuery) (*surveys.Plan, surveys.Course, error) {
 	plan, wrong := s.io.compile(&survey)
 	if plan == nil {
 		return nil, surveys.Course{}, surveys.Invalid(wrong)
@@ -142,7 +142,7 @@ func paceOf(plan *surveys.Plan, survey *surveys.Survey, sums surveys.Sums, now t
 }
 
 // channelUses returns the state of the survey's channels, as far as it is known.
-func (s *status) channelUses(ctx context.Context, plan *surveys.Plan) ([]surveys.ChannelUse, error) {
+func (s *explainer) channelUses(ctx context.Context, plan *surveys.Plan) ([]surveys.ChannelUse, error) {
 	known, err := s.io.channelStates(ctx)
 	if err != nil {
 		return nil, err
@@ -184,7 +184,7 @@ const maxDueForWhy = 20
 
 // Why explains why a survey contacts no respondent now; it is zero if it does,
 // or is done. It decides as a round does, from the present state of the store.
-func (s *status) Why(ctx context.Context, survey surveys.Survey) (operators.Why, error) {
+func (s *explainer) Why(ctx context.Context, survey surveys.Survey) (operators.Why, error) {
 	plan, wrong := s.io.compile(&survey)
 	if plan == nil || survey.State != surveys.Running {
 		return whyNotRun(&survey, wrong), nil
@@ -218,7 +218,7 @@ func whyNotRun(survey *surveys.Survey, wrong []weir.FieldError) operators.Why {
 }
 
 // whyRunning is Why for a running survey.
-func (s *status) whyRunning(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, t surveys.Tally, now time.Time) (operators.Why, error) {
+func (s *explainer) whyRunning(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, t surveys.Tally, now time.Time) (operators.Why, error) {
 	// Only the process that runs the rounds knows this. Others explain what a round would do.
 	if until := s.io.findings.skippedUntil(survey.ID); until.After(now) {
 		return operators.NewWhy(operators.WhyBroken, operators.TextRulesFailed, "at", until), nil
@@ -231,7 +231,7 @@ func (s *status) whyRunning(ctx context.Context, survey *surveys.Survey, plan *s
 	if why := s.io.whySpent(survey); !why.IsZero() {
 		return why, nil
 	}
-	if decision.Start > 0 {
+	if decision.ToStart > 0 {
 		full := plan.Quotas.FullBuckets(t.Buckets)
 		page, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
 			// One row shows that there are some.
@@ -241,7 +241,7 @@ func (s *status) whyRunning(ctx context.Context, survey *surveys.Survey, plan *s
 			return operators.Why{}, err
 		}
 		if len(page) == 0 {
-			decision.Start, decision.Why = 0, operators.NewWhy(operators.WhyDelayed, operators.TextAllDelayed)
+			decision.ToStart, decision.Why = 0, operators.NewWhy(operators.WhyDelayed, operators.TextAllDelayed)
 		}
 	}
 	modes, next, err := s.dueModes(ctx, survey, plan, decision, now)
@@ -262,9 +262,9 @@ func (s *status) whyRunning(ctx context.Context, survey *surveys.Survey, plan *s
 
 // dueModes lists the modes by which the survey would contact respondents
 // now, and returns when the next one is due.
-func (s *status) dueModes(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, v surveys.Decision, now time.Time) ([]surveys.Mode, time.Time, error) {
+func (s *explainer) dueModes(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, v surveys.Decision, now time.Time) ([]surveys.Mode, time.Time, error) {
 	modes := map[surveys.Mode]bool{}
-	if v.Start > 0 {
+	if v.ToStart > 0 {
 		for _, arm := range plan.Arms {
 			modes[arm.Modes[0]] = true
 		}
@@ -284,7 +284,7 @@ func (s *status) dueModes(ctx context.Context, survey *surveys.Survey, plan *sur
 
 // whyNoRoom explains why no channel of the given modes has room; it is zero if
 // one has.
-func (s *status) whyNoRoom(ctx context.Context, plan *surveys.Plan, modes []surveys.Mode, window calendar.Span, now time.Time) (first operators.Why, _ error) {
+func (s *explainer) whyNoRoom(ctx context.Context, plan *surveys.Plan, modes []surveys.Mode, window calendar.Span, now time.Time) (first operators.Why, _ error) {
 	states, err := s.io.channelStates(ctx)
 	if err != nil {
 		return operators.Why{}, err
@@ -305,7 +305,7 @@ func (s *status) whyNoRoom(ctx context.Context, plan *surveys.Plan, modes []surv
 	return first, nil
 }
 
-func (s *status) whyChannel(ctx context.Context, plan *surveys.Plan, mode surveys.Mode, states map[weir.ChannelID]surveys.ChannelState,
+func (s *explainer) whyChannel(ctx context.Context, plan *surveys.Plan, mode surveys.Mode, states map[weir.ChannelID]surveys.ChannelState,
 	running map[string][]string, window calendar.Span, now time.Time,
 ) (operators.Why, error) {
 	name := plan.Channels[mode]
@@ -333,7 +333,7 @@ func (s *status) whyChannel(ctx context.Context, plan *surveys.Plan, mode survey
 
 // runningByChannel lists the running surveys by the channels that they use. The list is
 // cached for Options.RoundInterval, because a page of surveys asks for each of them.
-func (s *status) runningByChannel(ctx context.Context) (map[string][]string, error) {
+func (s *explainer) runningByChannel(ctx context.Context) (map[string][]string, error) {
 	now := time.Now()
 	if kept := s.byChannel.Load(); kept != nil && now.Sub(kept.at) < s.io.RoundInterval {
 		return kept.surveys, nil
@@ -353,7 +353,7 @@ func (s *status) runningByChannel(ctx context.Context) (map[string][]string, err
 }
 
 // whyRateLimited explains that the limit per minute is reached; zero if it is not.
-func (s *status) whyRateLimited(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, now time.Time) (operators.Why, error) {
+func (s *explainer) whyRateLimited(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, now time.Time) (operators.Why, error) {
 	var minute pacing.MinuteLimit
 	if err := s.io.loadMinute(ctx, survey.ID, &minute, now); err != nil {
 		return operators.Why{}, err
@@ -366,7 +366,7 @@ func (s *status) whyRateLimited(ctx context.Context, survey *surveys.Survey, pla
 
 // WhyRespondent explains why a respondent waits: for its next step, for its
 // contact, or for its survey. It is zero for a final respondent.
-func (s *status) WhyRespondent(ctx context.Context, survey surveys.Survey, r surveys.Respondent) (operators.Why, error) {
+func (s *explainer) WhyRespondent(ctx context.Context, survey surveys.Survey, r surveys.Respondent) (operators.Why, error) {
 	if r.Status.Final() {
 		return operators.Why{}, nil
 	}
@@ -394,7 +394,7 @@ func (s *status) WhyRespondent(ctx context.Context, survey surveys.Survey, r sur
 }
 
 // whyContact explains why a respondent's contact waits; zero if it is done.
-func (s *status) whyContact(ctx context.Context, ref weir.Ref) (operators.Why, error) {
+func (s *explainer) whyContact(ctx context.Context, ref weir.Ref) (operators.Why, error) {
 	contact, err := s.io.readContact(ctx, ref)
 	if err != nil || contact.State == weir.Done {
 		return operators.Why{}, notFoundIsNone(err)
@@ -411,7 +411,7 @@ func (s *status) whyContact(ctx context.Context, ref weir.Ref) (operators.Why, e
 }
 
 // bucketFull reports whether a pending respondent is in a full bucket.
-func (s *status) bucketFull(ctx context.Context, plan *surveys.Plan, r *surveys.Respondent) (bool, error) {
+func (s *explainer) bucketFull(ctx context.Context, plan *surveys.Plan, r *surveys.Respondent) (bool, error) {
 	if r.Status != surveys.Pending || len(plan.Quotas) == 0 {
 		return false, nil
 	}

@@ -19,7 +19,7 @@ const actorName = "survey-broker"
 type System struct {
 	*commands
 	*reports
-	*status
+	*explainer
 	box    *mailbox
 	cancel context.CancelFunc
 	closed sync.Once
@@ -32,18 +32,18 @@ func Start(o Options) (*System, error) {
 	o = o.withDefaults()
 	io := &access{Options: o, plans: newPlanCache(), findings: &findings{}, brakes: newBrakes(), zones: &people.Zones{}, atOnce: &atOnce{ids: map[surveys.RespondentID]bool{}}}
 	ctx, cancel := context.WithCancel(context.Background())
-	box, tasks := &mailbox{system: o.System, ctx: ctx}, &sync.WaitGroup{}
+	box, tasks := &mailbox{system: o.ActorSystem, ctx: ctx}, &sync.WaitGroup{}
 	s := &System{
-		reports: &reports{io: io, hint: box.hint}, status: &status{io: io},
+		reports: &reports{io: io, requestRound: box.hint}, explainer: &explainer{io: io},
 		box: box, cancel: cancel, tasks: tasks,
 	}
 	s.commands = &commands{io: io, launches: newLaunches(), tasks: tasks, ctx: ctx, changed: s.Changed}
 	restarter := supervise.NewRestarter(func(string) { o.Metrics.restarts.Inc() })
 	props := actor.PropsFromProducer(func() actor.Actor {
-		return &broker{io: io, box: box, tasks: tasks, checker: &checker{io}}
+		return &scheduler{io: io, box: box, tasks: tasks, checker: &checker{io}}
 	}, actor.WithReceiverMiddleware(supervise.Guard(o.Logger, o.Metrics.panics)), actor.WithGuardian(restarter))
 	var err error
-	if box.broker, err = o.System.Root.SpawnNamed(props, actorName); err != nil {
+	if box.broker, err = o.ActorSystem.Root.SpawnNamed(props, actorName); err != nil {
 		cancel()
 		return nil, fmt.Errorf("start the survey broker: %w", err)
 	}
@@ -54,7 +54,7 @@ func Start(o Options) (*System, error) {
 // Resume begins to run the surveys.
 func (s *System) Resume(context.Context) error {
 	if !s.box.resumed.Swap(true) {
-		s.box.post(resume{})
+		s.box.post(resumeRounds{})
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func (s *System) waitForRound(ctx context.Context) error {
 // Close ends all work at once. It is idempotent.
 func (s *System) Close() {
 	s.closed.Do(func() {
-		s.status.io.Store.OnOutboxEntries(func() {})
+		s.explainer.io.Store.OnOutboxEntries(func() {})
 		s.launches.close()
 		s.cancel()
 		// Stop the actor first, because it starts work; then wait for that

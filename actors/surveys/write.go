@@ -3,15 +3,17 @@ package surveys
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"weir"
+	"weir/internal/failpoint"
 	"weir/surveys"
 	"weir/surveys/pacing"
 )
 
-// written is the outcome of a write.
-type written struct {
+// writeResult is the outcome of a write.
+type writeResult struct {
 	applied    int        // moves that were made
 	uncanceled int        // contacts that could not be canceled now; their respondents follow after retryDelay
 	toCancel   []weir.Ref // contacts to cancel after their commit
@@ -23,12 +25,12 @@ type part struct {
 	deferral bool // it only delays respondents: if the store rejects that, too, the fault is not theirs
 }
 
-// write applies changes of one survey's respondents. It cancels contacts first;
+// writeChanges applies changes of one survey's respondents. It cancels contacts first;
 // if that fails now, the respondent's change is dropped and the respondent is
 // processed again soon. Changes that lost against another writer are computed
 // again in the next round.
-func write(ctx context.Context, r *round, sv *surveyState, st *surveys.Stepper, changes []surveys.Change) (out written, _ error) {
-	first := cancelFirst(ctx, r, part{changes: changes}, &out)
+func writeChanges(ctx context.Context, r *roundState, sv *surveyState, st *surveys.Stepper, changes []surveys.Change) (out writeResult, _ error) {
+	first := cancelPart(ctx, r, part{changes: changes}, &out)
 	for left := []part{first}; len(left) > 0; {
 		next := left[0]
 		if left = left[1:]; len(next.changes) == 0 {
@@ -44,9 +46,9 @@ func write(ctx context.Context, r *round, sv *surveyState, st *surveys.Stepper, 
 	return out, nil
 }
 
-// cancelFirst cancels what must be canceled before a part is committed, and returns the part
+// cancelPart cancels what must be canceled before a part is committed, and returns the part
 // without the changes for which that failed.
-func cancelFirst(ctx context.Context, r *round, p part, out *written) part {
+func cancelPart(ctx context.Context, r *roundState, p part, out *writeResult) part {
 	kept, failed := r.canceler.cancelFirst(ctx, r.io, p.changes)
 	if p.changes = kept; failed > 0 {
 		out.uncanceled += failed
@@ -59,7 +61,7 @@ func cancelFirst(ctx context.Context, r *round, p part, out *written) part {
 // if the store rejects the part, its halves, and in the end the delay of the respondent whose
 // change it rejects; if a channel no longer accepts contacts, the changes that enqueue on no such
 // channel; if a contact's key belongs to another contact, the delay of the respondent.
-func writePart(ctx context.Context, r *round, sv *surveyState, st *surveys.Stepper, p part, out *written) (left []part, _ error) {
+func writePart(ctx context.Context, r *roundState, sv *surveyState, st *surveys.Stepper, p part, out *writeResult) (left []part, _ error) {
 	done, err := r.io.commitWork(ctx, workOf(sv, p.changes))
 	switch half := len(p.changes) / 2; {
 	case contentRejected(err) && half > 0:
@@ -69,7 +71,7 @@ func writePart(ctx context.Context, r *round, sv *surveyState, st *surveys.Stepp
 		r.io.Logger.Error("store rejected a respondent's change; respondent delayed", "survey", sv.survey.Name, "respondent", c.Move.Was.ID.String())
 		deferred := st.DeferFailed(c.Move.Was)
 		deferred.Move.Taken = c.Move.Taken
-		return []part{cancelFirst(ctx, r, part{[]surveys.Change{deferred}, true}, out)}, nil
+		return []part{cancelPart(ctx, r, part{[]surveys.Change{deferred}, true}, out)}, nil
 	case weir.CodeOf(err) == weir.CodeConflict:
 		return dropRefused(ctx, r, sv, p, done.Refused, err)
 	case err != nil:
@@ -94,12 +96,12 @@ func writePart(ctx context.Context, r *round, sv *surveyState, st *surveys.Stepp
 		return nil, nil
 	}
 	r.io.Logger.Warn("contact keys in use by other contacts; respondents delayed", "survey", sv.survey.Name, "respondents", len(conflicts))
-	return []part{cancelFirst(ctx, r, part{conflicts, false}, out)}, nil
+	return []part{cancelPart(ctx, r, part{conflicts, false}, out)}, nil
 }
 
 // dropRefused returns a part without the changes of respondents whose channel accepts no contacts, whose
 // outbox entries it deletes. If that leaves the part as it is, it returns err.
-func dropRefused(ctx context.Context, r *round, sv *surveyState, p part, refused []surveys.RespondentID, err error) ([]part, error) {
+func dropRefused(ctx context.Context, r *roundState, sv *surveyState, p part, refused []surveys.RespondentID, err error) ([]part, error) {
 	kept := part{deferral: p.deferral}
 	dropped := surveys.Work{Survey: sv.survey.ID}
 	for _, c := range p.changes {
@@ -132,7 +134,7 @@ func workOf(sv *surveyState, changes []surveys.Change) surveys.Work {
 }
 
 // recordWritten updates the memory and the metrics for a change that was written.
-func recordWritten(r *round, sv *surveyState, c *surveys.Change, out *written) {
+func recordWritten(r *roundState, sv *surveyState, c *surveys.Change, out *writeResult) {
 	m := &c.Move
 	out.applied++
 	if c.AfterCommit && c.Cancel != (weir.Ref{}) {
@@ -159,4 +161,69 @@ func recordWritten(r *round, sv *surveyState, c *surveys.Change, out *written) {
 func contentRejected(err error) bool {
 	e, ok := errors.AsType[*weir.Error](err)
 	return ok && (e.Code == weir.CodeInvalid || e.Code == weir.CodeInternal)
+}
+
+// storeWork makes moves durable.
+func (a *access) storeWork(ctx context.Context, w surveys.Work) (surveys.Written, error) {
+	failpoint.Hit("survey.before")
+	written, err := a.Store.Work(ctx, w)
+	if err == nil {
+		failpoint.Hit("survey.committed")
+	}
+	return written, err
+}
+
+// commitWork commits work of a round.
+func (a *access) commitWork(ctx context.Context, work surveys.Work) (surveys.Written, error) {
+	written, err := lookup(ctx, a.storeWork, work)
+	if err != nil {
+		return written, fmt.Errorf("write moves: %w", err)
+	}
+	return written, nil
+}
+
+// announce reports enqueued contacts to the channels' brokers.
+func (a *access) announce(fresh []weir.Contact) {
+	by := map[weir.ChannelID][]weir.Contact{}
+	for _, c := range fresh {
+		by[c.Channel] = append(by[c.Channel], c)
+	}
+	for id, list := range by {
+		a.Channels.Announce(id, list)
+	}
+}
+
+// recordMetrics updates the metrics, and what the survey's brake counts, for a change that
+// was written.
+func (a *access) recordMetrics(survey *surveys.Survey, c *surveys.Change) {
+	m := &c.Move
+	a.brakes.record(survey, m)
+	a.noteZone(survey, m)
+	switch {
+	case c.NewAttempt && m.Was.Status == surveys.Pending:
+		a.Metrics.started.WithLabelValues(survey.Name).Inc()
+	case c.NewAttempt:
+		a.Metrics.retried.WithLabelValues(survey.Name).Inc()
+	}
+	if m.Is.FailedSteps > m.Was.FailedSteps {
+		a.Metrics.failedSteps.WithLabelValues(survey.Name).Inc()
+	}
+	if m.Is.Status.Final() && !m.Was.Status.Final() {
+		a.Metrics.finished.WithLabelValues(survey.Name, string(m.Is.Status)).Inc()
+	}
+}
+
+// noteZone notes, and logs once for a survey, that a contact goes to a respondent whose time_zone is no
+// zone, as it may have been stored before such names were refused: the rules for the sake of the
+// person go by the phone number then.
+func (a *access) noteZone(survey *surveys.Survey, m *surveys.Move) {
+	if m.Enqueue == nil || m.Enqueue.TimeZone == "" {
+		return
+	}
+	if _, ok := a.zones.Load(m.Enqueue.TimeZone); ok {
+		return
+	}
+	if _, noted := a.findings.zoneless.LoadOrStore(survey.ID, m.Is.ID); !noted {
+		a.Logger.Warn("time_zone of a respondent is no IANA time zone; the hours are those of the phone number", "survey", survey.Name, "respondent", m.Is.ID.String())
+	}
 }

@@ -752,12 +752,12 @@ func (w *World) startSurveys(directory *channels.Directory, o *web.Options) {
 	}
 	o.Tokens = surveys.NewTokens(key)
 	w.surveys, err = surveybroker.Start(surveybroker.Options{
-		System: w.actors,
+		ActorSystem: w.actors,
 		Store: surveybroker.Store{
 			SurveyStore: w.Store, ChannelReader: w.Store, RespondentReader: w.Store, PacingReader: w.Store, Worker: w.Store, Outbox: w.Store,
 			ChannelStateStore: w.Store, ContactReader: w.Store,
 		},
-		Channels: w.System, Types: directory, People: w.Store, Start: w.Store.Start(), Logger: w.Logger(), Metrics: surveybroker.NewMetrics(w.metrics),
+		Channels: w.System, Types: directory, People: w.Store, StartNumber: w.Store.Start(), Logger: w.Logger(), Metrics: surveybroker.NewMetrics(w.metrics),
 		Defaults:      surveys.Defaults{Batch: 10000, LimitPerMinute: 10000, InitialSuccessRate: 1},
 		RoundInterval: w.Timing.Every, CheckEvery: w.Timing.Check, CheckTimeout: 15 * time.Second,
 		Random: func() float64 { return 0.5 }, Tokens: o.Tokens,
