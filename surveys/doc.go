@@ -12,7 +12,9 @@
 //	Progress            the state of a respondent; methods of Plan return the next one
 //	                    (respondent.go, conversation.go)
 //	Stepper             turns steps of a Plan into moves, which the broker writes
-//	Decision            what a running survey does next (decision.go)
+//	Decision, Verdict   what a running survey does next, and what becomes of it (decision.go)
+//	Facts, Turn         what a round has read of a survey, and what it does then (turn.go)
+//	Bid                 what it would enqueue on a channel, until the room is shared (bids.go)
 //	Survey, Respondent  the stored records (records.go), and the store (store.go)
 //	calendar            package: when the survey is open
 //	pacing              package: how many contacts are enqueued now, and for which surveys

@@ -143,7 +143,7 @@ func roomOf(r *roundState, sv *surveyState, t *channelLoad, open bool, closes ti
 	}
 	id := t.channel.ID
 	room = surveys.Room{Channel: id, Size: contactSize(r, sv, id), Works: t.why.IsZero()}
-	if room.Works && open && !r.hasMismatch(sv, t.channel) {
+	if room.Works && open && !hasMismatch(r, sv, t.channel) {
 		room.Contacts, _ = t.pacingLoad(r.memory.pace(id).rate.PerMinute()).Room(room.Size, feedAhead, closes.Sub(r.now))
 	}
 	return room
@@ -158,4 +158,15 @@ func contactSize(r *roundState, sv *surveyState, id weir.ChannelID) int {
 		}
 	}
 	return size
+}
+
+// hasMismatch reports a mismatch: a channel that cannot carry what the survey uses
+// it for.
+func hasMismatch(r *roundState, sv *surveyState, ch weir.Channel) bool {
+	for mode, name := range sv.plan.Channels {
+		if r.channelIDs[name] == ch.ID && r.io.mismatch(mode, ch) != "" {
+			return true
+		}
+	}
+	return false
 }

@@ -42,7 +42,7 @@ func feed(ctx context.Context, r *roundState, list []runningSurvey) (backlogs ma
 	}
 	shareRooms(r, byChannel)
 	for _, sv := range list {
-		if err := enqueue(ctx, r, sv, bids[sv.survey.ID]); err != nil {
+		if err := enqueue(ctx, r, sv.surveyState, bids[sv.survey.ID]); err != nil {
 			return backlogs, err
 		}
 	}
@@ -77,13 +77,14 @@ func takeTurn(ctx context.Context, r *roundState, sv *runningSurvey, loads map[w
 			r.skipBroken(sv.surveyState, p)
 		}
 	}()
-	if sv.stepper, err = r.stepper(ctx, sv.surveyState); err != nil {
-		return t, err
-	}
 	if err := readFacts(ctx, r, sv.surveyState, sv.facts, loads); err != nil {
 		return t, err
 	}
-	t = sv.stepper.Decide(sv.facts)
+	st, err := r.stepper(ctx, sv.surveyState)
+	if err != nil {
+		return t, err
+	}
+	t = st.Decide(sv.facts)
 	if sv.facts.StartLimit > 0 {
 		sv.closedHours = t.ClosedHours
 	}
@@ -91,22 +92,23 @@ func takeTurn(ctx context.Context, r *roundState, sv *runningSurvey, loads map[w
 	r.wakeAt(t.Wake)
 	r.continueIf(t.MoreWork)
 	r.cancel(ctx, t.Recancel)
-	_, err = writeChanges(ctx, r, sv.surveyState, sv.stepper, t.Changes)
+	_, err = writeChanges(ctx, r, sv.surveyState, st, t.Changes)
 	return t, err
 }
 
 // enqueue writes the contacts that a survey was granted of what it bid for.
-func enqueue(ctx context.Context, r *roundState, sv runningSurvey, bids []*surveys.Bid) error {
+func enqueue(ctx context.Context, r *roundState, sv *surveyState, bids []*surveys.Bid) error {
+	st, err := r.stepper(ctx, sv)
+	if err != nil {
+		return err
+	}
 	var changes []surveys.Change
 	for _, b := range bids {
-		granted, more := sv.stepper.Grant(b)
+		granted, more := st.Grant(b)
 		changes = append(changes, granted...)
 		r.continueIf(more)
 	}
-	if len(changes) == 0 {
-		return nil
-	}
-	_, err := writeChanges(ctx, r, sv.surveyState, sv.stepper, changes)
+	_, err = writeChanges(ctx, r, sv, st, changes)
 	return err
 }
 

@@ -6,13 +6,14 @@
 //
 //	system.go      the facade: start, drain, close
 //	actor.go       the actor; it only decides when rounds and checks begin
-//	round.go       one pass over everything; memory.go holds the state between rounds
+//	run.go         one pass over everything; round.go holds what it has read,
+//	               memory.go the state between rounds
 //	outbox.go      outbox entries: events of contacts, messages of respondents
-//	lifecycle.go   finish, stop and pause surveys; contacts that are overdue
-//	feed.go        respondents to contact now; channels.go measures the load of channels,
-//	               fairshare.go divides their room
-//	write.go       cancels contacts and commits changes
-//	view.go        what a round has read; access.go reaches the store and the channels
+//	lifecycle.go   finish, stop and pause surveys, and cancel what they no longer need
+//	feed.go        respondents to contact now: reads the facts, has package surveys decide,
+//	               shares the room of the channels (channels.go measures it) and writes
+//	write.go       commits changes; cancel.go cancels contacts
+//	read.go        reads the store, within a time limit; access.go reaches it and the channels
 //	checks.go      health of the channels in use
 //	launch.go, reports.go, status.go   requests of the API
 //

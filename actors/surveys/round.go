@@ -35,8 +35,7 @@ type roundState struct {
 // runningSurvey is a survey that contacts respondents, with what a round knows of it.
 type runningSurvey struct {
 	*surveyState
-	facts   *surveys.Facts
-	stepper *surveys.Stepper // nil until its turn
+	facts *surveys.Facts
 }
 
 // newRound returns a round that begins now.
@@ -169,17 +168,6 @@ func (r *roundState) channelsInUse() []weir.Channel {
 		}
 	}
 	return slices.Collect(maps.Values(used))
-}
-
-// hasMismatch reports a mismatch: a channel that cannot carry what the survey uses
-// it for.
-func (r *roundState) hasMismatch(sv *surveyState, ch weir.Channel) bool {
-	for mode, name := range sv.plan.Channels {
-		if r.channelIDs[name] == ch.ID && r.io.mismatch(mode, ch) != "" {
-			return true
-		}
-	}
-	return false
 }
 
 // findSender finds the respondent that sent a message.
