@@ -21,7 +21,8 @@ type access struct {
 	findings *findings
 	brakes   *brakeCounts
 	zones    *people.Zones
-	atOnce   *atOnce
+	messages *messages
+	freed    *freed
 }
 
 // compile returns the compiled definition of a survey, or what is wrong with it.

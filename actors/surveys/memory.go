@@ -108,40 +108,6 @@ func (l *planCache) compile(s *surveys.Survey, def surveys.Defaults) (*surveys.P
 	return plan, wrong
 }
 
-// maxAtOnce is the max number of messages that are applied at once, each by itself. Above, rounds apply
-// them, which costs less for each.
-const maxAtOnce = 4
-
-// atOnce holds the respondents whose messages are being applied at once. Rounds leave them alone: one of
-// two that apply the same message would have worked in vain.
-type atOnce struct {
-	mu  sync.Mutex
-	ids map[surveys.RespondentID]bool
-}
-
-// take reports whether messages of a respondent may be applied at once. If so, release has to follow.
-func (a *atOnce) take(id surveys.RespondentID) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.ids[id] || len(a.ids) >= maxAtOnce {
-		return false
-	}
-	a.ids[id] = true
-	return true
-}
-
-func (a *atOnce) release(id surveys.RespondentID) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.ids, id)
-}
-
-func (a *atOnce) has(id surveys.RespondentID) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.ids[id]
-}
-
 // usable reports whether a channel of this health may be given contacts. Paused
 // counts as working: the channel may have been resumed since the check, and its
 // row shows whether it is paused.

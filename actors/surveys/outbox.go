@@ -15,16 +15,19 @@ func processOutbox(ctx context.Context, r *roundState) (seen int, _ error) {
 	after, applied := int64(0), 0
 	defer func() { r.io.Metrics.outboxEntries.Set(float64(seen)) }()
 	for range outboxPages {
-		page, err := r.io.readOutbox(ctx, after)
+		var page []surveys.OutboxEntry
+		n := 0
+		err := r.io.messages.exclusively(ctx, func() (err error) {
+			if page, err = r.io.readOutbox(ctx, after); err == nil && len(page) > 0 {
+				n, err = processPage(ctx, r, page)
+			}
+			return err
+		})
+		seen += len(page)
 		if err != nil || len(page) == 0 {
 			return seen, err
 		}
-		seen += len(page)
 		after = page[len(page)-1].ID
-		n, err := processPage(ctx, r, page)
-		if err != nil {
-			return seen, err
-		}
 		if applied += n; len(page) < outboxPage {
 			return seen, nil
 		}
@@ -59,11 +62,14 @@ func (g *surveyEntries) add(r surveys.Respondent, n surveys.OutboxEntry) {
 // processPage processes a page of outbox entries. It deletes entries that concern no
 // respondent. applied is the number of moves that it made, and of the entries that it deleted.
 func processPage(ctx context.Context, r *roundState, page []surveys.OutboxEntry) (applied int, _ error) {
+	if r.pass != nil {
+		var err error
+		if page, err = r.pass.ofPass(ctx, r, page); err != nil || len(page) == 0 {
+			return 0, err
+		}
+	}
 	groups, unmatched, err := groupBySurvey(ctx, r, page)
 	if err != nil {
-		return 0, err
-	}
-	if err := dropApplied(ctx, r.io, page, groups); err != nil {
 		return 0, err
 	}
 	if len(unmatched) > 0 {
@@ -84,6 +90,9 @@ func processPage(ctx context.Context, r *roundState, page []surveys.OutboxEntry)
 		more := false
 		for _, e := range group.list {
 			c, left := st.ApplyEntries(e.respondent, e.entries)
+			if r.pass != nil {
+				r.pass.note(group.survey, e, left)
+			}
 			changes = append(changes, c)
 			more = more || len(left) > 0
 		}
@@ -96,29 +105,6 @@ func processPage(ctx context.Context, r *roundState, page []surveys.OutboxEntry)
 	return applied, nil
 }
 
-// dropApplied drops the entries that [reports.Incoming] has applied since the page was read. The respondents
-// were read later, so that their revisions do not show it.
-func dropApplied(ctx context.Context, io *access, page []surveys.OutboxEntry, groups map[int64]*surveyEntries) error {
-	if !slices.ContainsFunc(page, func(n surveys.OutboxEntry) bool { return n.Kind == surveys.MessageReceived }) {
-		return nil
-	}
-	now, err := io.readOutbox(ctx, page[0].ID-1)
-	if err != nil {
-		return err
-	}
-	left := map[int64]bool{}
-	for _, n := range now {
-		left[n.ID] = true
-	}
-	for _, group := range groups {
-		for _, e := range group.list {
-			e.entries = slices.DeleteFunc(e.entries, func(n surveys.OutboxEntry) bool { return !left[n.ID] })
-		}
-		group.list = slices.DeleteFunc(group.list, func(e *respondentEntries) bool { return len(e.entries) == 0 })
-	}
-	return nil
-}
-
 // groupBySurvey finds the respondents that the outbox entries concern.
 func groupBySurvey(ctx context.Context, r *roundState, page []surveys.OutboxEntry) (groups map[int64]*surveyEntries, unmatched []int64, _ error) {
 	var ids []surveys.RespondentID
@@ -128,8 +114,8 @@ func groupBySurvey(ctx context.Context, r *roundState, page []surveys.OutboxEntr
 		if s := r.memory.states[n.Channel]; n.Kind == surveys.ContactAccepted && !usable(s.Health) && n.At.After(s.Since) {
 			r.recheck = append(r.recheck, n.Channel) // it seems to work again
 		}
-		if n.Kind != surveys.MessageReceived {
-			ids = append(ids, surveys.RespondentID(n.Owner.ID))
+		if id := subjectOf(r, &n); id != 0 {
+			ids = append(ids, id)
 		}
 	}
 	if err := r.loadChannels(ctx, channels); err != nil {
@@ -146,16 +132,17 @@ func groupBySurvey(ctx context.Context, r *roundState, page []surveys.OutboxEntr
 		}
 	}
 	groups = map[int64]*surveyEntries{}
+	waiting := r.io.messages.waiting()
 	for _, n := range page {
-		p, ok := who[surveys.RespondentID(n.Owner.ID)]
-		ok = ok && p.Survey == n.Owner.Group
-		if n.Kind == surveys.MessageReceived {
+		p, ok := who[subjectOf(r, &n)]
+		ok = ok && (n.Kind == surveys.MessageReceived || p.Survey == n.Owner.Group)
+		if n.Kind == surveys.MessageReceived && r.pass == nil {
 			var err error
 			if p, ok, err = r.findSender(ctx, &n); err != nil {
 				return nil, nil, err
 			}
 		}
-		if ok && r.io.atOnce.has(p.ID) {
+		if ok && r.pass == nil && waiting[p.ID] {
 			continue // a hint follows
 		}
 		group, err := entriesFor(ctx, r, groups, p, ok)
@@ -169,6 +156,17 @@ func groupBySurvey(ctx context.Context, r *roundState, page []surveys.OutboxEntr
 		group.add(p, n)
 	}
 	return groups, unmatched, nil
+}
+
+// subjectOf returns the respondent whom an entry is about; 0: it is a message whose sender has to be found.
+func subjectOf(r *roundState, n *surveys.OutboxEntry) surveys.RespondentID {
+	switch {
+	case r.pass != nil:
+		return r.pass.subject(n)
+	case n.Kind == surveys.MessageReceived:
+		return 0
+	}
+	return surveys.RespondentID(n.Owner.ID)
 }
 
 // entriesFor returns the group of a respondent's survey; nil if there is no respondent.

@@ -370,6 +370,51 @@ func TestQuestions_NobodyIsRemindedOfWhatWaits(t *testing.T) {
 	})
 }
 
+// TestQuestions_AnswersThatArriveTogetherAreAppliedTogether lets everybody answer at one instant, one of them with a
+// stop word, while no rounds run: each answer is applied when its message is acknowledged, by a few writes.
+func TestQuestions_AnswersThatArriveTogetherAreAppliedTogether(t *testing.T) {
+	const persons = 40
+	inLab(t, noAnswer, func(l *lab) {
+		ch := l.store.addChannel("texts", "text", persons)
+		s := l.addSurvey("s", askSurvey("10m"), persons)
+		l.command("s", surveys.Launch)
+		l.advance(30 * time.Second)
+		l.system.Close() // no more rounds
+		works := 0
+		l.store.locked(func() {
+			l.store.operationTime = func(string) time.Duration { return 2 * time.Millisecond }
+			l.store.onReturn = func(string) { works++ }
+		})
+		began := time.Now()
+		var all sync.WaitGroup
+		for i := range persons {
+			number, text := phone(s.ID, i), "yes"
+			if i == 7 {
+				text = "STOP"
+			}
+			l.channels.receiveMessage(ch.ID, number, text)
+			all.Go(func() {
+				if _, err := l.system.Incoming(l.t.Context(), ch.ID, weir.Incoming{From: number, Body: text, GUID: "m"}); err != nil {
+					t.Errorf("%s: %v", text, err)
+				}
+			})
+		}
+		all.Wait()
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("they were applied after %v", took)
+		}
+		l.store.locked(func() { l.store.onReturn, l.store.operationTime = nil, nil })
+		for i, r := range l.respondents(s.ID) {
+			if i == 7 && r.Disposition != surveys.Refused || i != 7 && r.Talk.Question != "age" {
+				t.Errorf("respondent %d is asked %q, %s", i, r.Talk.Question, r.Disposition)
+			}
+		}
+		if works > 4 {
+			t.Errorf("%d answers took %d writes", persons, works)
+		}
+	})
+}
+
 // TestQuestions_AnswersAreAppliedAtOnce answers questions without a round. The messages of a person count in
 // the order in which they were received; one that is delivered again means what it meant before.
 func TestQuestions_AnswersAreAppliedAtOnce(t *testing.T) {

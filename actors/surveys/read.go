@@ -183,11 +183,9 @@ func (a *access) readTalks(ctx context.Context, sv *surveyState, claims bool, li
 		if r.Answers = answers[r.ID]; r.Answers == nil {
 			r.Answers = map[string]questions.Answer{} // they were read
 		}
-		if claims {
-			if err := a.readClaim(ctx, sv.plan, r); err != nil {
-				return err
-			}
-		}
+	}
+	if claims {
+		return a.readClaims(ctx, sv.plan, list)
 	}
 	return nil
 }
@@ -208,21 +206,58 @@ func (a *access) readBuckets(ctx context.Context, sv *surveyState, st *surveys.S
 // errClaimUnknown says that the round or the request has to be repeated.
 var errClaimUnknown = errors.New("when a question was sent cannot be read now")
 
-// readClaim learns when the contact was first claimed that says the present question of a respondent, if that
+// readClaims learns when the contacts were first claimed that say the present questions of respondents, as far as that
 // is not known yet: the answer to a question may be received before the provider's receipt of it.
-func (a *access) readClaim(ctx context.Context, plan *surveys.Plan, r *surveys.Respondent) error {
-	if r.Talk.Turn == 0 || r.Talk.Asked != 0 || r.Said == (weir.Ref{}) {
+func (a *access) readClaims(ctx context.Context, plan *surveys.Plan, list []*surveys.Respondent) error {
+	var refs []weir.Ref
+	for _, r := range list {
+		if awaitsClaim(r) {
+			refs = append(refs, r.Said)
+		}
+	}
+	if len(refs) == 0 {
 		return nil
 	}
-	c, ended, err := call2(ctx, func(ctx context.Context) (weir.Contact, []weir.Attempt, error) { return a.Store.Contact(ctx, r.Said) })
-	first := firstClaim(&c, ended)
-	switch {
-	case weir.CodeOf(err) == weir.CodeNotFound: // long done, and deleted
+	said, err := lookup(ctx, a.Store.ContactsByRef, refs)
+	if err != nil {
+		return fmt.Errorf("read the contacts of questions: %w", err)
+	}
+	found := make(map[weir.Ref]*weir.Contact, len(said))
+	for i := range said {
+		found[said[i].Ref] = &said[i]
+	}
+	for _, r := range list {
+		if !awaitsClaim(r) {
+			continue
+		}
+		if err := a.takeClaim(ctx, plan, r, found[r.Said]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// awaitsClaim reports whether it is not known when the present question of a respondent was first claimed.
+func awaitsClaim(r *surveys.Respondent) bool {
+	return r.Talk.Turn != 0 && r.Talk.Asked == 0 && r.Said != (weir.Ref{})
+}
+
+// takeClaim takes from the contact of a question when it was first claimed; nil: it is long done, and deleted.
+func (a *access) takeClaim(ctx context.Context, plan *surveys.Plan, r *surveys.Respondent, c *weir.Contact) error {
+	if c == nil {
 		r.Progress = plan.Claimed(r.Progress, r.Talk.Turn, time.UnixMicro(1))
-	case err != nil:
-		return fmt.Errorf("read the contact of a question: %w", err)
+		return nil
+	}
+	var ended []weir.Attempt
+	if c.Attempt > 1 || c.Attempt == 1 && c.ClaimedAt.IsZero() { // an earlier one was the first
+		var err error
+		if _, ended, err = call2(ctx, func(ctx context.Context) (weir.Contact, []weir.Attempt, error) { return a.Store.Contact(ctx, r.Said) }); err != nil && weir.CodeOf(err) != weir.CodeNotFound {
+			return fmt.Errorf("read the contact of a question: %w", err)
+		}
+	}
+	switch first := firstClaim(c, ended); {
 	case !first.IsZero():
-		r.Progress = plan.Claimed(r.Progress, surveys.TurnOf(&c), first)
+		r.Progress = plan.Claimed(r.Progress, surveys.TurnOf(c), first)
 	case c.State.InFlight(): // its claim is being committed, and can be read in a moment
 		return errClaimUnknown
 	case c.State == weir.Done: // it was never sent, and will not be; the next contact says the question first

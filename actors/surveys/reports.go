@@ -454,38 +454,56 @@ func (s *reports) Incoming(ctx context.Context, channel weir.ChannelID, m weir.I
 	return heard, err
 }
 
-// applyNow tries once, like a round that begins now and processes only what the outbox has about the
-// sender, in order, up to this message. again reports that another writer changed the respondent, or that
-// entries are left.
+// applyNow tries once. again reports that another writer changed the respondent, or that entries are left.
 func (s *reports) applyNow(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (heard surveys.Heard, again bool, _ error) {
-	r := newRound(s.io, newMemory(), true)
-	if err := r.loadChannels(ctx, map[weir.ChannelID]bool{channel: true}); err != nil {
+	r, who, sv, err := s.findSender(ctx, channel, m)
+	if err != nil || sv == nil {
 		return heard, false, err
+	}
+	if sv.plan.Converses(sv.survey.State) {
+		defer s.requestRound()
+		if heard, ok := s.io.messages.apply(ctx, keyOf(channel, &m), who.ID); ok {
+			return heard, false, nil
+		}
+	} else if err := s.io.readTalks(ctx, sv, true, []*surveys.Respondent{&who}); err != nil {
+		return heard, false, err
+	} else if heard = meaning(sv, &who, m.Body); heard.Says != people.SaidStop || who.Status.Final() {
+		return heard, false, nil
+	}
+	err = s.io.messages.exclusively(ctx, func() error {
+		if r, who, sv, err = s.findSender(ctx, channel, m); err != nil || sv == nil {
+			return err
+		}
+		heard, again, err = s.applyAlone(ctx, r, sv, who, channel, m)
+		return err
+	})
+	return heard, again, err
+}
+
+// findSender returns the respondent who sent a message, and the survey; nil: there is none.
+func (s *reports) findSender(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (r *roundState, who surveys.Respondent, sv *surveyState, _ error) {
+	r = newRound(s.io, newMemory(), true)
+	if err := r.loadChannels(ctx, map[weir.ChannelID]bool{channel: true}); err != nil {
+		return r, who, nil, err
 	}
 	who, ok, err := r.findSender(ctx, &surveys.OutboxEntry{Kind: surveys.MessageReceived, Channel: channel, Message: m})
 	if err != nil || !ok {
-		return heard, false, err
+		return r, who, nil, err
 	}
-	sv, err := r.lookupSurvey(ctx, who.Survey)
-	if err != nil || sv == nil || sv.plan == nil {
-		return heard, false, err
+	if sv, err = r.lookupSurvey(ctx, who.Survey); err != nil || sv == nil || sv.plan == nil {
+		return r, who, nil, err
 	}
+	return r, who, sv, nil
+}
+
+// applyAlone applies one message, like a round that processes only what the outbox has about the sender, in order, up to
+// this message.
+func (s *reports) applyAlone(ctx context.Context, r *roundState, sv *surveyState, who surveys.Respondent, channel weir.ChannelID, m weir.Incoming) (heard surveys.Heard, again bool, _ error) {
 	if err := s.io.readTalks(ctx, sv, true, []*surveys.Respondent{&who}); err != nil {
 		return heard, false, err
 	}
-	heard.Purpose = sv.plan.Purpose
-	if says, found := sv.plan.Says(who.Progress, m.Body); says == people.SaidStop || who.Status == surveys.Active {
-		heard.Decides, heard.Says, heard.Found = true, says, found
-	}
+	heard = meaning(sv, &who, m.Body)
 	stops := heard.Says == people.SaidStop && !who.Status.Final()
-	if !stops && !sv.plan.Converses(sv.survey.State) {
-		return heard, false, nil
-	}
-	if s.io.atOnce.take(who.ID) {
-		defer func() { s.io.atOnce.release(who.ID); s.requestRound() }()
-	} else if !stops {
-		return heard, false, nil // a round applies many messages together
-	}
 	entries, err := entriesUpTo(ctx, r, &who, channel, m, stops)
 	if err != nil {
 		return heard, false, err

@@ -26,6 +26,7 @@ type roundState struct {
 	channels     map[weir.ChannelID]weir.Channel
 	channelIDs   map[string]weir.ChannelID // 0: there is none
 	otherSurveys map[int64]*surveyState    // surveys that need no rounds but get outbox entries
+	pass         *pass                     // it applies its messages only, with what else is about their senders; nil: it is a round
 
 	moreWork bool             // work is left to be done at once
 	nextWork time.Time        // instant of the next known work; zero: none is known

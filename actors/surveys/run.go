@@ -36,6 +36,7 @@ func runRound(ctx context.Context, io *access, mem *memory, hinted bool) (out ro
 
 // doRound polls what there is to do, and does it.
 func doRound(ctx context.Context, r *roundState) error {
+	r.io.freed.moveTo(r.memory)
 	if err := loadChannelStates(ctx, r); err != nil {
 		return err
 	}

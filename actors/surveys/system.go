@@ -9,7 +9,6 @@ import (
 
 	"weir/actors/supervise"
 	"weir/people"
-	"weir/surveys"
 )
 
 const actorName = "survey-broker"
@@ -30,7 +29,8 @@ type System struct {
 // answers requests of the API at once.
 func Start(o Options) (*System, error) {
 	o = o.withDefaults()
-	io := &access{Options: o, plans: newPlanCache(), findings: &findings{}, brakes: newBrakes(), zones: &people.Zones{}, atOnce: &atOnce{ids: map[surveys.RespondentID]bool{}}}
+	io := &access{Options: o, plans: newPlanCache(), findings: &findings{}, brakes: newBrakes(), zones: &people.Zones{}, freed: &freed{}}
+	io.messages = &messages{io: io, turn: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(context.Background())
 	box, tasks := &mailbox{system: o.ActorSystem, ctx: ctx}, &sync.WaitGroup{}
 	s := &System{

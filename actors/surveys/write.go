@@ -137,6 +137,9 @@ func workOf(sv *surveyState, changes []surveys.Change) surveys.Work {
 func recordWritten(r *roundState, sv *surveyState, c *surveys.Change, out *writeResult) {
 	m := &c.Move
 	out.applied++
+	if r.pass != nil {
+		r.pass.wrote[m.Was.ID] = true
+	}
 	if c.AfterCommit && c.Cancel != (weir.Ref{}) {
 		out.toCancel = append(out.toCancel, c.Cancel)
 	}

@@ -1,0 +1,224 @@
+package surveys
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"weir"
+	"weir/people"
+	"weir/surveys"
+)
+
+// messages applies the answers of respondents to questions before they are acknowledged: those that arrive at about
+// the same time together, by one pass over the outbox. Passes follow each other without a delay, so that each is as
+// large as the load demands.
+//
+// A pass, a single message and a page of a round take turns: none applies what another one is applying.
+type messages struct {
+	io   *access
+	turn chan struct{} // holds one element from the reading of entries until they are applied
+
+	mu   sync.Mutex
+	next *pass // has not begun; nil: none is wanted
+}
+
+// pass is one pass over the outbox.
+type pass struct {
+	wanted map[messageKey]surveys.RespondentID // who sent the messages
+	done   chan struct{}                       // closed at its end
+
+	// Read after done.
+	heard map[messageKey]surveys.Heard        // what the messages mean that the pass has found
+	taken map[messageKey]surveys.RespondentID // those of them that are in a change of the respondent
+	wrote map[surveys.RespondentID]bool       // whose changes were written
+}
+
+// messageKey identifies a message among those that wait.
+type messageKey struct {
+	channel          weir.ChannelID
+	from, guid, body string
+}
+
+func keyOf(channel weir.ChannelID, m *weir.Incoming) messageKey {
+	return messageKey{channel, m.From, m.GUID, m.Body}
+}
+
+// passTimeout bounds a pass. Whoever waits for it may go earlier.
+const passTimeout = 2 * ioTimeout
+
+// apply waits for a pass that begins from now on. ok is false if that has not applied the message, so that it has to be
+// tried by itself.
+func (b *messages) apply(ctx context.Context, key messageKey, who surveys.RespondentID) (heard surveys.Heard, ok bool) {
+	b.mu.Lock()
+	p, first := b.next, b.next == nil
+	if first {
+		p = &pass{
+			wanted: map[messageKey]surveys.RespondentID{}, done: make(chan struct{}),
+			heard: map[messageKey]surveys.Heard{}, taken: map[messageKey]surveys.RespondentID{}, wrote: map[surveys.RespondentID]bool{},
+		}
+		b.next = p
+	}
+	p.wanted[key] = who
+	b.mu.Unlock()
+	if first {
+		b.run(context.WithoutCancel(ctx), p) // for the others, too
+	}
+	select {
+	case <-p.done:
+		heard, ok = p.heard[key], p.wrote[p.taken[key]]
+	case <-ctx.Done():
+	}
+	return heard, ok
+}
+
+// run runs a pass when the one before it has ended.
+func (b *messages) run(ctx context.Context, p *pass) {
+	defer close(p.done)
+	b.turn <- struct{}{}
+	defer func() { <-b.turn }()
+	b.mu.Lock()
+	b.next = nil // who comes from now on may have an entry that this pass does not read
+	b.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, passTimeout)
+	defer cancel()
+	mem := newMemory()
+	r := newRound(b.io, mem, true)
+	r.pass = p
+	page, err := b.io.readOutbox(ctx, 0)
+	if err == nil {
+		_, err = processPage(ctx, r, page)
+	}
+	if err != nil {
+		b.io.Logger.WarnContext(ctx, "messages not applied at once; each is tried again by itself, or in the next round", "messages", len(p.wanted), "error", err)
+	}
+	for id, pace := range mem.paces {
+		b.io.freed.add(id, pace.freedSlots)
+	}
+}
+
+// waiting returns the respondents whose messages the next pass is to apply. Rounds leave them alone.
+func (b *messages) waiting() map[surveys.RespondentID]bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.next == nil {
+		return nil
+	}
+	who := make(map[surveys.RespondentID]bool, len(b.next.wanted))
+	for _, id := range b.next.wanted {
+		who[id] = true
+	}
+	return who
+}
+
+// exclusively runs what reads entries and applies them, while no pass does.
+func (b *messages) exclusively(ctx context.Context, do func() error) error {
+	select {
+	case b.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-b.turn }()
+	return do()
+}
+
+// ofPass returns the entries of a page about the respondents whose messages a pass is to apply, among them messages
+// that they have sent before.
+func (p *pass) ofPass(ctx context.Context, r *roundState, page []surveys.OutboxEntry) ([]surveys.OutboxEntry, error) {
+	here, ends := map[surveys.RespondentID]bool{}, map[string]bool{}
+	for i := range page {
+		if n := &page[i]; n.Kind == surveys.MessageReceived {
+			if id, ok := p.wanted[keyOf(n.Channel, &n.Message)]; ok {
+				here[id], ends[lastDigits(n.Message.From)] = true, true
+			}
+		}
+	}
+	var list []surveys.OutboxEntry
+	for i := range page {
+		n := &page[i]
+		key := keyOf(n.Channel, &n.Message)
+		if _, known := p.wanted[key]; n.Kind == surveys.MessageReceived && !known && ends[lastDigits(n.Message.From)] {
+			who, ok, err := r.findSender(ctx, n)
+			if err != nil {
+				return nil, err
+			}
+			if ok && here[who.ID] {
+				p.wanted[key] = who.ID
+			}
+		}
+		if here[p.subject(n)] {
+			list = append(list, *n)
+		}
+	}
+	return list, nil
+}
+
+// lastDigits returns the last digits of a number, which are the same in each of its notations.
+func lastDigits(number string) string {
+	digits := strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, number)
+	return digits[max(0, len(digits)-4):]
+}
+
+// subject returns the respondent whom an entry of a page is about, as far as the pass knows; 0: another one.
+func (p *pass) subject(n *surveys.OutboxEntry) surveys.RespondentID {
+	if n.Kind == surveys.MessageReceived {
+		return p.wanted[keyOf(n.Channel, &n.Message)]
+	}
+	return surveys.RespondentID(n.Owner.ID)
+}
+
+// note notes what the messages of a respondent mean, who is as before them, and which of them are left for later.
+func (p *pass) note(sv *surveyState, e *respondentEntries, left []surveys.OutboxEntry) {
+	for i := range e.entries {
+		n := &e.entries[i]
+		if n.Kind != surveys.MessageReceived {
+			continue
+		}
+		key := keyOf(n.Channel, &n.Message)
+		p.heard[key] = meaning(sv, &e.respondent, n.Message.Body)
+		if !slices.ContainsFunc(left, func(l surveys.OutboxEntry) bool { return l.ID == n.ID }) {
+			p.taken[key] = e.respondent.ID
+		}
+	}
+}
+
+// meaning returns what a message means to the survey of its sender, who is as before it.
+func meaning(sv *surveyState, who *surveys.Respondent, body string) surveys.Heard {
+	heard := surveys.Heard{Purpose: sv.plan.Purpose}
+	if says, found := sv.plan.Says(who.Progress, body); says == people.SaidStop || who.Status == surveys.Active {
+		heard.Decides, heard.Says, heard.Found = true, says, found
+	}
+	return heard
+}
+
+// freed counts the slots that became free by what passes have applied, until a round takes them over.
+type freed struct {
+	mu    sync.Mutex
+	slots map[weir.ChannelID]int
+}
+
+func (f *freed) add(id weir.ChannelID, n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.slots == nil {
+		f.slots = map[weir.ChannelID]int{}
+	}
+	f.slots[id] += n
+}
+
+// moveTo adds the slots to the paces of a memory.
+func (f *freed) moveTo(m *memory) {
+	f.mu.Lock()
+	slots := f.slots
+	f.slots = nil
+	f.mu.Unlock()
+	for id, n := range slots {
+		m.pace(id).freedSlots += n
+	}
+}
