@@ -28,10 +28,10 @@ type problem struct {
 	Status int               `json:"status"`
 	Detail string            `json:"detail"`
 	Errors []weir.FieldError `json:"errors"`
-	wait   string            // Retry-After
+	wait   string            `json:"-"` // Retry-After
 	// words are the detail of a problem of the dashboard itself, where no language is known. The
 	// details of its errors are messages, too.
-	words locale.Message
+	words locale.Message `json:"-"`
 }
 
 // Error returns the API's detail.
@@ -88,6 +88,11 @@ func (c *caller) MaySurvey(name string, oneOf ...operators.Scope) bool {
 	return oneOf == nil || c.held.May(oneOf, operators.Survey(name))
 }
 
+// MaySearch reports whether the API lets the token search for people.
+func (c *caller) MaySearch() bool {
+	return c.May(operators.ScopePIIRead) && c.May(operators.ScopePeopleAdmin, operators.ScopeContactsRead)
+}
+
 // Limit returns what names must begin with, if the token has the scopes only for some; empty: it may be any.
 func (c *caller) Limit(oneOf ...operators.Scope) string {
 	if c.held.MayAll(oneOf...) {
@@ -95,6 +100,9 @@ func (c *caller) Limit(oneOf ...operators.Scope) string {
 	}
 	return strings.Join(c.held.Prefixes(oneOf), c.T(" or "))
 }
+
+// prefixes returns what names must begin with, if the token has the scopes only for some.
+func (c *caller) prefixes(oneOf ...operators.Scope) []string { return c.held.Prefixes(oneOf) }
 
 // nameOutside returns the mistake in the name of a new channel or survey that the token may not have.
 func (c *caller) nameOutside(oneOf ...operators.Scope) string {
@@ -187,6 +195,12 @@ func (c *caller) send(req *http.Request, into any) (string, error) {
 	}
 	return res.header.Get("ETag"), nil
 }
+
+// context is that of the browser's request.
+func (c *caller) context() context.Context { return c.browser.Context() }
+
+// answer lets the API answer a request.
+func (c *caller) answer(w http.ResponseWriter, req *http.Request) { c.api.ServeHTTP(w, req) }
 
 // forward lets the API answer the browser directly, for files too large to buffer
 // in memory.

@@ -3,17 +3,14 @@ package dashboard
 import (
 	"cmp"
 	"crypto/sha256"
-	"embed"
 	"encoding/hex"
 	"fmt"
 	"hash/maphash"
+	"io/fs"
 	"net/http"
 	"path"
 	"strings"
 )
-
-//go:embed assets/*
-var assetFiles embed.FS
 
 // files holds the scripts, styles and pictures, each under a name that contains a
 // hash of its content, so that browsers may cache them forever.
@@ -23,14 +20,14 @@ type files struct {
 	seed  maphash.Seed      // for the hashes of fragments
 }
 
-func readFiles() (*files, error) {
-	list, err := assetFiles.ReadDir("assets")
+func readFiles(assets fs.FS) (*files, error) {
+	list, err := fs.ReadDir(assets, "assets")
 	if err != nil {
 		return nil, err
 	}
 	f := &files{names: map[string]string{}, texts: map[string][]byte{}, seed: maphash.MakeSeed()}
 	for _, entry := range list {
-		text, err := assetFiles.ReadFile("assets/" + entry.Name())
+		text, err := fs.ReadFile(assets, "assets/"+entry.Name())
 		if err != nil {
 			return nil, fmt.Errorf("dashboard: %w", err)
 		}

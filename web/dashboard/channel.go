@@ -32,28 +32,23 @@ type channelData struct {
 	NoContacts   bool // the token may not read contacts
 }
 
-func readChannel(c *caller, name string) (ch webapi.ChannelView, err error) {
-	err = c.get(apiPath("v1", "channels", name), nil, &ch)
-	return ch, err
-}
-
-func loadChannel(v *visit) (*content, error) {
+func (k *knownOfChannels) loadChannel(v *visit) (*content, error) {
 	ch, err := readChannel(v.caller, v.r.PathValue("name"))
 	if err != nil {
 		return nil, err
 	}
 	d := &channelData{channelCard: channelCardOf(v.Locale, ch, v.Now()), Settings: factsOf(ch.Settings, display.SettingText), Periods: periods(), Period: periodOf(v.r.URL.Query().Get("hours"))}
 	d.Waits, d.BrakeView = channelWhy(v.Locale, &ch, v.Now()), brakeOf(v.Locale, ch.Brake, ch.BrakeCount, ch.Braked)
-	if d.Charts, err = readCharts(v.caller, v.d.chartCache, ch.Channel, d.Period); err != nil {
+	if d.Charts, err = readCharts(v.caller, k.charts, ch.Channel, d.Period); err != nil {
 		return nil, err
 	}
-	if d.Hours, err = readHours(v.caller, v.d.hoursCache, ch.Channel); err != nil {
+	if d.Hours, err = readHours(v.caller, k.hours, ch.Channel); err != nil {
 		return nil, err
 	}
 	if d.Limits, err = readLimitsOf(v.caller, ch.Channel); err != nil {
 		return nil, err
 	}
-	if d.Skipped, err = readSkipped(v, "channel", ch.Channel); err != nil {
+	if d.Skipped, err = readSkipped(v, k.skipped, "channel", ch.Channel); err != nil {
 		return nil, err
 	}
 	d.NoContacts = !v.MayChannel(ch.Channel, operators.ScopeContactsRead)

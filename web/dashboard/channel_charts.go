@@ -12,8 +12,6 @@ import (
 )
 
 const (
-	// fragmentLife is how long a rendered region is shared.
-	fragmentLife = time.Second
 	// chartsLife is how long charts are cached: their steps are minutes long.
 	chartsLife  = 10 * time.Second
 	historySpan = 6 * time.Hour
@@ -233,7 +231,3 @@ func floats(list []int64) []float64 {
 	}
 	return out
 }
-
-// maxChannels is the maximum number of channels on the overview; the others are
-// reachable by name.
-const maxChannels = 2000

@@ -13,6 +13,7 @@ import (
 	"weir/api"
 	"weir/operators"
 	webapi "weir/web/api"
+	"weir/web/dashboard/display"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
 )
@@ -42,7 +43,7 @@ func (k *channelKind) Title() string {
 
 // sentence returns what the API says about a type as a sentence in the language of the page.
 func (k *channelKind) sentence(text string) string {
-	return k.words.Text(locale.Message(asSentence(text)))
+	return k.words.Text(locale.Message(display.Sentence(text)))
 }
 
 // Name names the kind.
@@ -228,7 +229,7 @@ func settingLabel(key string) string {
 			words[i] = strings.ToUpper(w)
 		}
 	}
-	return strings.TrimSuffix(asSentence(strings.Join(words, " ")), ".")
+	return strings.TrimSuffix(display.Sentence(strings.Join(words, " ")), ".")
 }
 
 // show fills in a channel, and remembers that.

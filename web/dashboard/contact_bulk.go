@@ -10,7 +10,6 @@ import (
 
 	"weir"
 	"weir/api"
-	webapi "weir/web/api"
 	"weir/web/dashboard/locale"
 )
 
@@ -67,13 +66,6 @@ func (b bulkFilter) Cancel(v *view) string {
 // Export returns the path of the matching contacts as a file.
 func (b bulkFilter) Export(v *view) string {
 	return withQuery(v.Link("/contacts", "_export.csv"), b.query)
-}
-
-func withQuery(path string, query url.Values) string {
-	if len(query) == 0 {
-		return path
-	}
-	return path + "?" + query.Encode()
 }
 
 // MatchesUnfinished reports whether the filter can match contacts that are not done.
@@ -166,7 +158,7 @@ func (b bulkFilter) back(asked url.Values) string {
 
 // countInstant returns the end of an interval that has all that was counted now: the next whole
 // millisecond, because an interval excludes its end.
-func (v *visit) countInstant() field {
+func countInstant(v *visit) field {
 	return field{Name: "until", Type: "hidden", Value: v.Now().Truncate(time.Millisecond).Add(time.Millisecond).UTC().Format(time.RFC3339Nano)}
 }
 
@@ -183,7 +175,7 @@ func askCancelContacts(v *visit) (*question, error) {
 	if !which.selects(asked) {
 		return nil, errNoneSelected()
 	}
-	until := v.countInstant()
+	until := countInstant(v)
 	body := which.body(until.Value)
 	body["dry_run"] = true
 	var count api.CancelDone
@@ -267,31 +259,6 @@ func exportDeadLetters(v *visit, w http.ResponseWriter) error {
 		return err
 	}
 	return v.export(w, "/v1/dead-letters.csv", which.apiQuery())
-}
-
-func exportAudit(v *visit, w http.ResponseWriter) error {
-	span, err := readInterval(v.r.URL.Query())
-	if err != nil {
-		return err
-	}
-	query := url.Values{}
-	span.put(query, "since", "until")
-	return v.export(w, "/v1/audit.csv", query)
-}
-
-// export forwards a file of the API to the browser, for the spreadsheets of its country. A channel
-// that does not exist is reported on a page.
-func (v *visit) export(w http.ResponseWriter, path string, query url.Values) error {
-	if name := query.Get("channel"); name != "" {
-		if err := v.get(apiPath("v1", "channels", name), nil, &webapi.ChannelView{}); err != nil {
-			return err
-		}
-	}
-	query.Set("spreadsheet", "comma")
-	if v.DecimalComma(v.r.Header.Get("Accept-Language")) {
-		query.Set("spreadsheet", "semicolon")
-	}
-	return v.forward(w, withQuery(path, query))
 }
 
 // query returns the filter under the API's names.

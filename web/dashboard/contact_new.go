@@ -9,14 +9,11 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"weir"
 	"weir/api"
 	"weir/operators"
-	"weir/people"
-	webapi "weir/web/api"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
@@ -114,7 +111,7 @@ func (f *newContactForm) addChoices(c *caller) error {
 		channel.Choose(offered, false)
 	}
 	if names != nil && len(names) == 0 {
-		f.NoChannels = c.noChannels(operators.ScopeContactsWrite)
+		f.NoChannels = noChannels(c, operators.ScopeContactsWrite)
 	}
 	purposes, err := purposeChoices(c, purpose.Value)
 	offered = nil
@@ -123,65 +120,6 @@ func (f *newContactForm) addChoices(c *caller) error {
 	}
 	purpose.Choose(offered, false)
 	return err
-}
-
-// channelNames returns the channels to choose from, with the chosen one among them: those for which the token has one of the
-// scopes; nil: the token may not read them.
-func channelNames(c *caller, chosen string, oneOf ...operators.Scope) ([]string, error) {
-	if !c.May(readers()...) {
-		return nil, nil
-	}
-	var list webapi.ChannelList
-	err := c.get("/v1/channels", url.Values{"limit": {strconv.Itoa(maxChannelNames)}}, &list)
-	names := make([]string, 0, len(list.Channels))
-	for i := range list.Channels {
-		if name := list.Channels[i].Channel; c.MayChannel(name, oneOf...) {
-			names = append(names, name)
-		}
-	}
-	names = append(names, unreadable(c, names, oneOf...)...)
-	if chosen != "" && !slices.Contains(names, chosen) {
-		names = append(names, chosen)
-	}
-	return names, err
-}
-
-// noChannels explains why a form has no channel to choose from.
-func (c *caller) noChannels(oneOf ...operators.Scope) string {
-	if limit := c.Limit(oneOf...); limit != "" {
-		return c.T("There is no channel whose name begins with %s: your scopes are limited to such names.", limit)
-	}
-	return c.T("There are no channels yet.")
-}
-
-// unreadable returns channels that the token may use without seeing them: the limit of a scope may be the whole name of a channel.
-func unreadable(c *caller, known []string, oneOf ...operators.Scope) (list []string) {
-	for _, prefix := range c.held.Prefixes(oneOf) {
-		if whole := !strings.ContainsAny(prefix[len(prefix)-1:], "-._"); whole && !slices.Contains(known, prefix) && !c.MayChannel(prefix, readers()...) {
-			list = append(list, prefix)
-		}
-	}
-	return list
-}
-
-// purposeChoices returns the purposes to choose from, with the chosen one among them.
-func purposeChoices(c *caller, chosen string) ([]option, error) {
-	known, err := readPurposes(c)
-	list := []option{{"", people.DefaultPurpose}}
-	for i := range known {
-		if known[i].Name == people.DefaultPurpose {
-			continue
-		}
-		text := known[i].Name
-		if title := known[i].Title; title != "" {
-			text += " – " + display.Truncate(maxPurposeTitle, title)
-		}
-		list = append(list, option{known[i].Name, text})
-	}
-	if !slices.ContainsFunc(list, func(o option) bool { return o.Value == chosen }) {
-		list = append(list, option{chosen, chosen}) // it was deleted meanwhile: the API reports it
-	}
-	return list, err
 }
 
 // loadNewContact fills in what a link may: never an address, which must not appear in a URL.
@@ -212,7 +150,7 @@ func tryChannel(v *visit, w http.ResponseWriter) error {
 	} else {
 		query.Set("messages", text)
 	}
-	v.d.redirect(w, newContactPath+"?"+query.Encode())
+	v.redirect(w, newContactPath+"?"+query.Encode())
 	return nil
 }
 
@@ -267,7 +205,7 @@ func (f *newContactForm) place(p *problem) ownPlace {
 	p.Errors = slices.DeleteFunc(slices.Clone(p.Errors), func(e weir.FieldError) bool {
 		call := e.Pointer == "/contacts/0/call"
 		if call {
-			f.Wrong("call", asSentence(e.Detail))
+			f.Wrong("call", display.Sentence(e.Detail))
 		}
 		return call
 	})
@@ -297,7 +235,7 @@ func sendContact(v *visit) (*content, error) {
 	}
 	status, p := statusOf(err)
 	if status == http.StatusNotFound || status == http.StatusForbidden {
-		f.Wrong("channel", asSentence(p.Detail))
+		f.Wrong("channel", display.Sentence(p.Detail))
 		err = &problem{Status: http.StatusUnprocessableEntity}
 	} else if p == nil {
 		return nil, err

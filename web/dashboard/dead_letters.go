@@ -228,7 +228,7 @@ func deadLetterQuestion(v *visit, step string, about asking) (*question, api.Dea
 	if err != nil {
 		return nil, api.DeadDone{}, err
 	}
-	until := v.countInstant()
+	until := countInstant(v)
 	body := which.body(until.Value)
 	body["dry_run"] = true
 	var count api.DeadDone

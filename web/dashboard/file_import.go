@@ -16,6 +16,7 @@ import (
 
 	"weir/operators"
 	"weir/surveys/respondents"
+	"weir/web/auth"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 	"weir/web/imports"
@@ -135,8 +136,18 @@ type fileResult struct {
 // newFileUse makes the use of a file from the fields of its form.
 type newFileUse func(v *visit, form url.Values) (fileUse, error)
 
-// filePages returns the pages that preview and send a file.
-func filePages(at string, scopes []operators.Scope, start newFileUse) []*page {
+// fileSender sends files. All uses share what it has room for.
+type fileSender struct {
+	uploads  *auth.ConcurrencyLimit // files that are being sent
+	sendings sendings
+}
+
+func newFileSender() *fileSender {
+	return &fileSender{uploads: auth.NewConcurrencyLimit(maxUploads, maxUploads/2)}
+}
+
+// pages returns the pages that preview and send a file for a use.
+func (s *fileSender) pages(at string, scopes []operators.Scope, start newFileUse) []*page {
 	load := func(v *visit) (*content, error) {
 		f, err := newFileForm(v, v.r.URL.Query(), start)
 		if err != nil {
@@ -146,8 +157,8 @@ func filePages(at string, scopes []operators.Scope, start newFileUse) []*page {
 	}
 	return []*page{
 		{name: "file_import", path: at, scopes: scopes, load: load, uploaded: start.upload((*fileForm).preview)},
-		{name: "file_import", path: at + "/send", scopes: scopes, load: load, uploaded: start.upload((*fileForm).send)},
-		{name: "file_progress", path: at + "/progress", scopes: scopes, load: start.progress, posted: start.stop, live: []string{"state"}},
+		{name: "file_import", path: at + "/send", scopes: scopes, load: load, uploaded: start.upload(s.send)},
+		{name: "file_progress", path: at + "/progress", scopes: scopes, load: s.progress(start), posted: s.stop(start), live: []string{"state"}},
 	}
 }
 
@@ -231,7 +242,7 @@ func (f *fileForm) RefusedName() string {
 func (f *fileForm) MayNext(v *view) bool { return v.May(f.About.next...) }
 
 // refuse adds a mistake that concerns the whole file.
-func (f *fileForm) refuse(text string) { f.Wrong = append(f.Wrong, asSentence(text)) }
+func (f *fileForm) refuse(text string) { f.Wrong = append(f.Wrong, display.Sentence(text)) }
 
 // preview shows what the rows become. It sends nothing.
 func (f *fileForm) preview(v *visit, u *upload) error {
@@ -310,7 +321,7 @@ func (f *fileForm) post(v *visit, u *upload, file io.Reader, query url.Values, d
 	if dry {
 		query.Set("dry_run", "true")
 	}
-	return v.importFile(u, path+"?"+query.Encode(), defaults, file)
+	return importFile(v.caller, u, path+"?"+query.Encode(), defaults, file)
 }
 
 // shownCells returns the values of fields for people, and all others in the last cell.
@@ -341,14 +352,14 @@ func shownCells(body map[string]any, fields []string) (cells [][]string) {
 }
 
 // send sends the rows, and notes what came of them.
-func (f *fileForm) send(v *visit, u *upload) error {
-	release, ok := v.d.uploads.Acquire(v.r.Context(), v.Who.Token, route.AcquireTime)
+func (s *fileSender) send(f *fileForm, v *visit, u *upload) error {
+	release, ok := s.uploads.Acquire(v.r.Context(), v.Who.Token, route.AcquireTime)
 	if !ok {
 		return &problem{Status: http.StatusServiceUnavailable, Detail: v.T("too many files are being sent at once; try again"), wait: "10"}
 	}
 	defer release()
 	var end func()
-	u.sending, end = v.d.sendings.begin(sendingKey(v, u.form.Get("once")))
+	u.sending, end = s.sendings.begin(sendingKey(v, u.form.Get("once")))
 	defer end()
 	var carried []byte
 	if u.carried {

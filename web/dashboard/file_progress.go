@@ -116,31 +116,33 @@ type fileProgress struct {
 	So                imports.Progress
 }
 
-// progress loads the page of the progress.
-func (start newFileUse) progress(v *visit) (*content, error) {
-	return start.progressOf(v, v.r.URL.Query())
+// progress returns what loads the page of the progress.
+func (s *fileSender) progress(start newFileUse) func(*visit) (*content, error) {
+	return func(v *visit) (*content, error) { return s.progressOf(v, v.r.URL.Query(), start) }
 }
 
-func (start newFileUse) progressOf(v *visit, form url.Values) (*content, error) {
+func (s *fileSender) progressOf(v *visit, form url.Values, start newFileUse) (*content, error) {
 	f, err := newFileForm(v, form, start)
 	if err != nil {
 		return nil, err
 	}
 	f.Once = form.Get("once")
 	p := &fileProgress{fileForm: f}
-	if s := v.d.sendings.find(sendingKey(v, f.Once)); s != nil {
+	if of := s.sendings.find(sendingKey(v, f.Once)); of != nil {
 		p.Running = true
-		p.So, p.Stopping = s.state()
+		p.So, p.Stopping = of.state()
 	}
 	crumbs := f.About.crumbs
 	crumbs[len(crumbs)-1].Link = f.About.Path
 	return &content{title: f.About.title, crumbs: append(crumbs, crumb{Text: v.T("Progress")}), data: p}, nil
 }
 
-// stop stops a file.
-func (start newFileUse) stop(v *visit) (*content, error) {
-	if s := v.d.sendings.find(sendingKey(v, v.r.PostForm.Get("once"))); s != nil {
-		s.stop()
+// stop returns what stops a file.
+func (s *fileSender) stop(start newFileUse) func(*visit) (*content, error) {
+	return func(v *visit) (*content, error) {
+		if of := s.sendings.find(sendingKey(v, v.r.PostForm.Get("once"))); of != nil {
+			of.stop()
+		}
+		return s.progressOf(v, v.r.PostForm, start)
 	}
-	return start.progressOf(v, v.r.PostForm)
 }

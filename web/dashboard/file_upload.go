@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"weir/surveys/respondents"
+	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 	"weir/web/imports"
 	"weir/web/route"
@@ -48,8 +49,8 @@ type toldRow struct {
 }
 
 // importFile uploads a file to the API while it arrives, with what its rows leave out; nil: they leave out nothing.
-func (c *caller) importFile(u *upload, path string, defaults map[string]any, file io.Reader) (*toldImport, error) {
-	req, err := c.request(c.browser.Context(), http.MethodPost, path, nil)
+func importFile(c *caller, u *upload, path string, defaults map[string]any, file io.Reader) (*toldImport, error) {
+	req, err := c.request(c.context(), http.MethodPost, path, nil)
 	if err != nil {
 		return &toldImport{}, err
 	}
@@ -73,7 +74,7 @@ func (c *caller) importFile(u *upload, path string, defaults map[string]any, fil
 	}
 	req.Header.Set("Accept", "multipart/mixed, application/json")
 	res := &importAnswer{responseBuffer: responseBuffer{header: http.Header{}}, browser: u.answer}
-	c.api.ServeHTTP(res, req)
+	c.answer(res, req)
 	told, err := res.read(c.Locale)
 	if err != nil && from.failed != nil {
 		err = uploadError(from.failed)
@@ -221,9 +222,9 @@ func (f *fileForm) refuseFile(err error, columns int) error {
 	for _, e := range p.Errors {
 		switch {
 		case e.Code == "changed":
-			wrong = []string{asSentence(f.T("this file has other columns than the one of the preview; choose it and show the preview first"))}
+			wrong = []string{display.Sentence(f.T("this file has other columns than the one of the preview; choose it and show the preview first"))}
 		case e.Code == "length" && e.Pointer == "/columns":
-			wrong = []string{asSentence(f.T("the file has %d columns; at most %d are allowed", columns, f.Rules.max))}
+			wrong = []string{display.Sentence(f.T("the file has %d columns; at most %d are allowed", columns, f.Rules.max))}
 		}
 	}
 	if len(wrong) == 0 {

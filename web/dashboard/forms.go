@@ -3,6 +3,7 @@ package dashboard
 import (
 	"html/template"
 	"net/http"
+	"slices"
 
 	"weir"
 	"weir/web/dashboard/form"
@@ -68,4 +69,15 @@ func (c *content) refused(l *locale.Locale, f *form.Form, err error, own ownPlac
 	rest := *p
 	rest.Errors = f.Rest
 	return &rest, nil
+}
+
+// filled returns the fields that have a value: pairs of name and value.
+func filled(pairs ...string) map[string]any {
+	fields := map[string]any{}
+	for pair := range slices.Chunk(pairs, 2) {
+		if name, value := pair[0], pair[1]; value != "" {
+			fields[name] = value
+		}
+	}
+	return fields
 }

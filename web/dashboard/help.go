@@ -3,6 +3,7 @@ package dashboard
 import (
 	"net/http"
 	"slices"
+	"sync"
 
 	"weir/docs"
 	"weir/web/dashboard/help"
@@ -10,27 +11,30 @@ import (
 
 const helpPath = "/help"
 
+// helpDocuments are the documents that explain pages, rendered when the first is asked for.
+type helpDocuments func() ([]*help.Document, error)
+
 // helpPages returns the pages of the documents, which are for everybody who is logged in.
-func helpPages() []*page {
+func helpPages(prefix string) []*page {
+	all := helpDocuments(sync.OnceValues(func() ([]*help.Document, error) { return renderHelp(prefix) }))
 	return []*page{
-		{name: "help", path: helpPath, load: loadHelp},
-		{name: "help_document", path: helpPath + "/{document}", load: loadHelpDocument},
+		{name: "help", path: helpPath, load: all.loadList},
+		{name: "help_document", path: helpPath + "/{document}", load: all.load},
 	}
 }
 
-// renderHelp renders the documents.
-func (d *Dashboard) renderHelp() ([]*help.Document, error) {
-	return help.Render(docs.Files(), docs.Order(), d.Prefix+helpPath)
+func renderHelp(prefix string) ([]*help.Document, error) {
+	return help.Render(docs.Files(), docs.Order(), prefix+helpPath)
 }
 
-func loadHelp(v *visit) (*content, error) {
+func (d helpDocuments) loadList(v *visit) (*content, error) {
 	title := v.T("Help")
-	all, err := v.d.documents()
+	all, err := d()
 	return &content{title: title, crumbs: []crumb{{Text: title}}, data: all}, err
 }
 
-func loadHelpDocument(v *visit) (*content, error) {
-	all, err := v.d.documents()
+func (d helpDocuments) load(v *visit) (*content, error) {
+	all, err := d()
 	if err != nil {
 		return nil, err
 	}
@@ -41,10 +45,10 @@ func loadHelpDocument(v *visit) (*content, error) {
 	return &content{title: all[i].Title, crumbs: []crumb{{v.T("Help"), helpPath}, {Text: all[i].Title}}, data: all[i]}, nil
 }
 
-// helpAddress returns the address of the section that explains a page; empty: there is none.
-func (d *Dashboard) helpAddress(p *page) string {
-	if to := d.helpTargets[p.path]; to != "" {
-		return d.Prefix + helpPath + "/" + to
+// helpOf returns the path of the section that explains the page of a path; empty: there is none.
+func helpOf(path string) string {
+	if to := helpTargets()[path]; to != "" {
+		return helpPath + "/" + to
 	}
 	return ""
 }
@@ -53,31 +57,31 @@ func (d *Dashboard) helpAddress(p *page) string {
 // explanation are there without one, so that a new page is not forgotten.
 func helpTargets() map[string]string {
 	return map[string]string{
-		"/": "operations#look-and-act", "/search": "operations#look-and-act", "/audit": "access#the-audit-log", keptPath: "", helpPath: "", helpPath + "/{document}": "",
+		"/": "operations#look-and-act", "/search": "operations#look-and-act", "/audit": "access#the-audit-log", "/kept": "", "/help": "", "/help/{document}": "",
 
-		"/channels/{name}": "operations#why-something-waits", newChannelPath: "providers#in-the-browser", "/channels/{name}/edit": "providers#in-the-browser",
+		"/channels/{name}": "operations#why-something-waits", "/channels/_new": "providers#in-the-browser", "/channels/{name}/edit": "providers#in-the-browser",
 		"/channels/{name}/setup": "providers#callbacks-and-signatures",
 
-		"/contacts": "contacts#in-the-browser", "/contacts/{id}": "contacts#states", newContactPath: "contacts#in-the-browser", importPath: "contacts#files", importPath + "/send": "contacts#files", importPath + "/progress": "contacts#files",
-		deadLettersPath: "operations#dead-letters", deadLettersPath + "/list": "operations#dead-letters",
+		"/contacts": "contacts#in-the-browser", "/contacts/{id}": "contacts#states", "/contacts/_new": "contacts#in-the-browser", "/contacts/_import": "contacts#files", "/contacts/_import/send": "contacts#files", "/contacts/_import/progress": "contacts#files",
+		"/dead-letters": "operations#dead-letters", "/dead-letters/list": "operations#dead-letters",
 
-		peoplePath: "consent#in-the-dashboard", recordPath: "consent#in-the-dashboard", undecidedPath: "consent#what-may-be-a-refusal",
-		cancelPath: "consent#everything-about-one-person", removePath: "consent#erase-a-person", erasePath: "consent#erase-a-person", exportPath: "consent#everything-about-one-person",
+		"/people": "consent#in-the-dashboard", "/people/record": "consent#in-the-dashboard", "/people/undecided": "consent#what-may-be-a-refusal",
+		"/people/cancel": "consent#everything-about-one-person", "/people/remove": "consent#erase-a-person", "/people/erase": "consent#erase-a-person", "/people/export": "consent#everything-about-one-person",
 
-		purposesPath: "limits#rules", newPurposePath: "limits#in-the-dashboard", purposesPath + "/{name}": "limits#rules", purposesPath + "/{name}/edit": "limits#in-the-dashboard",
-		limitsPath: "limits#limits-that-channels-share", newLimitPath: "limits#limits-that-channels-share", limitsPath + "/{name}": "limits#limits-that-channels-share", limitsPath + "/{name}/edit": "limits#limits-that-channels-share",
-		spendingPath: "limits#money", pricesPath + "/{channel}/edit": "limits#money",
+		"/purposes": "limits#rules", "/purposes/_new": "limits#in-the-dashboard", "/purposes/{name}": "limits#rules", "/purposes/{name}/edit": "limits#in-the-dashboard",
+		"/limits": "limits#limits-that-channels-share", "/limits/_new": "limits#limits-that-channels-share", "/limits/{name}": "limits#limits-that-channels-share", "/limits/{name}/edit": "limits#limits-that-channels-share",
+		"/spending": "limits#money", "/prices/{channel}/edit": "limits#money",
 
-		"/surveys": "surveys#your-first-survey", surveyCalendarPath: "surveys#in-the-browser", newSurveyPath: "surveys#in-the-browser", newSurveyPath + "/json": "surveys#the-definition",
+		"/surveys": "surveys#your-first-survey", "/surveys/_calendar": "surveys#in-the-browser", "/surveys/_new": "surveys#in-the-browser", "/surveys/_new/json": "surveys#the-definition",
 		"/surveys/{name}": "surveys#states", "/surveys/{name}/edit": "surveys#in-the-browser", "/surveys/{name}/edit/json": "surveys#the-definition", "/surveys/{name}/definition": "surveys#the-definition",
 		"/surveys/{name}/import": "surveys#importing", "/surveys/{name}/import/send": "surveys#importing", "/surveys/{name}/import/progress": "surveys#importing", "/surveys/{name}/questions": "questions", "/surveys/{name}/pilot": "surveys#a-pilot", "/surveys/{name}/answers": "surveys#following", "/surveys/{name}/answers/{question}": "surveys#following",
 		"/surveys/{name}/respondents": "surveys#a-respondents-life", "/surveys/{name}/respondents/{id}": "surveys#a-respondents-life",
 		"/surveys/{name}/respondents/{id}/edit": "surveys#correcting-stopping-and-removing-respondents", "/surveys/{name}/log": "surveys#following",
 
 		"/router": "workers", "/router/workers": "workers#what-a-worker-sees", "/router/workers/{id}": "workers#what-a-worker-sees", "/router/board": "workers#a-desk-in-the-browser",
-		deskPath: "workers#a-desk-in-the-browser", deskPath + "/{worker}": "workers#a-desk-in-the-browser", "/router/jobs": "workers#what-the-states-mean", "/router/jobs/{id}": "workers#what-the-states-mean",
+		"/router/desk": "workers#a-desk-in-the-browser", "/router/desk/{worker}": "workers#a-desk-in-the-browser", "/router/jobs": "workers#what-the-states-mean", "/router/jobs/{id}": "workers#what-the-states-mean",
 		"/router/queues": "acd-and-fifo#settings-beyond-azures", "/router/queues/{id}": "acd-and-fifo#settings-beyond-azures", "/router/policies": "acd-and-fifo#settings-beyond-azures",
 
-		webhooksPath: "webhooks", webhooksPath + "/{id}": "webhooks#when-your-program-fails", tokensPath: "access#scopes",
+		"/webhooks": "webhooks", "/webhooks/{id}": "webhooks#when-your-program-fails", "/tokens": "access#scopes",
 	}
 }

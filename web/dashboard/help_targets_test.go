@@ -15,21 +15,18 @@ import (
 // Every page leads to the section that explains it, or was found to need none, and every section exists.
 func TestHelpTargets_EveryPageLeadsToASection(t *testing.T) {
 	t.Parallel()
-	d, err := New(Options{})
+	all, err := renderHelp("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := d.documents()
-	if err != nil {
-		t.Fatal(err)
-	}
-	targets, explained := maps.Clone(d.helpTargets), 0
-	for _, p := range pages() {
-		to, ok := d.helpTargets[p.path]
+	targets, explained := helpTargets(), 0
+	left := maps.Clone(targets)
+	for _, p := range pages("") {
+		to, ok := targets[p.path]
 		if !ok {
 			t.Errorf("page %s has no entry", p.path)
 		}
-		delete(targets, p.path)
+		delete(left, p.path)
 		name, anchor, _ := strings.Cut(to, "#")
 		if name == "" {
 			continue
@@ -44,18 +41,14 @@ func TestHelpTargets_EveryPageLeadsToASection(t *testing.T) {
 			t.Errorf("page %s leads to %s, which has no such section", p.path, to)
 		}
 	}
-	if len(targets) > 0 || explained < 50 {
-		t.Errorf("%d pages are explained; entries of no page: %v", explained, targets)
+	if len(left) > 0 || explained < 50 {
+		t.Errorf("%d pages are explained; entries of no page: %v", explained, left)
 	}
 }
 
 // What the first survey of the documents calls by its name, in bold, is on the pages.
 func TestHelp_TheFirstSurveyNamesWhatPagesShow(t *testing.T) {
 	t.Parallel()
-	d, err := New(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	text, err := docs.Files().ReadFile("surveys.md")
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +56,7 @@ func TestHelp_TheFirstSurveyNamesWhatPagesShow(t *testing.T) {
 	_, section, _ := strings.Cut(string(text), "\n## Your first survey\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	shown := messagesOfGo(t)
-	maps.Copy(shown, messagesOfTemplates(t, d.templates["en"]))
+	maps.Copy(shown, messagesOfTemplates(t, templatesOf(t)))
 	labels := regexp.MustCompile(`\*\*([^*]+)\*\*`).FindAllStringSubmatch(section, -1)
 	for _, label := range labels {
 		if shown[locale.Message(label[1])] == "" {

@@ -67,6 +67,9 @@ func (d *Dashboard) keepForm(v *visit, w http.ResponseWriter) string {
 	return keptPath + "?" + url.Values{"form": {d.kept.keep(path, v.r.PostForm, v.Now())}}.Encode()
 }
 
+// keptPage returns the page that sends a kept form.
+func keptPage() *page { return &page{name: "kept", path: keptPath, load: loadKept} }
+
 // keptData is the data of the page that sends a kept form.
 type keptData struct{ ID, Action, Path string }
 

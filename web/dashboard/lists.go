@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/api"
+	webapi "weir/web/api"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
 )
@@ -105,15 +105,6 @@ func (v *visit) listQuery(size int) url.Values {
 	return query
 }
 
-// routerQuery returns the query for the page of a list that the browser asks for.
-func (v *visit) routerQuery() url.Values {
-	query := url.Values{"maxpagesize": {strconv.Itoa(rowsPerPage)}}
-	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
-		query.Set("skipToken", cursor)
-	}
-	return query
-}
-
 // intervalQuery returns the query for a page of a list that can be bounded in time.
 func (v *visit) intervalQuery() (url.Values, interval, error) {
 	span, err := readInterval(v.r.URL.Query())
@@ -133,21 +124,24 @@ func choose[T ~string](v *visit, query url.Values, name string, offered []T) str
 	return value
 }
 
-// auditData is the data of the audit log page.
-type auditData struct {
-	Entries  []api.AuditView
-	Interval interval
-	Pager    pager
+// export forwards a file of the API to the browser, for the spreadsheets of its country. A channel
+// that does not exist is reported on a page.
+func (v *visit) export(w http.ResponseWriter, path string, query url.Values) error {
+	if name := query.Get("channel"); name != "" {
+		if err := v.get(apiPath("v1", "channels", name), nil, &webapi.ChannelView{}); err != nil {
+			return err
+		}
+	}
+	query.Set("spreadsheet", "comma")
+	if v.DecimalComma(v.r.Header.Get("Accept-Language")) {
+		query.Set("spreadsheet", "semicolon")
+	}
+	return v.forward(w, withQuery(path, query))
 }
 
-func loadAudit(v *visit) (*content, error) {
-	query, span, err := v.intervalQuery()
-	if err != nil {
-		return nil, err
+func withQuery(path string, query url.Values) string {
+	if len(query) == 0 {
+		return path
 	}
-	var page api.AuditList
-	if err := v.get("/v1/audit", query, &page); err != nil {
-		return nil, err
-	}
-	return &content{title: v.T("Audit log"), crumbs: []crumb{{Text: v.T("Audit log")}}, data: &auditData{page.Entries, span, v.more(page.NextCursor)}}, nil
+	return path + "?" + query.Encode()
 }

@@ -18,6 +18,8 @@ const (
 	// drainCheckEvery is how often a stream checks whether the process is draining.
 	drainCheckEvery = 500 * time.Millisecond
 	heartbeatEvery  = 15 * time.Second
+	// fragmentLife is how long a rendered region is shared.
+	fragmentLife = time.Second
 	// writeTimeout is the write deadline of an update.
 	writeTimeout = 10 * time.Second
 	// renderTimeout bounds the work for an update. It does not depend on the request

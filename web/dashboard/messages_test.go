@@ -19,6 +19,7 @@ import (
 	"weir/channels"
 	"weir/channels/all"
 	"weir/router/routertest"
+	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 )
 
@@ -26,18 +27,14 @@ import (
 // no catalog has a message that the program no longer has.
 func TestMessages_AreInEveryLanguage(t *testing.T) {
 	t.Parallel()
-	d, err := New(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	used := messagesOfGo(t)
-	maps.Copy(used, messagesOfTemplates(t, d.templates["en"]))
+	maps.Copy(used, messagesOfTemplates(t, templatesOf(t)))
 	maps.Copy(used, sentencesOfWhy(t))
 	maps.Copy(used, wordsOfChannelTypes())
 	if len(used) < 50 {
 		t.Fatalf("only %d messages were found: %v", len(used), used)
 	}
-	for _, l := range d.locales.List() {
+	for _, l := range locale.New().List() {
 		texts, err := locale.Translations(l.Code)
 		if err != nil {
 			t.Fatal(err)
@@ -159,7 +156,7 @@ func messagesOfGo(t *testing.T) map[locale.Message]string {
 // their set-up, labels and help of their settings.
 func wordsOfChannelTypes() map[locale.Message]string {
 	found := map[locale.Message]string{}
-	sentence := func(typ, text string) { found[locale.Message(asSentence(text))] = "channel type " + typ }
+	sentence := func(typ, text string) { found[locale.Message(display.Sentence(text))] = "channel type " + typ }
 	label := func(typ, key string) { found[locale.Message(settingLabel(key))] = "a setting of channel type " + typ }
 	types := all.Types(routertest.New(time.Now))
 	types = append(types, channels.Type{Name: "of every kind", Settings: channels.CommonSettings()})
@@ -284,15 +281,11 @@ func messagesOfTemplates(t *testing.T, pages pageTemplates) map[locale.Message]s
 // A template shows no words but messages: others would be English in every language.
 func TestMessages_TemplatesHaveNoOtherWords(t *testing.T) {
 	t.Parallel()
-	d, err := New(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	// Names, and words that are the same in all languages.
 	same := []string{"Weir", "API", "UTC", "HTTP", "ms", "results.csv", "results.xlsx", "codebook.csv", "log.csv", "dispositions.csv", "incentives.csv", "json"}
 	words := regexp.MustCompile(`\pL[\pL.]*\pL`)
 	seen := 0
-	for name, load := range d.templates["en"] {
+	for name, load := range templatesOf(t) {
 		set, err := load()
 		if err != nil {
 			t.Fatal(err)

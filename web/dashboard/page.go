@@ -3,10 +3,10 @@ package dashboard
 import (
 	"bytes"
 	"cmp"
-	"embed"
 	"fmt"
 	"html/template"
 	"io"
+	"io/fs"
 	"maps"
 	"net/http"
 	"net/url"
@@ -70,19 +70,17 @@ type view struct {
 	Data   any
 }
 
-//go:embed templates/*.html
-var templateFiles embed.FS
-
 // pageTemplates returns the template set of a page by its name, in one language. Each page has its own set, so
 // that the blocks of one page cannot replace those of another. A set is made when it is
 // first used: all of them took a third of a program's start.
 type pageTemplates map[string]func() (*template.Template, error)
 
-func newTemplates(l *locale.Locale) (pageTemplates, error) {
+// newTemplates reads the templates of all pages, in one language. own are functions beside those of [display.Functions].
+func newTemplates(files fs.FS, l *locale.Locale, own template.FuncMap) (pageTemplates, error) {
 	shared := sync.OnceValues(func() (*template.Template, error) {
-		return template.New("base").Funcs(display.Functions(l)).Funcs(functions(l)).ParseFS(templateFiles, "templates/base.html", "templates/parts.html", "templates/fields.html")
+		return template.New("base").Funcs(display.Functions(l)).Funcs(own).ParseFS(files, "templates/base.html", "templates/parts.html", "templates/fields.html")
 	})
-	names, err := templateFiles.ReadDir("templates")
+	names, err := fs.ReadDir(files, "templates")
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +99,7 @@ func newTemplates(l *locale.Locale) (pageTemplates, error) {
 			if err != nil {
 				return nil, err
 			}
-			return set.ParseFS(templateFiles, path.Join("templates", f.Name()))
+			return set.ParseFS(files, path.Join("templates", f.Name()))
 		})
 	}
 	return out, nil
@@ -185,9 +183,7 @@ func (d *Dashboard) view(v *visit, w http.ResponseWriter, c *content) *view {
 	if last := len(c.crumbs) - 1; last >= 0 {
 		c.crumbs[last].Link = "" // it is this page
 	}
-	if !v.MayAll(readers()...) { // they may not see the page of limits
-		c.crumbs = slices.DeleteFunc(c.crumbs, func(step crumb) bool { return step.Link == limitsPath })
-	}
+	c.crumbs = slices.DeleteFunc(c.crumbs, func(step crumb) bool { return d.hidden(v, step.Link) })
 	x := &view{visit: v, Title: c.title, Crumbs: c.crumbs, Data: c.data}
 	if !x.Fragment() {
 		x.Flash = d.takeFlash(v, w)
@@ -207,6 +203,19 @@ func (d *Dashboard) view(v *visit, w http.ResponseWriter, c *content) *view {
 		x.Nav = append(x.Nav, item)
 	}
 	return x
+}
+
+// hidden reports whether a link leads to a page about the whole installation, which the token may not see.
+func (d *Dashboard) hidden(v *visit, link string) bool {
+	return slices.ContainsFunc(d.pages, func(p *page) bool { return p.whole && p.path == link && !v.MayAll(p.scopes...) })
+}
+
+// helpAddress returns the address of the section that explains a page; empty: there is none.
+func (d *Dashboard) helpAddress(p *page) string {
+	if to := d.help(p.path); to != "" {
+		return d.Prefix + to
+	}
+	return ""
 }
 
 // write executes the whole template before it sends anything.
@@ -239,9 +248,9 @@ type action struct {
 // question asks for confirmation of an action.
 type question struct {
 	title   string
-	Text    string // the consequences
-	Facts   []fact // the objects affected, above all their number
-	Check   *launchCheck
+	Text    string  // the consequences
+	Facts   []fact  // the objects affected, above all their number
+	Check   any     // that the template check shows; nil: nothing
 	Fields  []field // inputs to fill in
 	Button  string
 	Danger  bool

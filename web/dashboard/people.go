@@ -33,8 +33,6 @@ const (
 const (
 	maxAddress = 255 // characters
 	maxProof   = 500 // characters of what was said
-	// maxPurposeTitle is the length of a title in a choice, which a phone has room for.
-	maxPurposeTitle = 40
 )
 
 // peopleData is the data of the page about people.
@@ -74,7 +72,7 @@ type personView struct {
 }
 
 // MayErase reports whether to offer the erasure of a person: the token may, and something is kept.
-func (c *caller) MayErase(p *personView) bool {
+func (p *personView) MayErase(c *view) bool {
 	return (len(p.Counts) > 0 || len(p.Talk) > 0 || len(p.Respondents) > 0) &&
 		c.MayAll(operators.ScopePeopleAdmin) && c.MayAll(operators.ScopeContactsWrite) && c.MayAll(operators.ScopeSurveysAdmin) && c.May(operators.ScopePIIRead)
 }
@@ -133,15 +131,10 @@ func (f *consentForm) addPurposes(c *caller) {
 	}
 }
 
-// maySearch reports whether the API lets the token search for people.
-func (c *caller) maySearch() bool {
-	return c.May(operators.ScopePIIRead) && c.May(operators.ScopePeopleAdmin, operators.ScopeContactsRead)
-}
-
 // peopleContent returns the page with what was found, which is nil before a search. A form
 // is shown if the token may record; whoever may search does so first, and sees what counts.
 func peopleContent(v *visit, to string, found *personView) (*content, *peopleData) {
-	d := &peopleData{MaySearch: v.maySearch(), To: to, Person: found}
+	d := &peopleData{MaySearch: v.MaySearch(), To: to, Person: found}
 	if v.May(operators.ScopePeopleAdmin) && (found != nil || !d.MaySearch) {
 		d.Form = &consentForm{Purpose: people.AllPurposes, Hidden: found != nil, Once: rand.Text()}
 		d.Form.addPurposes(v.caller)
@@ -169,7 +162,7 @@ func loadPeople(v *visit) (*content, error) {
 // never appears in a URL. Pages of contacts and respondents post an id instead.
 func searchPerson(v *visit) (*content, error) {
 	q := readPersonQuery(v.r.PostForm)
-	if wrong := wrongAddress(v.Locale, q.To); wrong != "" && q.id() == "" && v.maySearch() {
+	if wrong := wrongAddress(v.Locale, q.To); wrong != "" && q.id() == "" && v.MaySearch() {
 		c, d := peopleContent(v, q.To, nil)
 		c.status, d.Wrong = http.StatusUnprocessableEntity, wrong
 		return c, nil
@@ -191,7 +184,7 @@ func wrongAddress(l *locale.Locale, to string) string {
 		return l.T("An address has at most 255 characters.")
 	}
 	if err := people.CheckAddress(to); err != nil {
-		return asSentence(l.Mistake(err.Error()))
+		return display.Sentence(l.Mistake(err.Error()))
 	}
 	return ""
 }
@@ -309,7 +302,7 @@ func recordConsent(v *visit) (*content, error) {
 // readBack returns what is known of an address beside what was done for it; nil if the
 // token may not search, or if it cannot be read: what was done stays done.
 func readBack(v *visit, to string) *personView {
-	if !v.maySearch() {
+	if !v.MaySearch() {
 		return nil
 	}
 	found, _ := findPerson(v.caller, personQuery{To: to})

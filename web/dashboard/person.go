@@ -153,9 +153,6 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// MayFind reports whether to offer everything about a person.
-func (c *caller) MayFind() bool { return c.maySearch() }
-
 // confirmForm asks for confirmation of something about a person. It is a part of the page,
 // because a question of its own would need the address in its URL.
 type confirmForm struct {

@@ -11,7 +11,6 @@ import (
 
 	"weir"
 	"weir/people"
-	"weir/web/dashboard/display"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
 	peopleapi "weir/web/people"
@@ -101,44 +100,11 @@ func capText(l *locale.Locale, k *people.Cap) string {
 	return l.T("at most %[1]d in %[2]s", k.Max, k.Within)
 }
 
-// ruleText describes the rule by which a contact was suppressed, or waits.
-func ruleText(l *locale.Locale, r people.Rule) string {
-	switch r {
-	case people.RuleConsent:
-		return l.T("consent: the person has refused")
-	case people.RuleUnrecorded:
-		return l.T("consent: none is recorded, and the purpose requires one")
-	case people.RuleRepeat:
-		return l.T("repeat guard: the same text was sent recently")
-	case people.RuleCap:
-		return l.T("cap: the person was contacted too often")
-	case people.RuleHours:
-		return l.T("quiet hours of the person")
-	case people.RuleHoliday:
-		return l.T("holiday, in the time zone of the person")
-	case people.RuleOnlyTo:
-		return l.T("only_to: the channel is limited to other addresses")
-	case people.RuleMoney:
-		return l.T("money: what a limit allows is spent")
-	case people.RuleBudget:
-		return l.T("money: the survey's budget is spent")
-	case people.RuleInFlight, people.RulePerSecond, people.RuleNewPeople:
-		return l.T("shared limit of several channels")
-	}
-	return l.Word(string(r))
-}
-
 func purposeLink(name string) string { return purposesPath + "/" + url.PathEscape(name) }
 
 // purposeCrumbs returns the crumbs of a page of a purpose.
 func purposeCrumbs(l *locale.Locale, name string, more ...crumb) []crumb {
 	return append([]crumb{{Text: l.T("Purposes"), Link: purposesPath}, {Text: name, Link: purposeLink(name)}}, more...)
-}
-
-func readPurposes(c *caller) ([]peopleapi.PurposeView, error) {
-	var all peopleapi.PurposeList
-	err := c.get("/v1/purposes", nil, &all)
-	return all.Purposes, err
 }
 
 // readPurpose reads a purpose. The default purpose always exists.
@@ -335,17 +301,6 @@ func (f *purposeForm) body() map[string]any {
 	return body
 }
 
-// filled returns the fields that have a value: pairs of name and value.
-func filled(pairs ...string) map[string]any {
-	fields := map[string]any{}
-	for pair := range slices.Chunk(pairs, 2) {
-		if name, value := pair[0], pair[1]; value != "" {
-			fields[name] = value
-		}
-	}
-	return fields
-}
-
 // spot returns the field that a mistake of the API is about.
 func (f *purposeForm) spot(l *locale.Locale) func(*weir.FieldError) form.Spot {
 	return func(e *weir.FieldError) form.Spot {
@@ -397,9 +352,6 @@ func (f *purposeForm) fieldOf(l *locale.Locale, pointer []string) (field, where 
 	}
 	return "", ""
 }
-
-// asSentence returns a detail of the API as a sentence.
-func asSentence(detail string) string { return display.Sentence(detail) }
 
 func (f *purposeForm) content(l *locale.Locale) *content {
 	if f.New {

@@ -27,7 +27,7 @@ func TestNeed_PagesAboutANameAskForItsReach(t *testing.T) {
 		return p.need(scopes).about(north, r)
 	}
 	checked := 0
-	for _, p := range pages() {
+	for _, p := range pages("") {
 		kind, parameter := p.subject()
 		if parameter == "" || kind != "channels" && kind != "prices" && kind != "surveys" {
 			continue

@@ -44,7 +44,7 @@ func readWallboard(c *caller) *wallboard {
 	}
 	var w wallboard
 	// The summary shows no queues; one is the smallest page.
-	err := c.router().Figures(c.browser.Context(), url.Values{"maxpagesize": {"1"}}, &w)
+	err := clientOf(c).Figures(c.context(), url.Values{"maxpagesize": {"1"}}, &w)
 	if status, _ := statusOf(err); err != nil {
 		if status >= http.StatusInternalServerError {
 			return &wallboard{Down: true}
@@ -83,7 +83,7 @@ func (b *routerBoard) Unused() bool {
 
 func loadRouter(v *visit) (*content, error) {
 	b := &routerBoard{}
-	if err := v.router().Figures(v.r.Context(), url.Values{"maxpagesize": {strconv.Itoa(maxBoardQueues)}}, b); err != nil {
+	if err := clientOf(v.caller).Figures(v.r.Context(), url.Values{"maxpagesize": {strconv.Itoa(maxBoardQueues)}}, b); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(b.Queues, func(x, y queueFigures) int { return cmp.Compare(y.Length, x.Length) })
@@ -140,10 +140,10 @@ type queueList struct {
 
 func loadQueues(v *visit) (*content, error) {
 	var b routerBoard
-	if err := v.router().Figures(v.r.Context(), v.routerQuery(), &b); err != nil {
+	if err := clientOf(v.caller).Figures(v.r.Context(), listQuery(v), &b); err != nil {
 		return nil, err
 	}
-	l := &queueList{b.Queues, v.moreOfRouter(b.Next)}
+	l := &queueList{b.Queues, moreOf(v, b.Next)}
 	return &content{title: v.T("Queues of the router"), crumbs: routerCrumbs(v.Locale, crumb{Text: v.T("Queues")}), data: l}, nil
 }
 
@@ -158,7 +158,7 @@ type queueData struct {
 }
 
 func loadQueue(v *visit) (*content, error) {
-	id, to := v.r.PathValue("id"), v.router()
+	id, to := v.r.PathValue("id"), clientOf(v.caller)
 	d := &queueData{}
 	var err error
 	if d.Queue, err = to.Queue(v.r.Context(), id); err != nil {
@@ -213,7 +213,7 @@ func loadPolicies(v *visit) (*content, error) {
 		{"classificationPolicies", "Classification policies", "Which queue, priority and selectors a job gets.", policyRowOf(aboutClassification)},
 		{"exceptionPolicies", "Exception policies", "What happens to jobs that wait too long, or when a queue is too long.", policyRowOf(aboutException)},
 	} {
-		page, err := routerclient.List[json.RawMessage](v.r.Context(), v.router(), k.kind, url.Values{"maxpagesize": {strconv.Itoa(maxBoardQueues)}})
+		page, err := routerclient.List[json.RawMessage](v.r.Context(), clientOf(v.caller), k.kind, url.Values{"maxpagesize": {strconv.Itoa(maxBoardQueues)}})
 		if err != nil {
 			return nil, err
 		}

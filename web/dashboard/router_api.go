@@ -17,12 +17,15 @@ import (
 	"weir/web/dashboard/locale"
 )
 
-// router returns a client of the job router with the rights of the session.
-func (c *caller) router() *routerclient.Client { return routerclient.Over(c.sendRouter) }
+// clientOf returns a client of the job router with the rights of the session. Errors that
+// explain why the router cannot answer are worded for readers of a page.
+func clientOf(c *caller) *routerclient.Client {
+	return routerclient.Over(func(ctx context.Context, method, target string, body, into any) error {
+		return send(ctx, c, method, target, body, into)
+	})
+}
 
-// sendRouter sends a request to the router. Errors that explain why the router
-// cannot answer are worded for readers of a page.
-func (c *caller) sendRouter(ctx context.Context, method, target string, body, into any) error {
+func send(ctx context.Context, c *caller, method, target string, body, into any) error {
 	req, err := c.request(ctx, method, target, body)
 	if err != nil {
 		return err
@@ -40,22 +43,31 @@ func (c *caller) sendRouter(ctx context.Context, method, target string, body, in
 	return err
 }
 
-// moreOfRouter returns the pager of a list of the router, from the link to its next page.
-func (v *visit) moreOfRouter(nextLink string) pager {
+// moreOf returns the pager of a list of the router, from the link to its next page.
+func moreOf(v *visit, nextLink string) pager {
 	query, _ := routerclient.After(nextLink) // without a readable link this is the last page
 	return v.more(query.Get("skipToken"))
 }
 
+// listQuery returns the query for the page of a list that the browser asks for.
+func listQuery(v *visit) url.Values {
+	query := url.Values{"maxpagesize": {strconv.Itoa(rowsPerPage)}}
+	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
+		query.Set("skipToken", cursor)
+	}
+	return query
+}
+
 // listPage reads a page of a list of the router.
 func listPage[T any](v *visit, kind string, query url.Values) ([]T, pager, error) {
-	page, err := routerclient.List[T](v.r.Context(), v.router(), kind, query)
-	return page.Value, v.moreOfRouter(page.NextLink), err
+	page, err := routerclient.List[T](v.r.Context(), clientOf(v.caller), kind, query)
+	return page.Value, moreOf(v, page.NextLink), err
 }
 
 // firstEntries reads the beginning of a list.
 func firstEntries[T any](v *visit, kind string, query url.Values) ([]T, error) {
 	query.Set("maxpagesize", strconv.Itoa(maxListed))
-	page, err := routerclient.List[T](v.r.Context(), v.router(), kind, query)
+	page, err := routerclient.List[T](v.r.Context(), clientOf(v.caller), kind, query)
 	return page.Value, err
 }
 

@@ -40,9 +40,9 @@ func (r staffRow) Jobs() []router.AssignedJob {
 // Hidden returns how many jobs are not shown.
 func (r staffRow) Hidden() int { return len(r.AssignedJobs) - len(r.Jobs()) }
 
-func loadStaffBoard(v *visit) (*content, error) {
+func (p *workerHistories) loadStaffBoard(v *visit) (*content, error) {
 	b := &staffBoard{}
-	query := v.routerQuery()
+	query := listQuery(v)
 	query.Set("maxpagesize", strconv.Itoa(maxBoardWorkers))
 	workers, more, err := listPage[router.Worker](v, "workers", query)
 	if err != nil {
@@ -50,12 +50,12 @@ func loadStaffBoard(v *visit) (*content, error) {
 	}
 	b.Pager = more
 	var figures routerBoard
-	if err := v.router().Figures(v.r.Context(), url.Values{"maxpagesize": {strconv.Itoa(maxBoardQueues)}}, &figures); err != nil {
+	if err := clientOf(v.caller).Figures(v.r.Context(), url.Values{"maxpagesize": {strconv.Itoa(maxBoardQueues)}}, &figures); err != nil {
 		return nil, err
 	}
 	b.Queues, b.More = figures.Queues, figures.Next != ""
 	slices.SortStableFunc(b.Queues, func(x, y queueFigures) int { return cmp.Compare(y.Length, x.Length) })
-	last, err := lastOfWorkers(v.caller, &v.d.workerHistories, func(id string) string { return v.Link("/router/jobs", id) })
+	last, err := lastOfWorkers(v.caller, p, func(id string) string { return v.Link("/router/jobs", id) })
 	if err != nil {
 		return nil, err
 	}

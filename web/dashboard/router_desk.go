@@ -42,7 +42,7 @@ type deskList struct {
 func loadDesks(v *visit) (*content, error) {
 	l := &deskList{}
 	var err error
-	l.List, l.Pager, err = listPage[router.Worker](v, "workers", v.routerQuery())
+	l.List, l.Pager, err = listPage[router.Worker](v, "workers", listQuery(v))
 	return &content{title: v.T("Choose your desk"), crumbs: routerCrumbs(v.Locale, crumb{Text: v.T("Desks")}), data: l}, err
 }
 
@@ -206,7 +206,7 @@ func askOffer(button, title, text locale.Message) func(*visit) (*question, error
 func answerOffer(step string, became locale.Message) func(*visit) (*done, error) {
 	return func(v *visit) (*done, error) {
 		worker, job := v.r.PathValue("worker"), v.r.PostForm.Get("job")
-		err := v.router().Act(v.r.Context(), step, nil, "workers", worker, "offers", v.r.PathValue("offer"))
+		err := clientOf(v.caller).Act(v.r.Context(), step, nil, "workers", worker, "offers", v.r.PathValue("offer"))
 		return atDeskDone(v, worker, job, v.T(became, job), err)
 	}
 }

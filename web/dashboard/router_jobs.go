@@ -29,7 +29,7 @@ func (l *jobList) Filtered() bool { return l.Status != "" || l.Queue != "" || l.
 func loadJobs(v *visit) (*content, error) {
 	asked := v.r.URL.Query()
 	l := &jobList{Statuses: jobStatuses(v.Locale), Queue: asked.Get("queue")}
-	query := v.routerQuery()
+	query := listQuery(v)
 	// An unknown filter, as of an old bookmark, is ignored: the page shows which filters apply.
 	if status := asked.Get("status"); slices.ContainsFunc(l.Statuses, func(o option) bool { return o.Value == status }) {
 		l.Status = status
@@ -56,7 +56,7 @@ type jobData struct {
 type waiting struct{ routerclient.Waiting }
 
 func readJob(c *caller, id string) (j routerJob, err error) {
-	j.Job, err = c.router().Job(c.browser.Context(), id)
+	j.Job, err = clientOf(c).Job(c.context(), id)
 	return j, err
 }
 
@@ -79,7 +79,7 @@ func loadJob(v *visit) (*content, error) {
 		return cmp.Or(a.AssignedAt.Compare(b.AssignedAt), cmp.Compare(a.AssignmentID, b.AssignmentID))
 	})
 	if j.Status == resource.JobQueued {
-		switch place, err := v.router().Position(v.r.Context(), j.ID); {
+		switch place, err := clientOf(v.caller).Position(v.r.Context(), j.ID); {
 		case err == nil:
 			d.Place = &place
 		default:
@@ -88,7 +88,7 @@ func loadJob(v *visit) (*content, error) {
 			}
 		}
 	}
-	if d.Waiting, err = v.router().Why(v.r.Context(), j.ID); err != nil {
+	if d.Waiting, err = clientOf(v.caller).Why(v.r.Context(), j.ID); err != nil {
 		return nil, err
 	}
 	d.Timeline = d.timeline(v)
@@ -131,7 +131,7 @@ func askCancelJob(v *visit) (*question, error) {
 
 func cancelJob(v *visit) (*done, error) {
 	id := v.r.PathValue("id")
-	err := v.router().Act(v.r.Context(), "cancel", endBody(v), "jobs", id)
+	err := clientOf(v.caller).Act(v.r.Context(), "cancel", endBody(v), "jobs", id)
 	return &done{text: v.T("Job %s is cancelled.", id), to: jobLink(id)}, err
 }
 
@@ -166,7 +166,7 @@ func endAssignment(step string, became locale.Message) func(*visit) (*done, erro
 
 // actOnAssignment performs an action on the assignment that the path of a page names.
 func actOnAssignment(v *visit, action string, body any) error {
-	return v.router().Act(v.r.Context(), action, body, "jobs", v.r.PathValue("id"), "assignments", v.r.PathValue("assignment"))
+	return clientOf(v.caller).Act(v.r.Context(), action, body, "jobs", v.r.PathValue("id"), "assignments", v.r.PathValue("assignment"))
 }
 
 // endFields returns the fields of the actions that end a job: a note and a disposition.

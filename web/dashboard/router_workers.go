@@ -28,7 +28,7 @@ func (l *workerList) Filtered() bool { return l.State != "" || l.Queue != "" || 
 func loadWorkers(v *visit) (*content, error) {
 	asked := v.r.URL.Query()
 	l := &workerList{States: []string{"active", "draining", "inactive"}, Queue: asked.Get("queue")}
-	query := v.routerQuery()
+	query := listQuery(v)
 	l.State = choose(v, query, "state", l.States)
 	if l.Queue != "" {
 		query.Set("queueId", l.Queue)
@@ -45,7 +45,7 @@ type workerData struct {
 }
 
 func readWorker(c *caller, id string) (router.Worker, error) {
-	return c.router().Worker(c.browser.Context(), id)
+	return clientOf(c).Worker(c.context(), id)
 }
 
 func workerCrumbs(l *locale.Locale, id string, more ...crumb) []crumb {
@@ -54,13 +54,13 @@ func workerCrumbs(l *locale.Locale, id string, more ...crumb) []crumb {
 
 func workerLink(id string) string { return "/router/workers/" + url.PathEscape(id) }
 
-func loadWorker(v *visit) (*content, error) {
+func (p *workerHistories) loadWorker(v *visit) (*content, error) {
 	w, err := readWorker(v.caller, v.r.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
 	d := &workerData{Worker: w}
-	if d.Timeline, err = workerTimeline(v.caller, &v.d.workerHistories, func(id string) string { return v.Link("/router/jobs", id) }, w.ID); err != nil {
+	if d.Timeline, err = workerTimeline(v.caller, p, func(id string) string { return v.Link("/router/jobs", id) }, w.ID); err != nil {
 		return nil, err
 	}
 	var now []timelineEntry
@@ -103,7 +103,7 @@ func setAvailable(on bool) func(*visit) (*done, error) {
 		}
 		_, err := readWorker(v.caller, id) // a PATCH would create a missing one
 		if err == nil {
-			err = v.router().Patch(v.r.Context(), "workers", id, map[string]any{"availableForOffers": on})
+			err = clientOf(v.caller).Patch(v.r.Context(), "workers", id, map[string]any{"availableForOffers": on})
 		}
 		return &done{text: text, to: workerLink(id)}, err
 	}

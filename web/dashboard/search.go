@@ -115,7 +115,7 @@ func (h *hits) findNumber(v *visit) error {
 	if !likeNumber.MatchString(h.Text) || len(digits) < 3 || len(digits) > 15 {
 		return nil
 	}
-	h.Person = v.maySearch()
+	h.Person = v.MaySearch()
 	if !h.Person || !v.May(operators.ScopeContactsRead) {
 		return nil
 	}
@@ -151,7 +151,7 @@ func isRespondentID(text string) bool {
 
 // findRespondent finds a respondent by its id.
 func (h *hits) findRespondent(v *visit) error {
-	if !isRespondentID(h.Text) || !v.maySearch() {
+	if !isRespondentID(h.Text) || !v.MaySearch() {
 		return nil
 	}
 	page, err := (&personQuery{Respondent: h.Text}).find(v.caller, 1)

@@ -21,11 +21,11 @@ type skippedRow struct {
 // readSkipped reads what the rules have kept from being dispatched, of a channel or of a survey:
 // filter is the name of the parameter. It is nil for a token that may not read it, so that the page
 // is shown without it.
-func readSkipped(v *visit, filter, name string) ([]skippedRow, error) {
+func readSkipped(v *visit, known *cache[[]skippedRow], filter, name string) ([]skippedRow, error) {
 	if !v.May(readers()...) {
 		return nil, nil
 	}
-	return v.d.skippedCache.get(filter+"\n"+name+"\n"+v.rights(), func() ([]skippedRow, error) {
+	return known.get(filter+"\n"+name+"\n"+v.rights(), func() ([]skippedRow, error) {
 		var all api.SkippedList
 		err := v.get("/v1/skipped", url.Values{filter: {name}, "days": {strconv.Itoa(sumDays)}}, &all)
 		if status, _ := statusOf(err); err != nil && (status == http.StatusForbidden || status == http.StatusNotFound) {

@@ -105,7 +105,7 @@ func surveyCrumbs(l *locale.Locale, name string, more ...crumb) []crumb {
 
 func surveyLink(name string) string { return "/surveys/" + url.PathEscape(name) }
 
-func loadSurvey(v *visit) (*content, error) {
+func (k *knownOfSurveys) loadSurvey(v *visit) (*content, error) {
 	s, err := readSurvey(v.caller, v.r.PathValue("name"))
 	if err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func loadSurvey(v *visit) (*content, error) {
 		d.addStats(v, stats)
 	}
 	if stats != nil && stats.Respondents > 0 {
-		if d.Course, err = readCourse(v.caller, v.d.courseCache, s.Survey); err != nil {
+		if d.Course, err = readCourse(v.caller, k.courses, s.Survey); err != nil {
 			return nil, err
 		}
 	}
@@ -133,7 +133,7 @@ func loadSurvey(v *visit) (*content, error) {
 		return nil, err
 	}
 	d.Log = log.Entries
-	if d.Skipped, err = readSkipped(v, "survey", s.Survey); err != nil {
+	if d.Skipped, err = readSkipped(v, k.skipped, "survey", s.Survey); err != nil {
 		return nil, err
 	}
 	var moved time.Time
@@ -469,16 +469,17 @@ func askLaunch(v *visit) (*question, error) {
 	if s.State != surveys.Draft {
 		return q, nil // a launch that is repeated changes nothing
 	}
-	q.Check = &launchCheck{}
-	if err := v.get(apiPath("v1", "surveys", s.Survey, "launch-check"), nil, &q.Check.LaunchCheckView); err != nil {
+	check := &launchCheck{}
+	q.Check = check
+	if err := v.get(apiPath("v1", "surveys", s.Survey, "launch-check"), nil, &check.LaunchCheckView); err != nil {
 		return nil, err
 	}
-	translate(v.Locale, q.Check.Errors)
-	translate(v.Locale, q.Check.Warnings)
-	q.Facts = append(q.Facts, q.Check.facts(v.Locale, schedule)...)
-	n := q.Check.Missing
-	q.Refused = len(q.Check.Others()) > 0 || n > 0 && n == q.Check.Respondents
-	if n > 0 && n < q.Check.Respondents {
+	translate(v.Locale, check.Errors)
+	translate(v.Locale, check.Warnings)
+	q.Facts = append(q.Facts, check.facts(v.Locale, schedule)...)
+	n := check.Missing
+	q.Refused = len(check.Others()) > 0 || n > 0 && n == check.Respondents
+	if n > 0 && n < check.Respondents {
 		q.Fields = []field{{Name: "skip", Label: v.T("Launch all the same, and do not contact respondents who are missing a value unless they are corrected before their turn"), Type: "checkbox", Required: true}}
 	}
 	return q, nil

@@ -15,6 +15,7 @@ import (
 	"weir"
 	"weir/operators"
 	"weir/surveys"
+	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 	surveyapi "weir/web/surveys"
 )
@@ -105,7 +106,7 @@ func linesOf(l *locale.Locale, text string) (map[string]int, []lineMistake) {
 	if end := len(strings.TrimRight(text, " \t\r\n")); at >= end-1 && strings.Contains(detail, "unexpected end") {
 		at, detail = end, l.T("the text ends before the definition does")
 	}
-	return x.lines, append(x.wrong, lineMistake{Line: x.line(at), Detail: asSentence(detail)})
+	return x.lines, append(x.wrong, lineMistake{Line: x.line(at), Detail: display.Sentence(detail)})
 }
 
 // lineMistake is a mistake in a text, and where it is.
@@ -183,7 +184,7 @@ func (x *lineIndex) line(offset int) int {
 // missing is about the object that should have it.
 func placed(errs []weir.FieldError, lines map[string]int) (list []lineMistake) {
 	for _, e := range errs {
-		m := lineMistake{Pointer: e.Pointer, Detail: asSentence(e.Detail)}
+		m := lineMistake{Pointer: e.Pointer, Detail: display.Sentence(e.Detail)}
 		for at := e.Pointer; ; {
 			if line, ok := lines[at]; ok {
 				m.Line = line

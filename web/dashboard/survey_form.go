@@ -634,7 +634,7 @@ func (f *surveyForm) addChoices(c *caller) error {
 		}
 	}
 	if len(f.Channels) == 1 { // not used
-		f.NoChannels = c.noChannels(channelUsers()...)
+		f.NoChannels = noChannels(c, channelUsers()...)
 	}
 	all, err := readPurposes(c)
 	if err != nil {

@@ -82,8 +82,8 @@ type plannedSurvey struct {
 	Course surveyapi.CourseView // by days in UTC, from the first day of the calendar
 }
 
-func loadSurveyCalendar(v *visit) (*content, error) {
-	plan, err := v.d.planCache.get(v.rights(), func() (*surveyPlan, error) { return readPlan(v.caller, time.Now().UTC()) })
+func (k *knownOfSurveys) loadSurveyCalendar(v *visit) (*content, error) {
+	plan, err := k.plans.get(v.rights(), func() (*surveyPlan, error) { return readPlan(v.caller, time.Now().UTC()) })
 	return &content{title: v.T("Calendar of surveys"), crumbs: []crumb{{Text: v.T("Surveys"), Link: "/surveys"}, {Text: v.T("Calendar")}}, data: plan}, err
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"weir/operators"
 	"weir/surveys"
+	"weir/web/dashboard/display"
 	surveyapi "weir/web/surveys"
 )
 
@@ -79,7 +80,7 @@ func searchRespondent(v *visit) (*content, error) {
 	if status, p := statusOf(err); err != nil && status == http.StatusUnprocessableEntity {
 		c.status, l.Mistakes["number"] = status, v.T("This is no phone number.")
 		for _, e := range p.Errors {
-			l.Mistakes["number"] = asSentence(e.Detail)
+			l.Mistakes["number"] = display.Sentence(e.Detail)
 		}
 		return c, nil
 	}
@@ -164,7 +165,7 @@ func readHistory(c *caller, known *cache[respondentHistory], r *surveyapi.Respon
 	})
 }
 
-func loadRespondent(v *visit) (*content, error) {
+func (k *knownOfSurveys) loadRespondent(v *visit) (*content, error) {
 	name, id := v.r.PathValue("name"), v.r.PathValue("id")
 	d := &respondentData{}
 	if err := v.get(apiPath("v1", "surveys", name, "respondents", id), nil, &d.RespondentView); err != nil {
@@ -180,7 +181,7 @@ func loadRespondent(v *visit) (*content, error) {
 	d.Waits = whyOf(v.Locale, &d.RespondentView.WhyView, "", time.Time{}, v.Now())
 	d.Attributes = factsOf(d.RespondentView.Attributes, func(value string) string { return value })
 	var err error
-	if d.respondentHistory, err = readHistory(v.caller, v.d.respondentCache, &d.RespondentView); err != nil {
+	if d.respondentHistory, err = readHistory(v.caller, k.histories, &d.RespondentView); err != nil {
 		return nil, err
 	}
 	a := d.RespondentView.Attempts

@@ -27,7 +27,7 @@ type surveyList struct {
 // Filtered reports whether the list may omit surveys.
 func (l *surveyList) Filtered() bool { return l.State != "" || l.Pager.First != "" }
 
-func loadSurveys(v *visit) (*content, error) {
+func (k *knownOfSurveys) loadSurveys(v *visit) (*content, error) {
 	query := v.listQuery(surveysPerPage)
 	l := &surveyList{States: surveys.States()}
 	l.State = choose(v, query, "state", l.States)
@@ -39,7 +39,7 @@ func loadSurveys(v *visit) (*content, error) {
 	var err error
 	// Statistics are cached for a few seconds, not computed for each browser; the
 	// state is always current.
-	l.Cards, err = cachedCards(v.caller, v.d.surveyCache, page.Surveys)
+	l.Cards, err = cachedCards(v.caller, k.cards, page.Surveys)
 	return &content{title: v.T("Surveys"), crumbs: []crumb{{Text: v.T("Surveys")}}, data: l}, err
 }
 

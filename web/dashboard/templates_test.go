@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"html/template"
 	"io/fs"
 	"os"
 	"regexp"
@@ -16,15 +15,21 @@ func english() *locale.Locale {
 	return locale.New().Choose("en", "")
 }
 
-func TestTemplates_OfEveryPageAreValid(t *testing.T) {
-	t.Parallel()
-	d, err := New(Options{})
+// templatesOf returns the templates of all pages, in English.
+func templatesOf(t *testing.T) pageTemplates {
+	t.Helper()
+	all, err := newTemplates(templateFiles, english(), functions(english()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, parse := range d.templates["en"] {
-		var set *template.Template
-		if set, err = parse(); err != nil {
+	return all
+}
+
+func TestTemplates_OfEveryPageAreValid(t *testing.T) {
+	t.Parallel()
+	for name, parse := range templatesOf(t) {
+		set, err := parse()
+		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}

@@ -28,6 +28,9 @@ func (v *visit) Link(first string, segments ...string) string {
 	return v.d.Prefix + first + strings.TrimSuffix(apiPath(segments...), "/")
 }
 
+// redirect sends the browser to a path below the prefix.
+func (v *visit) redirect(w http.ResponseWriter, path string) { v.d.redirect(w, path) }
+
 // Asset returns the path of a file, with its hash.
 func (v *visit) Asset(name string) string { return v.d.Prefix + "/assets/" + v.d.files.hashed(name) }
 

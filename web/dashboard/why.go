@@ -81,3 +81,37 @@ func sentence(limit int, text string) template.HTML {
 	}
 	return template.HTML(b.String()) //nolint:gosec // escaped above
 }
+
+// whyFunctions are what templates call to show why something waits.
+func whyFunctions(l *locale.Locale) template.FuncMap {
+	return template.FuncMap{
+		"sentence": sentence, "waits": func(limit int, c api.ContactView) template.HTML { return whyContact(l, limit, &c) },
+	}
+}
+
+// ruleText describes the rule by which a contact was suppressed, or waits.
+func ruleText(l *locale.Locale, r people.Rule) string {
+	switch r {
+	case people.RuleConsent:
+		return l.T("consent: the person has refused")
+	case people.RuleUnrecorded:
+		return l.T("consent: none is recorded, and the purpose requires one")
+	case people.RuleRepeat:
+		return l.T("repeat guard: the same text was sent recently")
+	case people.RuleCap:
+		return l.T("cap: the person was contacted too often")
+	case people.RuleHours:
+		return l.T("quiet hours of the person")
+	case people.RuleHoliday:
+		return l.T("holiday, in the time zone of the person")
+	case people.RuleOnlyTo:
+		return l.T("only_to: the channel is limited to other addresses")
+	case people.RuleMoney:
+		return l.T("money: what a limit allows is spent")
+	case people.RuleBudget:
+		return l.T("money: the survey's budget is spent")
+	case people.RuleInFlight, people.RulePerSecond, people.RuleNewPeople:
+		return l.T("shared limit of several channels")
+	}
+	return l.Word(string(r))
+}

@@ -1,0 +1,110 @@
+package dashboard
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/operators"
+	"weir/people"
+	webapi "weir/web/api"
+	"weir/web/dashboard/display"
+	peopleapi "weir/web/people"
+)
+
+const (
+	// maxChannels is the maximum number of channels that are listed; the others are reachable by name.
+	maxChannels = 2000
+	// maxPurposeTitle is the length of a title in a choice, which a phone has room for.
+	maxPurposeTitle = 40
+)
+
+// readChannels lists the channels by name.
+func readChannels(c *caller) (list []webapi.ChannelView, more bool, err error) {
+	for cursor := ""; ; {
+		var page webapi.ChannelList
+		query := url.Values{"limit": {"500"}}
+		if cursor != "" {
+			query.Set("cursor", cursor)
+		}
+		if err := c.get("/v1/channels", query, &page); err != nil {
+			return nil, false, err
+		}
+		list = append(list, page.Channels...)
+		cursor = page.NextCursor
+		if cursor == "" || len(list) >= maxChannels {
+			return list, cursor != "", nil
+		}
+	}
+}
+
+func readChannel(c *caller, name string) (ch webapi.ChannelView, err error) {
+	err = c.get(apiPath("v1", "channels", name), nil, &ch)
+	return ch, err
+}
+
+// channelNames returns the channels to choose from, with the chosen one among them: those for which the token has one of the
+// scopes; nil: the token may not read them.
+func channelNames(c *caller, chosen string, oneOf ...operators.Scope) ([]string, error) {
+	if !c.May(readers()...) {
+		return nil, nil
+	}
+	var list webapi.ChannelList
+	err := c.get("/v1/channels", url.Values{"limit": {strconv.Itoa(maxChannelNames)}}, &list)
+	names := make([]string, 0, len(list.Channels))
+	for i := range list.Channels {
+		if name := list.Channels[i].Channel; c.MayChannel(name, oneOf...) {
+			names = append(names, name)
+		}
+	}
+	names = append(names, unreadable(c, names, oneOf...)...)
+	if chosen != "" && !slices.Contains(names, chosen) {
+		names = append(names, chosen)
+	}
+	return names, err
+}
+
+// noChannels explains why a form has no channel to choose from.
+func noChannels(c *caller, oneOf ...operators.Scope) string {
+	if limit := c.Limit(oneOf...); limit != "" {
+		return c.T("There is no channel whose name begins with %s: your scopes are limited to such names.", limit)
+	}
+	return c.T("There are no channels yet.")
+}
+
+// unreadable returns channels that the token may use without seeing them: the limit of a scope may be the whole name of a channel.
+func unreadable(c *caller, known []string, oneOf ...operators.Scope) (list []string) {
+	for _, prefix := range c.prefixes(oneOf...) {
+		if whole := !strings.ContainsAny(prefix[len(prefix)-1:], "-._"); whole && !slices.Contains(known, prefix) && !c.MayChannel(prefix, readers()...) {
+			list = append(list, prefix)
+		}
+	}
+	return list
+}
+
+// purposeChoices returns the purposes to choose from, with the chosen one among them.
+func purposeChoices(c *caller, chosen string) ([]option, error) {
+	known, err := readPurposes(c)
+	list := []option{{"", people.DefaultPurpose}}
+	for i := range known {
+		if known[i].Name == people.DefaultPurpose {
+			continue
+		}
+		text := known[i].Name
+		if title := known[i].Title; title != "" {
+			text += " – " + display.Truncate(maxPurposeTitle, title)
+		}
+		list = append(list, option{known[i].Name, text})
+	}
+	if !slices.ContainsFunc(list, func(o option) bool { return o.Value == chosen }) {
+		list = append(list, option{chosen, chosen}) // it was deleted meanwhile: the API reports it
+	}
+	return list, err
+}
+
+func readPurposes(c *caller) ([]peopleapi.PurposeView, error) {
+	var all peopleapi.PurposeList
+	err := c.get("/v1/purposes", nil, &all)
+	return all.Purposes, err
+}
