@@ -4,40 +4,41 @@ import (
 	"slices"
 
 	"weir/operators"
+	"weir/web/dashboard/page"
 )
 
 // accessPages returns the pages of webhooks, tokens and the audit log.
-func accessPages() []*page { return slices.Concat(webhookPages(), tokenPages(), auditPages()) }
+func accessPages() []*page.Page { return slices.Concat(webhookPages(), tokenPages(), auditPages()) }
 
-func webhookPages() []*page {
+func webhookPages() []*page.Page {
 	const one = webhooksPath + "/{id}"
 	admins := []operators.Scope{operators.ScopeWebhooksAdmin}
-	return []*page{
-		{name: "webhooks", path: webhooksPath, nav: "Webhooks", scopes: admins, load: loadWebhooks, live: []string{"list"}},
+	return []*page.Page{
+		{Name: "webhooks", Path: webhooksPath, Nav: "Webhooks", Scopes: admins, Load: loadWebhooks, Live: []string{"list"}},
 		{
-			name: "webhook", path: one, scopes: admins, load: loadWebhook, live: []string{"state", "deliveries"},
-			actions: []action{
-				{path: one + "/pause", scopes: admins, ask: askWebhook("Pause", "Pause webhook %s", "No events are sent until it is resumed. They wait in the log, as long as that keeps them."), run: enableWebhook(false)},
-				{path: one + "/resume", scopes: admins, ask: askWebhook("Resume", "Resume webhook %s", "It goes on where it stopped."), run: enableWebhook(true)},
-				{path: one + "/test", scopes: admins, ask: askWebhook("Test", "Test webhook %s", "A test event is sent at once, and once."), run: testWebhook},
-				{path: one + "/replay", scopes: admins, ask: askReplay, run: replayWebhook},
-				{path: one + "/delete", scopes: admins, ask: askDeleteWebhook, run: deleteWebhook},
+			Name: "webhook", Path: one, Scopes: admins, Load: loadWebhook, Live: []string{"state", "deliveries"},
+			Actions: []page.Action{
+				{Path: one + "/pause", Scopes: admins, Ask: askWebhook("Pause", "Pause webhook %s", "No events are sent until it is resumed. They wait in the log, as long as that keeps them."), Run: enableWebhook(false)},
+				{Path: one + "/resume", Scopes: admins, Ask: askWebhook("Resume", "Resume webhook %s", "It goes on where it stopped."), Run: enableWebhook(true)},
+				{Path: one + "/test", Scopes: admins, Ask: askWebhook("Test", "Test webhook %s", "A test event is sent at once, and once."), Run: testWebhook},
+				{Path: one + "/replay", Scopes: admins, Ask: askReplay, Run: replayWebhook},
+				{Path: one + "/delete", Scopes: admins, Ask: askDeleteWebhook, Run: deleteWebhook},
 			},
 		},
 	}
 }
 
-func tokenPages() []*page {
+func tokenPages() []*page.Page {
 	admins := []operators.Scope{operators.ScopeTokensAdmin}
-	return []*page{{
-		name: "tokens", path: tokensPath, nav: "Tokens", scopes: admins, load: loadTokens, posted: createToken,
-		actions: []action{{path: tokensPath + "/{id}/revoke", scopes: admins, ask: askRevoke, run: revokeToken}},
+	return []*page.Page{{
+		Name: "tokens", Path: tokensPath, Nav: "Tokens", Scopes: admins, Load: loadTokens, Posted: createToken,
+		Actions: []page.Action{{Path: tokensPath + "/{id}/revoke", Scopes: admins, Ask: askRevoke, Run: revokeToken}},
 	}}
 }
 
-func auditPages() []*page {
-	return []*page{{
-		name: "audit", path: "/audit", nav: "Audit", scopes: []operators.Scope{operators.ScopeChannelsAdmin}, whole: true,
-		load: loadAudit, live: []string{"entries"}, files: map[string]handler{"/audit/export.csv": exportAudit},
+func auditPages() []*page.Page {
+	return []*page.Page{{
+		Name: "audit", Path: "/audit", Nav: "Audit", Scopes: []operators.Scope{operators.ScopeChannelsAdmin}, Whole: true,
+		Load: loadAudit, Live: []string{"entries"}, Files: map[string]page.Handler{"/audit/export.csv": exportAudit},
 	}}
 }

@@ -5,33 +5,34 @@ import (
 	"net/url"
 
 	"weir/api"
+	"weir/web/dashboard/page"
 )
 
 // auditData is the data of the audit log page.
 type auditData struct {
 	Entries  []api.AuditView
-	Interval interval
-	Pager    pager
+	Interval page.Interval
+	Pager    page.Pager
 }
 
-func loadAudit(v *visit) (*content, error) {
-	query, span, err := v.intervalQuery()
+func loadAudit(v *page.Visit) (*page.Content, error) {
+	query, span, err := v.IntervalQuery()
 	if err != nil {
 		return nil, err
 	}
-	var page api.AuditList
-	if err := v.get("/v1/audit", query, &page); err != nil {
+	var list api.AuditList
+	if err := v.Get("/v1/audit", query, &list); err != nil {
 		return nil, err
 	}
-	return &content{title: v.T("Audit log"), crumbs: []crumb{{Text: v.T("Audit log")}}, data: &auditData{page.Entries, span, v.more(page.NextCursor)}}, nil
+	return &page.Content{Title: v.T("Audit log"), Crumbs: []page.Crumb{{Text: v.T("Audit log")}}, Data: &auditData{list.Entries, span, v.More(list.NextCursor)}}, nil
 }
 
-func exportAudit(v *visit, w http.ResponseWriter) error {
-	span, err := readInterval(v.r.URL.Query())
+func exportAudit(v *page.Visit, w http.ResponseWriter) error {
+	span, err := page.ReadInterval(v.Request.URL.Query())
 	if err != nil {
 		return err
 	}
 	query := url.Values{}
-	span.put(query, "since", "until")
-	return v.export(w, "/v1/audit.csv", query)
+	span.Put(query, "since", "until")
+	return v.Export(w, "/v1/audit.csv", query)
 }

@@ -8,13 +8,14 @@ import (
 
 	"weir"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 )
 
 // brakeView shows the brake of a channel or survey.
 type brakeView struct {
-	Rule   string // in a sentence
-	Acted  string // what it has counted, if it has acted
-	Counts []fact // what it counts; nil: not known
+	Rule   string      // in a sentence
+	Acted  string      // what it has counted, if it has acted
+	Counts []page.Fact // what it counts; nil: not known
 	Braked *weir.Braked
 	Since  time.Time // when it has acted
 }
@@ -39,15 +40,15 @@ func brakeOf(l *locale.Locale, b *weir.Brake, count *weir.BrakeFigures, braked *
 		return l.T("%[1]s of %[2]s; more than %[3]s %% pause it", l.Number(n), l.Number(count.Of), l.Number(bound))
 	}
 	if b.OptedOut > 0 {
-		v.Counts = append(v.Counts, fact{l.T("Opted out"), share(count.OptedOut, b.OptedOut)})
+		v.Counts = append(v.Counts, page.Fact{Name: l.T("Opted out"), Value: share(count.OptedOut, b.OptedOut)})
 	}
 	if b.Failed > 0 {
-		v.Counts = append(v.Counts, fact{l.T("Failed"), share(count.Failed, b.Failed)})
+		v.Counts = append(v.Counts, page.Fact{Name: l.T("Failed"), Value: share(count.Failed, b.Failed)})
 	}
 	for _, reason := range slices.Sorted(maps.Keys(b.Reasons)) {
-		v.Counts = append(v.Counts, fact{l.T("Reason: %s", l.Reason(reason)), share(count.Reasons[reason], b.Reasons[reason])})
+		v.Counts = append(v.Counts, page.Fact{Name: l.T("Reason: %s", l.Reason(reason)), Value: share(count.Reasons[reason], b.Reasons[reason])})
 	}
-	v.Counts = append(v.Counts, fact{l.T("Ended since the count began"), l.T("%d contacts", count.Touched)})
+	v.Counts = append(v.Counts, page.Fact{Name: l.T("Ended since the count began"), Value: l.T("%d contacts", count.Touched)})
 	return v
 }
 

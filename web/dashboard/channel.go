@@ -12,13 +12,14 @@ import (
 	webapi "weir/web/api"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 )
 
 // channelData is the data of a channel's page.
 type channelData struct {
 	channelCard
 	Waits        *whyView    // why no contacts are dispatched; nil: they are
-	Settings     []fact      // not the secrets
+	Settings     []page.Fact // not the secrets
 	Limits       []limitView // that it shares with other channels
 	Skipped      []skippedRow
 	BrakeView    *brakeView // nil: it has none
@@ -32,20 +33,20 @@ type channelData struct {
 	NoContacts   bool // the token may not read contacts
 }
 
-func (k *knownOfChannels) loadChannel(v *visit) (*content, error) {
-	ch, err := readChannel(v.caller, v.r.PathValue("name"))
+func (k *knownOfChannels) loadChannel(v *page.Visit) (*page.Content, error) {
+	ch, err := readChannel(v.Caller, v.Request.PathValue("name"))
 	if err != nil {
 		return nil, err
 	}
-	d := &channelData{channelCard: channelCardOf(v.Locale, ch, v.Now()), Settings: factsOf(ch.Settings, display.SettingText), Periods: periods(), Period: periodOf(v.r.URL.Query().Get("hours"))}
+	d := &channelData{channelCard: channelCardOf(v.Locale, ch, v.Now()), Settings: page.FactsOf(ch.Settings, display.SettingText), Periods: periods(), Period: periodOf(v.Request.URL.Query().Get("hours"))}
 	d.Waits, d.BrakeView = channelWhy(v.Locale, &ch, v.Now()), brakeOf(v.Locale, ch.Brake, ch.BrakeCount, ch.Braked)
-	if d.Charts, err = readCharts(v.caller, k.charts, ch.Channel, d.Period); err != nil {
+	if d.Charts, err = readCharts(v.Caller, k.charts, ch.Channel, d.Period); err != nil {
 		return nil, err
 	}
-	if d.Hours, err = readHours(v.caller, k.hours, ch.Channel); err != nil {
+	if d.Hours, err = readHours(v.Caller, k.hours, ch.Channel); err != nil {
 		return nil, err
 	}
-	if d.Limits, err = readLimitsOf(v.caller, ch.Channel); err != nil {
+	if d.Limits, err = readLimitsOf(v.Caller, ch.Channel); err != nil {
 		return nil, err
 	}
 	if d.Skipped, err = readSkipped(v, k.skipped, "channel", ch.Channel); err != nil {
@@ -57,7 +58,7 @@ func (k *knownOfChannels) loadChannel(v *visit) (*content, error) {
 			return nil, err
 		}
 	}
-	return &content{title: v.T("Channel %s", ch.Channel), crumbs: []crumb{{Text: ch.Channel}}, data: d}, nil
+	return &page.Content{Title: v.T("Channel %s", ch.Channel), Crumbs: []page.Crumb{{Text: ch.Channel}}, Data: d}, nil
 }
 
 // channelWhy explains why a channel dispatches nothing. It is idle from when both
@@ -74,17 +75,17 @@ func channelWhy(l *locale.Locale, ch *webapi.ChannelView, now time.Time) *whyVie
 }
 
 // readLists reads the contacts and messages that the page lists.
-func (d *channelData) readLists(v *visit) error {
+func (d *channelData) readLists(v *page.Visit) error {
 	for states, into := range map[string]*[]api.ContactView{"queued": &d.Queue, "sending,active,unknown": &d.OpenContacts} {
-		var page api.ContactList
-		query := url.Values{"channel": {d.Channel}, "state": {states}, "limit": {strconv.Itoa(maxListed)}}
-		if err := v.get("/v1/contacts", query, &page); err != nil {
+		var list api.ContactList
+		query := url.Values{"channel": {d.Channel}, "state": {states}, "limit": {strconv.Itoa(page.MaxListed)}}
+		if err := v.Get("/v1/contacts", query, &list); err != nil {
 			return err
 		}
-		*into = page.Contacts
+		*into = list.Contacts
 	}
 	var incoming api.IncomingList
-	if err := v.get(apiPath("v1", "channels", d.Channel, "incoming"), url.Values{"limit": {strconv.Itoa(maxListed)}}, &incoming); err != nil {
+	if err := v.Get(page.Path("v1", "channels", d.Channel, "incoming"), url.Values{"limit": {strconv.Itoa(page.MaxListed)}}, &incoming); err != nil {
 		return err
 	}
 	d.Incoming = incoming.Incoming
@@ -93,18 +94,18 @@ func (d *channelData) readLists(v *visit) error {
 
 // askChannel returns the question about an action on a channel. more, if not nil, adds
 // to it. The channel may change until the question is answered; only the API decides then.
-func askChannel(about asking, more func(*locale.Locale, *question, *webapi.ChannelView)) func(*visit) (*question, error) {
-	return func(v *visit) (*question, error) {
-		ch, err := readChannel(v.caller, v.r.PathValue("name"))
+func askChannel(about page.Asking, more func(*locale.Locale, *page.Question, *webapi.ChannelView)) func(*page.Visit) (*page.Question, error) {
+	return func(v *page.Visit) (*page.Question, error) {
+		ch, err := readChannel(v.Caller, v.Request.PathValue("name"))
 		if err != nil {
 			return nil, err
 		}
-		q := about.question(v.Locale, ch.Channel)
-		q.back = channelLink(ch.Channel)
-		q.crumbs = channelCrumbs(ch.Channel, crumb{Text: q.Button})
-		q.Facts = []fact{
-			{v.T("In flight"), v.T("%[1]s of %[2]s slots", v.Number(ch.InFlight), v.Number(ch.Capacity))},
-			{v.T("Queued"), v.T("%d contacts", ch.Queued)},
+		q := about.Question(v.Locale, ch.Channel)
+		q.Back = channelLink(ch.Channel)
+		q.Crumbs = channelCrumbs(ch.Channel, page.Crumb{Text: q.Button})
+		q.Facts = []page.Fact{
+			{Name: v.T("In flight"), Value: v.T("%[1]s of %[2]s slots", v.Number(ch.InFlight), v.Number(ch.Capacity))},
+			{Name: v.T("Queued"), Value: v.T("%d contacts", ch.Queued)},
 		}
 		if more != nil {
 			more(v.Locale, q, &ch)
@@ -113,54 +114,54 @@ func askChannel(about asking, more func(*locale.Locale, *question, *webapi.Chann
 	}
 }
 
-func pauseChannel(paused bool) func(*visit) (*done, error) {
-	return func(v *visit) (*done, error) {
-		name, text := v.r.PathValue("name"), locale.Message("Channel %s is resumed.")
+func pauseChannel(paused bool) func(*page.Visit) (*page.Done, error) {
+	return func(v *page.Visit) (*page.Done, error) {
+		name, text := v.Request.PathValue("name"), locale.Message("Channel %s is resumed.")
 		if paused {
 			text = "Channel %s is paused."
 		}
-		err := v.call(http.MethodPatch, apiPath("v1", "channels", name), map[string]any{"paused": paused}, nil)
-		return &done{text: v.T(text, name), to: channelLink(name)}, err
+		err := v.Call(http.MethodPatch, page.Path("v1", "channels", name), map[string]any{"paused": paused}, nil)
+		return &page.Done{Text: v.T(text, name), To: channelLink(name)}, err
 	}
 }
 
-func addCapacity(l *locale.Locale, q *question, ch *webapi.ChannelView) {
-	q.Fields = []field{{
+func addCapacity(l *locale.Locale, q *page.Question, ch *webapi.ChannelView) {
+	q.Fields = []page.Field{{
 		Name: "capacity", Label: l.T("Capacity"), Type: "number", Value: strconv.Itoa(ch.Capacity), Required: true,
 		Min: strconv.Itoa(weir.MinCapacity), Max: strconv.Itoa(weir.MaxCapacity),
 	}}
 }
 
-func setCapacity(v *visit) (*done, error) {
-	name := v.r.PathValue("name")
+func setCapacity(v *page.Visit) (*page.Done, error) {
+	name := v.Request.PathValue("name")
 	// A form has texts, the API wants a number. Bounds are checked there.
-	n, err := strconv.Atoi(v.r.PostForm.Get("capacity"))
+	n, err := strconv.Atoi(v.Request.PostForm.Get("capacity"))
 	if err != nil {
-		return nil, &problem{Status: http.StatusUnprocessableEntity, Detail: v.T("the capacity must be a whole number")}
+		return nil, &page.Problem{Status: http.StatusUnprocessableEntity, Detail: v.T("the capacity must be a whole number")}
 	}
-	err = v.call(http.MethodPatch, apiPath("v1", "channels", name), map[string]any{"capacity": n}, nil)
-	return &done{text: v.T("The capacity of channel %[1]s is %[2]s.", name, v.Number(n)), to: channelLink(name)}, err
+	err = v.Call(http.MethodPatch, page.Path("v1", "channels", name), map[string]any{"capacity": n}, nil)
+	return &page.Done{Text: v.T("The capacity of channel %[1]s is %[2]s.", name, v.Number(n)), To: channelLink(name)}, err
 }
 
-func addOpenContacts(l *locale.Locale, q *question, ch *webapi.ChannelView) {
+func addOpenContacts(l *locale.Locale, q *page.Question, ch *webapi.ChannelView) {
 	if open := ch.Queued + int64(ch.Sending+ch.Active+ch.Unknown); open > 0 {
 		q.Text += " " + l.T("The channel has open contacts: queued ones end as canceled, and the provider is asked to cancel the others.")
-		q.Fields = []field{{Name: "cancel", Label: l.T("Cancel %d open contacts", open), Type: "checkbox"}}
+		q.Fields = []page.Field{{Name: "cancel", Label: l.T("Cancel %d open contacts", open), Type: "checkbox"}}
 	}
 }
 
-func deleteChannel(v *visit) (*done, error) {
-	name, path := v.r.PathValue("name"), apiPath("v1", "channels", v.r.PathValue("name"))
+func deleteChannel(v *page.Visit) (*page.Done, error) {
+	name, path := v.Request.PathValue("name"), page.Path("v1", "channels", v.Request.PathValue("name"))
 	// Without it the API refuses to delete a channel that has open contacts.
-	if v.r.PostForm.Get("cancel") == "true" {
+	if v.Request.PostForm.Get("cancel") == "true" {
 		path += "?cancel=true"
 	}
 	var still api.DeletingView
-	if err := v.call(http.MethodDelete, path, nil, &still); err != nil {
+	if err := v.Call(http.MethodDelete, path, nil, &still); err != nil {
 		return nil, err
 	}
 	if still.Deleting {
-		return &done{text: v.T("Channel %s is deleted when its last contact is done.", name), to: "/"}, nil
+		return &page.Done{Text: v.T("Channel %s is deleted when its last contact is done.", name), To: "/"}, nil
 	}
-	return &done{text: v.T("Channel %s is deleted.", name), to: "/"}, nil
+	return &page.Done{Text: v.T("Channel %s is deleted.", name), To: "/"}, nil
 }

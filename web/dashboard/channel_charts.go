@@ -9,6 +9,7 @@ import (
 	"weir/api"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 )
 
 const (
@@ -31,22 +32,22 @@ type spark struct {
 
 // cachedRecent returns the charts of the last hours, or nil if they cannot be read: charts are
 // no reason to fail a page.
-func cachedRecent(c *caller, known *cache[*recent]) *recent {
-	all, err := known.get(c.rights(), func() (*recent, error) { return readRecent(c, time.Now()) })
+func cachedRecent(c *page.Caller, known *page.Cache[*recent]) *recent {
+	all, err := known.Get(c.RightsKey(), func() (*recent, error) { return readRecent(c, time.Now()) })
 	if err != nil {
 		return nil
 	}
 	return all
 }
 
-func readRecent(c *caller, now time.Time) (*recent, error) {
+func readRecent(c *page.Caller, now time.Time) (*recent, error) {
 	const step = 15 * time.Minute
 	all := &recent{Sparks: map[string]*spark{}}
 	var sum api.ChannelMinutes
 	query := url.Values{"step": {"15m"}, "limit": {"500"}, "since": {now.Add(-historySpan).UTC().Format(time.RFC3339)}}
 	for {
 		var some api.AllMinutesView
-		if err := c.get("/v1/minutes", query, &some); err != nil {
+		if err := c.Get("/v1/minutes", query, &some); err != nil {
 			return nil, err
 		}
 		for i := range some.Channels {
@@ -138,12 +139,12 @@ type charts struct {
 	Outcomes                                       []display.Row
 }
 
-func readCharts(c *caller, known *cache[*charts], channel string, s period) (*charts, error) {
-	return known.get(channel+"\n"+s.stepText+"\n"+c.rights(), func() (*charts, error) {
+func readCharts(c *page.Caller, known *page.Cache[*charts], channel string, s period) (*charts, error) {
+	return known.Get(channel+"\n"+s.stepText+"\n"+c.RightsKey(), func() (*charts, error) {
 		now := time.Now()
 		var m api.MinutesView
 		query := url.Values{"step": {s.stepText}, "since": {now.Add(-s.length).UTC().Format(time.RFC3339)}}
-		if err := c.get(apiPath("v1", "channels", channel, "minutes"), query, &m); err != nil {
+		if err := c.Get(page.Path("v1", "channels", channel, "minutes"), query, &m); err != nil {
 			return nil, err
 		}
 		return chartsOf(c.Locale, &m, s, now), nil

@@ -16,6 +16,7 @@ import (
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 )
 
 // newChannelPath is the path of no channel: their names begin with a letter or a digit.
@@ -24,8 +25,8 @@ const newChannelPath = "/channels/_new"
 func channelLink(name string) string { return "/channels/" + url.PathEscape(name) }
 
 // channelCrumbs returns the crumbs of a page below that of a channel.
-func channelCrumbs(name string, more ...crumb) []crumb {
-	return append([]crumb{{Text: name, Link: channelLink(name)}}, more...)
+func channelCrumbs(name string, more ...page.Crumb) []page.Crumb {
+	return append([]page.Crumb{{Text: name, Link: channelLink(name)}}, more...)
 }
 
 // channelKind is what a channel can be: of a type, or of one with a template to start from.
@@ -77,9 +78,9 @@ func (k *channelKind) Link() string {
 
 // readChannelKinds reads the kinds. A type with templates is last among its own: its template has
 // to be written.
-func readChannelKinds(c *caller) (list []*channelKind, err error) {
+func readChannelKinds(c *page.Caller) (list []*channelKind, err error) {
 	var all api.ChannelTypeList
-	if err := c.get("/v1/channel-types", nil, &all); err != nil {
+	if err := c.Get("/v1/channel-types", nil, &all); err != nil {
 		return nil, err
 	}
 	for _, t := range all.ChannelTypes {
@@ -92,7 +93,7 @@ func readChannelKinds(c *caller) (list []*channelKind, err error) {
 }
 
 // readChannelKind reads one kind; template may be empty.
-func readChannelKind(c *caller, typ, template string) (*channelKind, error) {
+func readChannelKind(c *page.Caller, typ, template string) (*channelKind, error) {
 	list, err := readChannelKinds(c)
 	if err != nil {
 		return nil, err
@@ -102,7 +103,7 @@ func readChannelKind(c *caller, typ, template string) (*channelKind, error) {
 			return k, nil
 		}
 	}
-	return nil, &problem{Status: http.StatusNotFound, Detail: c.T("this program has no such channel type")}
+	return nil, &page.Problem{Status: http.StatusNotFound, Detail: c.T("this program has no such channel type")}
 }
 
 // rateSetting is shown beside the capacity, and not among the other settings of every type.
@@ -115,11 +116,11 @@ type channelForm struct {
 	Kinds    []*channelKind // to choose from; nil: Kind is chosen
 	Kind     *channelKind
 	Name     string
-	Tag, Was string // version that is edited, and the texts of its fields
-	paused   bool   // the form does not change it
-	Changed  []fact // what somebody else changed meanwhile
+	Tag, Was string      // version that is edited, and the texts of its fields
+	paused   bool        // the form does not change it
+	Changed  []page.Fact // what somebody else changed meanwhile
 	Asked    *api.ChannelTestView
-	Problem  *problem // an error of the API that is about no field
+	Problem  *page.Problem // an error of the API that is about no field
 }
 
 // Back returns the page to return to.
@@ -202,7 +203,7 @@ func (k *channelKind) settingField(s *api.SettingView) form.Field {
 }
 
 // newChannelForm returns the empty form of a kind. fresh is whether it is about a new channel.
-func newChannelForm(v *visit, k *channelKind, fresh bool) *channelForm {
+func newChannelForm(v *page.Visit, k *channelKind, fresh bool) *channelForm {
 	f := &channelForm{Locale: v.Locale, Kind: k, Form: channelFields(k).New(fresh)}
 	if in := f.Input("set-" + k.Offer.Key); in != nil {
 		in.Value = strings.TrimSpace(k.Offer.Value)
@@ -271,27 +272,27 @@ func (f *channelForm) require() {
 	}
 }
 
-func (f *channelForm) content() *content {
+func (f *channelForm) content() *page.Content {
 	if f.New {
-		c := &content{title: f.T("New channel"), crumbs: []crumb{{Text: f.T("New channel"), Link: newChannelPath}}, data: f}
+		c := &page.Content{Title: f.T("New channel"), Crumbs: []page.Crumb{{Text: f.T("New channel"), Link: newChannelPath}}, Data: f}
 		if f.Kind != nil {
-			c.crumbs = append(c.crumbs, crumb{Text: f.Kind.Name()})
+			c.Crumbs = append(c.Crumbs, page.Crumb{Text: f.Kind.Name()})
 		}
 		return c
 	}
-	return &content{title: f.T("Edit channel %s", f.Name), crumbs: channelCrumbs(f.Name, crumb{Text: f.T("Edit")}), data: f}
+	return &page.Content{Title: f.T("Edit channel %s", f.Name), Crumbs: channelCrumbs(f.Name, page.Crumb{Text: f.T("Edit")}), Data: f}
 }
 
 // newChannel shows the kinds to choose from, or the form of the one that is chosen.
-func newChannel(v *visit) (*content, error) {
-	query := v.r.URL.Query()
+func newChannel(v *page.Visit) (*page.Content, error) {
+	query := v.Request.URL.Query()
 	f := &channelForm{Locale: v.Locale, Form: &form.Form{New: true}}
 	var err error
 	if query.Get("type") == "" {
-		f.Kinds, err = readChannelKinds(v.caller)
+		f.Kinds, err = readChannelKinds(v.Caller)
 		return f.content(), err
 	}
-	k, err := readChannelKind(v.caller, query.Get("type"), query.Get("template"))
+	k, err := readChannelKind(v.Caller, query.Get("type"), query.Get("template"))
 	if err != nil {
 		return nil, err
 	}
@@ -299,67 +300,67 @@ func newChannel(v *visit) (*content, error) {
 }
 
 // createChannel creates a channel, or asks its provider.
-func createChannel(v *visit) (*content, error) {
-	k, err := readChannelKind(v.caller, v.r.PostForm.Get("type"), v.r.PostForm.Get("template"))
+func createChannel(v *page.Visit) (*page.Content, error) {
+	k, err := readChannelKind(v.Caller, v.Request.PostForm.Get("type"), v.Request.PostForm.Get("template"))
 	if err != nil {
 		return nil, err
 	}
 	f := newChannelForm(v, k, true)
-	f.fill(v.r.PostForm)
+	f.fill(v.Request.PostForm)
 	f.require()
 	body := f.Changes(nil)
 	body["type"] = k.Type
-	if v.r.PostForm.Get("do") == "test" {
+	if v.Request.PostForm.Get("do") == "test" {
 		return f.ask(v, body)
 	}
 	name := f.Name
 	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789._-") != "" || strings.Trim(name, ".") == "" {
 		f.Mistakes["name"] = f.T("1 to 63 characters: a-z, 0-9, dot, underscore and hyphen. It begins with a letter or a digit.")
 	} else if !v.MayChannel(name, operators.ScopeChannelsAdmin) {
-		f.Mistakes["name"] = v.nameOutside(operators.ScopeChannelsAdmin)
-	} else if _, err := readChannel(v.caller, name); err == nil {
+		f.Mistakes["name"] = v.NameOutside(operators.ScopeChannelsAdmin)
+	} else if _, err := readChannel(v.Caller, name); err == nil {
 		f.Mistakes["name"] = f.T("There is a channel of this name already: edit that one.")
-	} else if status, _ := statusOf(err); status != http.StatusNotFound && status != http.StatusUnprocessableEntity && status != http.StatusBadRequest {
+	} else if status, _ := page.StatusOf(err); status != http.StatusNotFound && status != http.StatusUnprocessableEntity && status != http.StatusBadRequest {
 		return nil, err
 	}
 	if f.Mistakes["name"] != "" {
-		name = v.newName(operators.ScopeChannelsAdmin)
+		name = v.NewName(operators.ScopeChannelsAdmin)
 	}
-	err = v.save(http.MethodPut, apiPath("v1", "channels", name)+"?create=true", body, f.Mistakes, nil)
+	err = v.Save(http.MethodPut, page.Path("v1", "channels", name)+"?create=true", body, f.Mistakes, nil)
 	if err != nil {
 		return f.again(err)
 	}
 	c := f.content()
-	c.to, c.flash = channelLink(name), &flash{Text: f.T("Channel %s is created. Its provider is being asked whether it works; what is to be done there is under Set-up.", name)}
+	c.To, c.Flash = channelLink(name), &page.Flash{Text: f.T("Channel %s is created. Its provider is being asked whether it works; what is to be done there is under Set-up.", name)}
 	return c, nil
 }
 
 // again shows the form with every mistake.
-func (f *channelForm) again(err error) (*content, error) {
-	if p, refused := errors.AsType[*problem](err); refused && slices.ContainsFunc(f.Inputs, func(in *form.Input) bool { return len(in.At) > 2 && f.Mistakes[in.Name] != "" }) {
+func (f *channelForm) again(err error) (*page.Content, error) {
+	if p, refused := errors.AsType[*page.Problem](err); refused && slices.ContainsFunc(f.Inputs, func(in *form.Input) bool { return len(in.At) > 2 && f.Mistakes[in.Name] != "" }) {
 		p.Errors = slices.DeleteFunc(p.Errors, func(e weir.FieldError) bool { return e.Code == "placeholder" }) // they follow from a part that is missing
 	}
 	c := f.content()
-	f.Problem, err = c.refused(f.Locale, f.Form, err, func(field string, e *weir.FieldError) string {
+	f.Problem, err = c.Refused(f.Locale, f.Form, err, func(field string, e *weir.FieldError) string {
 		if e.Code == "required" && strings.HasPrefix(e.Detail, f.Mistake("channel type "+f.Kind.Type+" needs it: ")) { // the help text is beside it
 			e.Detail = f.T("enter this")
 		}
 		return field
-	}, notSaved())
+	}, page.NotSaved())
 	f.Forget()
 	return c, err
 }
 
 // ask asks the provider, and shows the form with its answer. Nothing is stored.
-func (f *channelForm) ask(v *visit, body map[string]any) (*content, error) {
+func (f *channelForm) ask(v *page.Visit, body map[string]any) (*page.Content, error) {
 	delete(body, "name")
 	var answer api.ChannelTestView
-	if err := v.call(http.MethodPost, "/v1/channels:test", body, &answer); err != nil {
+	if err := v.Call(http.MethodPost, "/v1/channels:test", body, &answer); err != nil {
 		c, err := f.again(err)
 		if err == nil {
-			c.flash.Text = f.T("The provider was not asked. Correct the marked fields of the form.")
+			c.Flash.Text = f.T("The provider was not asked. Correct the marked fields of the form.")
 			if len(f.Mistakes) == 0 {
-				c.flash.Text = f.T("The provider was not asked.")
+				c.Flash.Text = f.T("The provider was not asked.")
 			}
 		}
 		return c, err
@@ -370,20 +371,20 @@ func (f *channelForm) ask(v *visit, body map[string]any) (*content, error) {
 }
 
 // readChannelForm reads a channel, with the form of its type.
-func readChannelForm(v *visit) (*channelForm, *webapi.ChannelView, string, error) {
+func readChannelForm(v *page.Visit) (*channelForm, *webapi.ChannelView, string, error) {
 	var ch webapi.ChannelView
-	tag, err := v.exchange(http.MethodGet, apiPath("v1", "channels", v.r.PathValue("name")), "", nil, &ch)
+	tag, err := v.Exchange(http.MethodGet, page.Path("v1", "channels", v.Request.PathValue("name")), "", nil, &ch)
 	if err != nil {
 		return nil, nil, "", err
 	}
-	k, err := readChannelKind(v.caller, ch.Type, "")
+	k, err := readChannelKind(v.Caller, ch.Type, "")
 	if err != nil {
 		return nil, nil, "", err
 	}
 	return newChannelForm(v, k, false), &ch, tag, nil
 }
 
-func editChannel(v *visit) (*content, error) {
+func editChannel(v *page.Visit) (*page.Content, error) {
 	f, ch, tag, err := readChannelForm(v)
 	if err != nil {
 		return nil, err
@@ -395,7 +396,7 @@ func editChannel(v *visit) (*content, error) {
 }
 
 // changeChannel changes what was changed in the form, or asks the provider.
-func changeChannel(v *visit) (*content, error) {
+func changeChannel(v *page.Visit) (*page.Content, error) {
 	f, ch, tag, err := readChannelForm(v)
 	if err != nil {
 		return nil, err
@@ -404,31 +405,31 @@ func changeChannel(v *visit) (*content, error) {
 		return nil, err
 	}
 	now := f.texts()
-	f.fill(v.r.PostForm)
+	f.fill(v.Request.PostForm)
 	was, whole := form.Recall(f.Was)
 	if !whole {
-		return nil, &problem{Status: http.StatusBadRequest, words: "the form is incomplete; open the page again"}
+		return nil, &page.Problem{Status: http.StatusBadRequest, Words: "the form is incomplete; open the page again"}
 	}
 	body := f.Changes(was)
-	if v.r.PostForm.Get("do") == "test" {
+	if v.Request.PostForm.Get("do") == "test" {
 		body["channel"] = f.Name
 		return f.ask(v, body)
 	}
-	_, err = v.exchange(http.MethodPatch, apiPath("v1", "channels", f.Name), cmp.Or(f.Tag, `"0"`), body, &webapi.ChannelView{})
-	if status, _ := statusOf(err); err != nil && status == http.StatusPreconditionFailed {
+	_, err = v.Exchange(http.MethodPatch, page.Path("v1", "channels", f.Name), cmp.Or(f.Tag, `"0"`), body, &webapi.ChannelView{})
+	if status, _ := page.StatusOf(err); err != nil && status == http.StatusPreconditionFailed {
 		return f.merge(v, ch, was, now, tag)
 	}
 	if err != nil {
 		return f.again(err)
 	}
 	c := f.content()
-	c.to, c.flash = channelLink(f.Name), &flash{Text: f.T("Channel %s is changed.", f.Name)}
+	c.To, c.Flash = channelLink(f.Name), &page.Flash{Text: f.T("Channel %s is changed.", f.Name)}
 	return c, nil
 }
 
 // merge shows the form after somebody else has changed the channel: with their values where
 // nothing was typed, and a list of what they changed.
-func (f *channelForm) merge(v *visit, ch *webapi.ChannelView, was, now form.Texts, tag string) (*content, error) {
+func (f *channelForm) merge(v *page.Visit, ch *webapi.ChannelView, was, now form.Texts, tag string) (*page.Content, error) {
 	theirs := newChannelForm(v, f.Kind, false)
 	if err := theirs.show(ch, tag); err != nil {
 		return nil, err
@@ -438,14 +439,14 @@ func (f *channelForm) merge(v *visit, ch *webapi.ChannelView, was, now form.Text
 		if change.Long() {
 			shown = f.T("another text")
 		}
-		f.Changed = append(f.Changed, fact{change.Title(f.Locale), shown})
+		f.Changed = append(f.Changed, page.Fact{Name: change.Title(f.Locale), Value: shown})
 	}
 	if now["paused"] != was["paused"] {
-		f.Changed = append(f.Changed, fact{f.T("Paused"), f.T(map[string]locale.Message{"true": "yes", "false": "no"}[now["paused"]])})
+		f.Changed = append(f.Changed, page.Fact{Name: f.T("Paused"), Value: f.T(map[string]locale.Message{"true": "yes", "false": "no"}[now["paused"]])})
 	}
 	f.Tag, f.Was = tag, theirs.Was
 	f.Forget()
 	c := f.content()
-	c.status, c.flash = http.StatusConflict, &flash{Bad: true, Text: f.T("Nothing was saved: the channel was changed meanwhile. Look at what has changed, and save again.")}
+	c.Status, c.Flash = http.StatusConflict, &page.Flash{Bad: true, Text: f.T("Nothing was saved: the channel was changed meanwhile. Look at what has changed, and save again.")}
 	return c, nil
 }

@@ -7,6 +7,7 @@ import (
 	"weir/api"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 )
 
 const (
@@ -21,12 +22,12 @@ type hoursData struct {
 	Weekly, Recent, Sent display.Heat
 }
 
-func readHours(c *caller, known *cache[*hoursData], channel string) (*hoursData, error) {
-	return known.get(channel+"\n"+c.rights(), func() (*hoursData, error) {
+func readHours(c *page.Caller, known *page.Cache[*hoursData], channel string) (*hoursData, error) {
+	return known.Get(channel+"\n"+c.RightsKey(), func() (*hoursData, error) {
 		now := time.Now().UTC()
 		begin := now.Truncate(24*time.Hour).AddDate(0, 0, 1-hoursDays)
 		var v api.HoursView
-		err := c.get(apiPath("v1", "channels", channel, "hours"), url.Values{"since": {begin.Format(time.RFC3339)}}, &v)
+		err := c.Get(page.Path("v1", "channels", channel, "hours"), url.Values{"since": {begin.Format(time.RFC3339)}}, &v)
 		return hoursOf(c.Locale, &v, begin, now), err
 	})
 }

@@ -2,51 +2,52 @@ package dashboard
 
 import (
 	"weir/operators"
+	"weir/web/dashboard/page"
 )
 
 // channelPages returns the pages of channels.
-func channelPages() []*page {
-	known := &knownOfChannels{newCache[*charts](chartsLife), newCache[*hoursData](hoursLife), newCache[[]skippedRow](chartsLife)}
-	return append([]*page{channelPage(known)}, channelFormPages()...)
+func channelPages() []*page.Page {
+	known := &knownOfChannels{page.NewCache[*charts](chartsLife), page.NewCache[*hoursData](hoursLife), page.NewCache[[]skippedRow](chartsLife)}
+	return append([]*page.Page{channelPage(known)}, channelFormPages()...)
 }
 
 // knownOfChannels is what was read for a page of a channel a moment ago.
 type knownOfChannels struct {
-	charts  *cache[*charts]
-	hours   *cache[*hoursData]
-	skipped *cache[[]skippedRow]
+	charts  *page.Cache[*charts]
+	hours   *page.Cache[*hoursData]
+	skipped *page.Cache[[]skippedRow]
 }
 
-func channelPage(known *knownOfChannels) *page {
+func channelPage(known *knownOfChannels) *page.Page {
 	const one = "/channels/{name}"
 	admins := []operators.Scope{operators.ScopeChannelsAdmin}
-	return &page{
-		name: "channel", path: one, scopes: readers(), load: known.loadChannel, live: []string{"state", "figures", "brake", "limits", "skipped", "charts", "hours", "contacts"},
-		actions: []action{
-			{path: one + "/pause", scopes: admins, run: pauseChannel(true), ask: askChannel(asking{
-				title: "Pause channel %s", button: "Pause", text: "No new contacts are dispatched until the channel is resumed. Contacts in flight continue, and contacts can still be queued.",
+	return &page.Page{
+		Name: "channel", Path: one, Scopes: page.Readers(), Load: known.loadChannel, Live: []string{"state", "figures", "brake", "limits", "skipped", "charts", "hours", "contacts"},
+		Actions: []page.Action{
+			{Path: one + "/pause", Scopes: admins, Run: pauseChannel(true), Ask: askChannel(page.Asking{
+				Title: "Pause channel %s", Button: "Pause", Text: "No new contacts are dispatched until the channel is resumed. Contacts in flight continue, and contacts can still be queued.",
 			}, nil)},
-			{path: one + "/resume", scopes: admins, run: pauseChannel(false), ask: askChannel(asking{
-				title: "Resume channel %s", button: "Resume", text: "Queued contacts are dispatched at once, as many as there are free slots.",
+			{Path: one + "/resume", Scopes: admins, Run: pauseChannel(false), Ask: askChannel(page.Asking{
+				Title: "Resume channel %s", Button: "Resume", Text: "Queued contacts are dispatched at once, as many as there are free slots.",
 			}, nil)},
-			{path: one + "/capacity", scopes: admins, run: setCapacity, ask: askChannel(asking{
-				title: "Change capacity of channel %s", button: "Change",
-				text: "The maximum number of slots in flight. If it is lowered, no new contacts are dispatched until the slots in flight are below it.",
+			{Path: one + "/capacity", Scopes: admins, Run: setCapacity, Ask: askChannel(page.Asking{
+				Title: "Change capacity of channel %s", Button: "Change",
+				Text: "The maximum number of slots in flight. If it is lowered, no new contacts are dispatched until the slots in flight are below it.",
 			}, addCapacity)},
-			{path: one + "/delete", scopes: admins, run: deleteChannel, ask: askChannel(asking{
-				title: "Delete channel %s", button: "Delete", danger: true, text: "This cannot be undone. Finished contacts stay readable until their retention ends.",
+			{Path: one + "/delete", Scopes: admins, Run: deleteChannel, Ask: askChannel(page.Asking{
+				Title: "Delete channel %s", Button: "Delete", Danger: true, Text: "This cannot be undone. Finished contacts stay readable until their retention ends.",
 			}, addOpenContacts)},
 		},
 	}
 }
 
 // channelFormPages returns the pages that create and edit channels.
-func channelFormPages() []*page {
+func channelFormPages() []*page.Page {
 	const one = "/channels/{name}"
 	admins := []operators.Scope{operators.ScopeChannelsAdmin}
-	return []*page{
-		{name: "channel_form", path: newChannelPath, scopes: admins, load: newChannel, posted: createChannel},
-		{name: "channel_form", path: one + "/edit", scopes: admins, load: editChannel, posted: changeChannel},
-		{name: "channel_setup", path: one + "/setup", scopes: admins, load: loadChannelSetup},
+	return []*page.Page{
+		{Name: "channel_form", Path: newChannelPath, Scopes: admins, Load: newChannel, Posted: createChannel},
+		{Name: "channel_form", Path: one + "/edit", Scopes: admins, Load: editChannel, Posted: changeChannel},
+		{Name: "channel_setup", Path: one + "/setup", Scopes: admins, Load: loadChannelSetup},
 	}
 }

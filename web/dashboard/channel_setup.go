@@ -1,6 +1,9 @@
 package dashboard
 
-import "weir/api"
+import (
+	"weir/api"
+	"weir/web/dashboard/page"
+)
 
 // channelSetup is the data of the page about what is to be done at the provider.
 type channelSetup struct {
@@ -9,20 +12,20 @@ type channelSetup struct {
 	Steps                   []string
 }
 
-func loadChannelSetup(v *visit) (*content, error) {
-	ch, err := readChannel(v.caller, v.r.PathValue("name"))
+func loadChannelSetup(v *page.Visit) (*page.Content, error) {
+	ch, err := readChannel(v.Caller, v.Request.PathValue("name"))
 	if err != nil {
 		return nil, err
 	}
 	d := &channelSetup{Channel: ch.Channel, Type: ch.Type}
 	var at api.CallbackView
-	if err := v.get(apiPath("v1", "channels", ch.Channel, "callback"), nil, &at); err != nil {
+	if err := v.Get(page.Path("v1", "channels", ch.Channel, "callback"), nil, &at); err != nil {
 		return nil, err
 	}
 	d.Callback, d.ByHand = at.URL, at.ByHand
 	// A channel can be of a type that this program does not have.
-	if k, err := readChannelKind(v.caller, ch.Type, ""); err == nil {
+	if k, err := readChannelKind(v.Caller, ch.Type, ""); err == nil {
 		d.Steps = k.Steps()
 	}
-	return &content{title: v.T("Set-up of channel %s", ch.Channel), crumbs: channelCrumbs(ch.Channel, crumb{Text: v.T("Set-up")}), data: d}, nil
+	return &page.Content{Title: v.T("Set-up of channel %s", ch.Channel), Crumbs: channelCrumbs(ch.Channel, page.Crumb{Text: v.T("Set-up")}), Data: d}, nil
 }

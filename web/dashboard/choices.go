@@ -10,6 +10,7 @@ import (
 	"weir/people"
 	webapi "weir/web/api"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/page"
 	peopleapi "weir/web/people"
 )
 
@@ -21,14 +22,14 @@ const (
 )
 
 // readChannels lists the channels by name.
-func readChannels(c *caller) (list []webapi.ChannelView, more bool, err error) {
+func readChannels(c *page.Caller) (list []webapi.ChannelView, more bool, err error) {
 	for cursor := ""; ; {
 		var page webapi.ChannelList
 		query := url.Values{"limit": {"500"}}
 		if cursor != "" {
 			query.Set("cursor", cursor)
 		}
-		if err := c.get("/v1/channels", query, &page); err != nil {
+		if err := c.Get("/v1/channels", query, &page); err != nil {
 			return nil, false, err
 		}
 		list = append(list, page.Channels...)
@@ -39,19 +40,19 @@ func readChannels(c *caller) (list []webapi.ChannelView, more bool, err error) {
 	}
 }
 
-func readChannel(c *caller, name string) (ch webapi.ChannelView, err error) {
-	err = c.get(apiPath("v1", "channels", name), nil, &ch)
+func readChannel(c *page.Caller, name string) (ch webapi.ChannelView, err error) {
+	err = c.Get(page.Path("v1", "channels", name), nil, &ch)
 	return ch, err
 }
 
 // channelNames returns the channels to choose from, with the chosen one among them: those for which the token has one of the
 // scopes; nil: the token may not read them.
-func channelNames(c *caller, chosen string, oneOf ...operators.Scope) ([]string, error) {
-	if !c.May(readers()...) {
+func channelNames(c *page.Caller, chosen string, oneOf ...operators.Scope) ([]string, error) {
+	if !c.May(page.Readers()...) {
 		return nil, nil
 	}
 	var list webapi.ChannelList
-	err := c.get("/v1/channels", url.Values{"limit": {strconv.Itoa(maxChannelNames)}}, &list)
+	err := c.Get("/v1/channels", url.Values{"limit": {strconv.Itoa(page.MaxChannelNames)}}, &list)
 	names := make([]string, 0, len(list.Channels))
 	for i := range list.Channels {
 		if name := list.Channels[i].Channel; c.MayChannel(name, oneOf...) {
@@ -66,7 +67,7 @@ func channelNames(c *caller, chosen string, oneOf ...operators.Scope) ([]string,
 }
 
 // noChannels explains why a form has no channel to choose from.
-func noChannels(c *caller, oneOf ...operators.Scope) string {
+func noChannels(c *page.Caller, oneOf ...operators.Scope) string {
 	if limit := c.Limit(oneOf...); limit != "" {
 		return c.T("There is no channel whose name begins with %s: your scopes are limited to such names.", limit)
 	}
@@ -74,9 +75,9 @@ func noChannels(c *caller, oneOf ...operators.Scope) string {
 }
 
 // unreadable returns channels that the token may use without seeing them: the limit of a scope may be the whole name of a channel.
-func unreadable(c *caller, known []string, oneOf ...operators.Scope) (list []string) {
-	for _, prefix := range c.prefixes(oneOf...) {
-		if whole := !strings.ContainsAny(prefix[len(prefix)-1:], "-._"); whole && !slices.Contains(known, prefix) && !c.MayChannel(prefix, readers()...) {
+func unreadable(c *page.Caller, known []string, oneOf ...operators.Scope) (list []string) {
+	for _, prefix := range c.Prefixes(oneOf...) {
+		if whole := !strings.ContainsAny(prefix[len(prefix)-1:], "-._"); whole && !slices.Contains(known, prefix) && !c.MayChannel(prefix, page.Readers()...) {
 			list = append(list, prefix)
 		}
 	}
@@ -84,9 +85,9 @@ func unreadable(c *caller, known []string, oneOf ...operators.Scope) (list []str
 }
 
 // purposeChoices returns the purposes to choose from, with the chosen one among them.
-func purposeChoices(c *caller, chosen string) ([]option, error) {
+func purposeChoices(c *page.Caller, chosen string) ([]page.Option, error) {
 	known, err := readPurposes(c)
-	list := []option{{"", people.DefaultPurpose}}
+	list := []page.Option{{Value: "", Text: people.DefaultPurpose}}
 	for i := range known {
 		if known[i].Name == people.DefaultPurpose {
 			continue
@@ -95,16 +96,16 @@ func purposeChoices(c *caller, chosen string) ([]option, error) {
 		if title := known[i].Title; title != "" {
 			text += " – " + display.Truncate(maxPurposeTitle, title)
 		}
-		list = append(list, option{known[i].Name, text})
+		list = append(list, page.Option{Value: known[i].Name, Text: text})
 	}
-	if !slices.ContainsFunc(list, func(o option) bool { return o.Value == chosen }) {
-		list = append(list, option{chosen, chosen}) // it was deleted meanwhile: the API reports it
+	if !slices.ContainsFunc(list, func(o page.Option) bool { return o.Value == chosen }) {
+		list = append(list, page.Option{Value: chosen, Text: chosen}) // it was deleted meanwhile: the API reports it
 	}
 	return list, err
 }
 
-func readPurposes(c *caller) ([]peopleapi.PurposeView, error) {
+func readPurposes(c *page.Caller) ([]peopleapi.PurposeView, error) {
 	var all peopleapi.PurposeList
-	err := c.get("/v1/purposes", nil, &all)
+	err := c.Get("/v1/purposes", nil, &all)
 	return all.Purposes, err
 }

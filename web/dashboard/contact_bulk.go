@@ -11,6 +11,7 @@ import (
 	"weir"
 	"weir/api"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 )
 
 // cancelContactsPath is the path of no contact: their ids begin with a digit.
@@ -55,17 +56,17 @@ func (b bulkFilter) Back() string {
 
 // Cancel returns the path of the question before the matching contacts are canceled. All contacts
 // have to be asked for: a filter that was lost on the way must not select them.
-func (b bulkFilter) Cancel(v *view) string {
+func (b bulkFilter) Cancel(v *page.View) string {
 	query := b.query
 	if len(query) == 0 {
 		query = url.Values{"all": {"true"}}
 	}
-	return withQuery(v.Link("/contacts", "_cancel"), query)
+	return page.WithQuery(v.Link("/contacts", "_cancel"), query)
 }
 
 // Export returns the path of the matching contacts as a file.
-func (b bulkFilter) Export(v *view) string {
-	return withQuery(v.Link("/contacts", "_export.csv"), b.query)
+func (b bulkFilter) Export(v *page.View) string {
+	return page.WithQuery(v.Link("/contacts", "_export.csv"), b.query)
 }
 
 // MatchesUnfinished reports whether the filter can match contacts that are not done.
@@ -94,7 +95,7 @@ func bulkFilterOf(asked url.Values) (bulkFilter, error) {
 	if ids := asked["contact"]; len(ids) > 0 {
 		out = url.Values{"contact": ids}
 	}
-	_, err := readInterval(out)
+	_, err := page.ReadInterval(out)
 	return bulkFilter{out}, err
 }
 
@@ -104,13 +105,13 @@ func (b bulkFilter) body(counted string) map[string]any {
 	if ids := b.query["contact"]; ids != nil {
 		return map[string]any{"contacts": ids}
 	}
-	body := filled("key", b.query.Get("q"), "channel", b.query.Get("channel"), "survey", b.query.Get("survey"))
+	body := page.Filled("key", b.query.Get("q"), "channel", b.query.Get("channel"), "survey", b.query.Get("survey"))
 	if state := b.query.Get("state"); state != "" {
 		body["states"] = []string{state}
 	}
-	span, _ := readInterval(b.query) // it was checked
+	span, _ := page.ReadInterval(b.query) // it was checked
 	bounds := url.Values{}
-	span.put(bounds, "since", "until")
+	span.Put(bounds, "since", "until")
 	for name := range bounds {
 		body[name] = bounds.Get(name)
 	}
@@ -118,18 +119,18 @@ func (b bulkFilter) body(counted string) map[string]any {
 		body["all"] = true
 	}
 	// The earlier end holds: that of the filter, or the instant of the count that was confirmed.
-	if at, err := time.Parse(time.RFC3339, counted); err == nil && (span.until.IsZero() || at.Before(span.until)) {
+	if at, err := time.Parse(time.RFC3339, counted); err == nil && (span.End.IsZero() || at.Before(span.End)) {
 		body["until"] = counted
 	}
 	return body
 }
 
 // facts describes the filter in words.
-func (b bulkFilter) facts(l *locale.Locale) []fact {
+func (b bulkFilter) facts(l *locale.Locale) []page.Fact {
 	if ids := b.query["contact"]; ids != nil {
-		return []fact{{l.T("Selected"), l.Number(len(ids))}}
+		return []page.Fact{{Name: l.T("Selected"), Value: l.Number(len(ids))}}
 	}
-	var list []fact
+	var list []page.Fact
 	for _, part := range []struct {
 		name string
 		text locale.Message
@@ -139,11 +140,11 @@ func (b bulkFilter) facts(l *locale.Locale) []fact {
 			value = l.Word(value)
 		}
 		if value != "" {
-			list = append(list, fact{l.T(part.text), value})
+			list = append(list, page.Fact{Name: l.T(part.text), Value: value})
 		}
 	}
 	if len(list) == 0 {
-		return []fact{{l.T("Filter"), l.T("all contacts that are not done")}}
+		return []page.Fact{{Name: l.T("Filter"), Value: l.T("all contacts that are not done")}}
 	}
 	return list
 }
@@ -151,26 +152,26 @@ func (b bulkFilter) facts(l *locale.Locale) []fact {
 // back returns the page that the action was chosen on.
 func (b bulkFilter) back(asked url.Values) string {
 	if b.query.Has("contact") {
-		return localPath(cmp.Or(asked.Get("back"), "/contacts"))
+		return page.LocalPath(cmp.Or(asked.Get("back"), "/contacts"))
 	}
 	return b.Back()
 }
 
 // countInstant returns the end of an interval that has all that was counted now: the next whole
 // millisecond, because an interval excludes its end.
-func countInstant(v *visit) field {
-	return field{Name: "until", Type: "hidden", Value: v.Now().Truncate(time.Millisecond).Add(time.Millisecond).UTC().Format(time.RFC3339Nano)}
+func countInstant(v *page.Visit) page.Field {
+	return page.Field{Name: "until", Type: "hidden", Value: v.Now().Truncate(time.Millisecond).Add(time.Millisecond).UTC().Format(time.RFC3339Nano)}
 }
 
 // askCancelContacts counts the contacts before it asks for confirmation.
-func askCancelContacts(v *visit) (*question, error) {
-	asked := v.r.URL.Query()
+func askCancelContacts(v *page.Visit) (*page.Question, error) {
+	asked := v.Request.URL.Query()
 	which, err := bulkFilterOf(asked)
 	if err != nil {
 		return nil, err
 	}
 	if !which.MatchesUnfinished() {
-		return nil, &problem{Status: http.StatusUnprocessableEntity, Detail: v.T("contacts that are done cannot be canceled; remove the outcome, the state or the time of the end from the filter")}
+		return nil, &page.Problem{Status: http.StatusUnprocessableEntity, Detail: v.T("contacts that are done cannot be canceled; remove the outcome, the state or the time of the end from the filter")}
 	}
 	if !which.selects(asked) {
 		return nil, errNoneSelected()
@@ -179,16 +180,16 @@ func askCancelContacts(v *visit) (*question, error) {
 	body := which.body(until.Value)
 	body["dry_run"] = true
 	var count api.CancelDone
-	if err := v.call(http.MethodPost, "/v1/contacts:cancel", body, &count); err != nil {
+	if err := v.Call(http.MethodPost, "/v1/contacts:cancel", body, &count); err != nil {
 		return nil, err
 	}
 	title := locale.Message("Cancel %d contacts")
 	if count.More {
 		title = "Cancel at least %d contacts"
 	}
-	return &question{
-		title: v.T(title, count.Matching), Button: v.T(title, count.Matching), Danger: true, back: which.back(asked), Facts: append([]fact{{v.T("Count"), v.Number(count.Matching)}}, which.facts(v.Locale)...),
-		crumbs: []crumb{{Text: v.T("Contacts"), Link: "/contacts"}, {Text: v.T("Cancel")}}, Fields: []field{until}, Text: cancelText(v.Locale, count),
+	return &page.Question{
+		Title: v.T(title, count.Matching), Button: v.T(title, count.Matching), Danger: true, Back: which.back(asked), Facts: append([]page.Fact{{Name: v.T("Count"), Value: v.Number(count.Matching)}}, which.facts(v.Locale)...),
+		Crumbs: []page.Crumb{{Text: v.T("Contacts"), Link: "/contacts"}, {Text: v.T("Cancel")}}, Fields: []page.Field{until}, Text: cancelText(v.Locale, count),
 	}, nil
 }
 
@@ -199,7 +200,7 @@ func (b bulkFilter) selects(asked url.Values) bool {
 
 // errNoneSelected refuses an action on a selection that is empty: it must not become one on all.
 func errNoneSelected() error {
-	return &problem{Status: http.StatusUnprocessableEntity, words: "no contact is selected; select contacts in the list first"}
+	return &page.Problem{Status: http.StatusUnprocessableEntity, Words: "no contact is selected; select contacts in the list first"}
 }
 
 // cancelText describes what will happen to the contacts that were counted.
@@ -218,8 +219,8 @@ func cancelText(l *locale.Locale, count api.CancelDone) string {
 	return strings.Join(append(parts, l.T("This cannot be undone. Contacts that are queued from now on are not affected.")), " ")
 }
 
-func cancelContacts(v *visit) (*done, error) {
-	asked := v.r.URL.Query()
+func cancelContacts(v *page.Visit) (*page.Done, error) {
+	asked := v.Request.URL.Query()
 	which, err := bulkFilterOf(asked)
 	if err != nil {
 		return nil, err
@@ -228,7 +229,7 @@ func cancelContacts(v *visit) (*done, error) {
 		return nil, errNoneSelected()
 	}
 	var out api.CancelDone
-	if err := v.call(http.MethodPost, "/v1/contacts:cancel", which.body(v.r.PostForm.Get("until")), &out); err != nil {
+	if err := v.Call(http.MethodPost, "/v1/contacts:cancel", which.body(v.Request.PostForm.Get("until")), &out); err != nil {
 		return nil, err
 	}
 	text := v.T("%d contacts are canceled.", out.Canceled)
@@ -241,24 +242,24 @@ func cancelContacts(v *visit) (*done, error) {
 	if out.More {
 		text += " " + v.T("More may match: repeat the action.")
 	}
-	return &done{text: text, to: which.back(asked)}, nil
+	return &page.Done{Text: text, To: which.back(asked)}, nil
 }
 
 // exportContacts sends the contacts that match the filter of the list as a file.
-func exportContacts(v *visit, w http.ResponseWriter) error {
-	l, err := newContactList(v.caller, v.r.URL.Query())
+func exportContacts(v *page.Visit, w http.ResponseWriter) error {
+	l, err := newContactList(v.Caller, v.Request.URL.Query())
 	if err != nil {
 		return err
 	}
-	return v.export(w, "/v1/contacts.csv", l.query())
+	return v.Export(w, "/v1/contacts.csv", l.query())
 }
 
-func exportDeadLetters(v *visit, w http.ResponseWriter) error {
-	which, err := deadFilterOf(v.r.URL.Query())
+func exportDeadLetters(v *page.Visit, w http.ResponseWriter) error {
+	which, err := deadFilterOf(v.Request.URL.Query())
 	if err != nil {
 		return err
 	}
-	return v.export(w, "/v1/dead-letters.csv", which.apiQuery())
+	return v.Export(w, "/v1/dead-letters.csv", which.apiQuery())
 }
 
 // query returns the filter under the API's names.
@@ -270,9 +271,9 @@ func (l *contactList) query() url.Values {
 		}
 	}
 	if l.ByFinished {
-		l.Interval.put(query, "finished_since", "finished_until")
+		l.Interval.Put(query, "finished_since", "finished_until")
 	} else {
-		l.Interval.put(query, "since", "until")
+		l.Interval.Put(query, "since", "until")
 	}
 	return query
 }

@@ -7,6 +7,7 @@ import (
 
 	"weir/operators"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 )
 
 // importPath is the path of no contact: ids begin with a digit.
@@ -25,7 +26,7 @@ type contactFile struct {
 	text, priority, purpose string
 }
 
-func newContactFile(v *visit, form url.Values) (fileUse, error) {
+func newContactFile(v *page.Visit, form url.Values) (fileUse, error) {
 	field := func(name string) string { return strings.TrimSpace(form.Get(name)) }
 	return &contactFile{
 		Locale:  v.Locale,
@@ -36,13 +37,13 @@ func newContactFile(v *visit, form url.Values) (fileUse, error) {
 
 func (f *contactFile) about() *fileWords {
 	return &fileWords{
-		title: f.T("Send a file"), crumbs: []crumb{{Text: f.T("Contacts"), Link: "/contacts"}, {Text: f.T("Send a file")}}, Path: importPath, Verb: f.T("Send"),
+		title: f.T("Send a file"), crumbs: []page.Crumb{{Text: f.T("Contacts"), Link: "/contacts"}, {Text: f.T("Send a file")}}, Path: importPath, Verb: f.T("Send"),
 		Help: f.T("The first line names the columns, one of them the phone number, such as phone,text."), First: f.T("Nothing is sent before you have seen how."),
 		Named: "Name of the label", NamedOf: "Name of the label of column %s", Shown: []string{"to", "messages"}, Heads: []string{f.T("Recipient"), f.T("Texts"), f.T("Other fields")},
 		done: f.T("File sent"), doneInPart: f.T("File sent in part"), Stopped: "Not all of %[1]s was sent, because %[2]s.",
 		Again: f.T("Send the same file again, with the same choices, to continue: nobody is contacted twice."),
 		Whole: f.T("Or mend and send the whole file: what was sent is not sent twice."),
-		Next:  crumb{f.T("Contacts of %s", f.channel), f.link}, next: []operators.Scope{operators.ScopeContactsRead},
+		Next:  page.Crumb{Text: f.T("Contacts of %s", f.channel), Link: f.link}, next: []operators.Scope{operators.ScopeContactsRead},
 	}
 }
 
@@ -50,19 +51,19 @@ func (f *contactFile) columns() *columnRules {
 	rules := &columnRules{
 		max: 100,
 		fields: []columnField{
-			{option: option{"to", f.T("phone number or address")}, required: true},
-			{option: option{"message", f.T("text")}, many: true},
-			{option: option{"key", f.T("key")}},
-			{option: option{"priority", f.T("priority")}},
-			{option: option{"not_before", f.T("not before")}},
-			{option: option{"not_after", f.T("not after")}},
-			{option: option{"survey", f.T("survey")}},
-			{option: option{"purpose", f.T("purpose")}},
-			{option: option{"time_zone", f.T("time zone")}},
-			{option: option{fieldLabel, f.T("label")}, many: true, named: true},
-			{option: option{"callback_url", f.T("call: document URL")}},
-			{option: option{"call_flow_id", f.T("call: flow")}},
-			{option: option{"twiml", f.T("call: document")}},
+			{Option: page.Option{Value: "to", Text: f.T("phone number or address")}, required: true},
+			{Option: page.Option{Value: "message", Text: f.T("text")}, many: true},
+			{Option: page.Option{Value: "key", Text: f.T("key")}},
+			{Option: page.Option{Value: "priority", Text: f.T("priority")}},
+			{Option: page.Option{Value: "not_before", Text: f.T("not before")}},
+			{Option: page.Option{Value: "not_after", Text: f.T("not after")}},
+			{Option: page.Option{Value: "survey", Text: f.T("survey")}},
+			{Option: page.Option{Value: "purpose", Text: f.T("purpose")}},
+			{Option: page.Option{Value: "time_zone", Text: f.T("time zone")}},
+			{Option: page.Option{Value: fieldLabel, Text: f.T("label")}, many: true, named: true},
+			{Option: page.Option{Value: "callback_url", Text: f.T("call: document URL")}},
+			{Option: page.Option{Value: "call_flow_id", Text: f.T("call: flow")}},
+			{Option: page.Option{Value: "twiml", Text: f.T("call: document")}},
 		},
 		nameOf: func(header string) string {
 			name := strings.TrimSpace(header)
@@ -83,13 +84,13 @@ func (f *contactFile) columns() *columnRules {
 		d := &declared[i]
 		known := d.Create || d.Name == "messages" || d.Name == "labels" || slices.ContainsFunc(rules.fields, func(c columnField) bool { return c.Value == d.Name })
 		if !known {
-			rules.fields = append(rules.fields, columnField{option: option{d.Name, f.T(d.Label)}})
+			rules.fields = append(rules.fields, columnField{Option: page.Option{Value: d.Name, Text: f.T(d.Label)}})
 		}
 	}
 	return rules
 }
 
-func (f *contactFile) fields(c *caller) (first, more []fileField, err error) {
+func (f *contactFile) fields(c *page.Caller) (first, more []fileField, err error) {
 	names, err := channelNames(c, f.channel, operators.ScopeContactsWrite)
 	if err != nil {
 		return nil, nil, err
@@ -97,10 +98,10 @@ func (f *contactFile) fields(c *caller) (first, more []fileField, err error) {
 	purposes, err := purposeChoices(c, f.purpose)
 	channel := fileField{Name: "channel", Label: f.T("Channel"), Value: f.channel, Required: true, Max: 63}
 	if names != nil { // otherwise they cannot be read, and one is typed
-		channel.Choices = []option{{"", f.T("choose")}}
+		channel.Choices = []page.Option{{Value: "", Text: f.T("choose")}}
 	}
 	for _, name := range names {
-		channel.Choices = append(channel.Choices, option{name, name})
+		channel.Choices = append(channel.Choices, page.Option{Value: name, Text: name})
 	}
 	return []fileField{channel}, []fileField{
 		{Name: "text", Label: f.T("Text of rows without one"), Value: f.text, Long: true, Max: 1600},
@@ -125,14 +126,14 @@ func (f *contactFile) request() (path string, query url.Values, defaults map[str
 	if f.channel == "" {
 		return "", nil, nil
 	}
-	query, defaults = url.Values{}, filled("priority", f.priority, "purpose", f.purpose)
+	query, defaults = url.Values{}, page.Filled("priority", f.priority, "purpose", f.purpose)
 	if f.run != "" {
 		query.Set("run", f.run)
 	}
 	if f.text != "" {
 		defaults["messages"] = []string{f.text}
 	}
-	return apiPath("v1", "channels", f.channel, "contacts:import"), query, defaults
+	return page.Path("v1", "channels", f.channel, "contacts:import"), query, defaults
 }
 
 func (*contactFile) ofAPI(name string) (field, own string) {

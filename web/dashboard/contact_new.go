@@ -17,6 +17,7 @@ import (
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 )
 
 // newContactPath is the path of no contact: their ids begin with a digit.
@@ -50,9 +51,9 @@ func contactForm() *form.Declaration {
 // newContactForm is the form that sends one contact, as it was filled in.
 type newContactForm struct {
 	*form.Form
-	Once       string   // random, for the idempotency key
-	NoChannels string   // why there are none to choose from; empty: there are some
-	Problem    *problem // an error of the API that is about no field
+	Once       string        // random, for the idempotency key
+	NoChannels string        // why there are none to choose from; empty: there are some
+	Problem    *page.Problem // an error of the API that is about no field
 }
 
 // First returns what is asked for before the content.
@@ -89,12 +90,12 @@ func (f *newContactForm) Calls() bool {
 	return f.Mistakes["call"] != "" || slices.ContainsFunc(f.Parts("call"), func(in *form.Input) bool { return in.Value != "" || f.Mistakes[in.Name] != "" })
 }
 
-func priorityChoices(l *locale.Locale) []option {
-	return []option{{"", l.T("normal")}, {"high", l.T("high")}, {"reply", l.T("reply")}}
+func priorityChoices(l *locale.Locale) []page.Option {
+	return []page.Option{{Value: "", Text: l.T("normal")}, {Value: "high", Text: l.T("high")}, {Value: "reply", Text: l.T("reply")}}
 }
 
 // addChoices reads what the form offers.
-func (f *newContactForm) addChoices(c *caller) error {
+func (f *newContactForm) addChoices(c *page.Caller) error {
 	channel, purpose := f.Input("channel"), f.Input("purpose")
 	names, err := channelNames(c, channel.Value, operators.ScopeContactsWrite)
 	if err != nil {
@@ -123,23 +124,23 @@ func (f *newContactForm) addChoices(c *caller) error {
 }
 
 // loadNewContact fills in what a link may: never an address, which must not appear in a URL.
-func loadNewContact(v *visit) (*content, error) {
-	asked := v.r.URL.Query()
+func loadNewContact(v *page.Visit) (*page.Content, error) {
+	asked := v.Request.URL.Query()
 	maps.DeleteFunc(asked, func(name string, _ []string) bool {
 		return !slices.Contains([]string{"channel", "priority", "messages", "twiml"}, name)
 	})
 	f := readNewContactForm(asked)
 	f.Once = rand.Text()
-	return f.content(v.Locale), f.addChoices(v.caller)
+	return f.content(v.Locale), f.addChoices(v.Caller)
 }
 
 // tryChannel leads to the form of a contact, filled in for a test of a channel.
-func tryChannel(v *visit, w http.ResponseWriter) error {
-	ch, err := readChannel(v.caller, v.r.PathValue("name"))
+func tryChannel(v *page.Visit, w http.ResponseWriter) error {
+	ch, err := readChannel(v.Caller, v.Request.PathValue("name"))
 	if err != nil {
 		return err
 	}
-	k, err := readChannelKind(v.caller, ch.Type, "")
+	k, err := readChannelKind(v.Caller, ch.Type, "")
 	if err != nil {
 		return err
 	}
@@ -150,12 +151,12 @@ func tryChannel(v *visit, w http.ResponseWriter) error {
 	} else {
 		query.Set("messages", text)
 	}
-	v.redirect(w, newContactPath+"?"+query.Encode())
+	v.Redirect(w, newContactPath+"?"+query.Encode())
 	return nil
 }
 
-func (f *newContactForm) content(l *locale.Locale) *content {
-	return &content{title: l.T("Send a contact"), crumbs: []crumb{{Text: l.T("Contacts"), Link: "/contacts"}, {Text: l.T("Send")}}, data: f}
+func (f *newContactForm) content(l *locale.Locale) *page.Content {
+	return &page.Content{Title: l.T("Send a contact"), Crumbs: []page.Crumb{{Text: l.T("Contacts"), Link: "/contacts"}, {Text: l.T("Send")}}, Data: f}
 }
 
 func readNewContactForm(sent url.Values) *newContactForm {
@@ -201,7 +202,7 @@ func (f *newContactForm) onceKey() string {
 }
 
 // place says which field an error of the API is about. That of a call as a whole stands above its fields.
-func (f *newContactForm) place(p *problem) ownPlace {
+func (f *newContactForm) place(p *page.Problem) page.OwnPlace {
 	p.Errors = slices.DeleteFunc(slices.Clone(p.Errors), func(e weir.FieldError) bool {
 		call := e.Pointer == "/contacts/0/call"
 		if call {
@@ -221,42 +222,42 @@ func (f *newContactForm) place(p *problem) ownPlace {
 }
 
 // sendContact queues the contact, or shows the form again with every mistake.
-func sendContact(v *visit) (*content, error) {
-	f := readNewContactForm(v.r.PostForm)
+func sendContact(v *page.Visit) (*page.Content, error) {
+	f := readNewContactForm(v.Request.PostForm)
 	c := f.content(v.Locale)
 	body := map[string]any{"contacts": []any{f.body(v.Locale)}}
 	var out api.AcceptedList
-	err := error(&problem{Status: http.StatusUnprocessableEntity})
+	err := error(&page.Problem{Status: http.StatusUnprocessableEntity})
 	if channel := f.Input("channel").Value; channel != "" {
-		err = v.save(http.MethodPost, apiPath("v1", "channels", channel, "contacts"), body, f.Mistakes, &out)
+		err = v.Save(http.MethodPost, page.Path("v1", "channels", channel, "contacts"), body, f.Mistakes, &out)
 	}
 	if err == nil && len(out.Contacts) == 1 {
 		return f.sent(v, c, &out.Contacts[0]), nil
 	}
-	status, p := statusOf(err)
+	status, p := page.StatusOf(err)
 	if status == http.StatusNotFound || status == http.StatusForbidden {
 		f.Wrong("channel", display.Sentence(p.Detail))
-		err = &problem{Status: http.StatusUnprocessableEntity}
+		err = &page.Problem{Status: http.StatusUnprocessableEntity}
 	} else if p == nil {
 		return nil, err
 	}
-	words := refusedWords{"Nothing was sent.", "Nothing was sent. Correct the marked fields of the form."}
+	words := page.RefusedWords{Nothing: "Nothing was sent.", Correct: "Nothing was sent. Correct the marked fields of the form."}
 	var wrong error
-	if f.Problem, wrong = c.refused(v.Locale, f.Form, err, f.place(p), words); wrong != nil {
+	if f.Problem, wrong = c.Refused(v.Locale, f.Form, err, f.place(p), words); wrong != nil {
 		return nil, wrong
 	}
-	return c, f.addChoices(v.caller)
+	return c, f.addChoices(v.Caller)
 }
 
 // sent returns the page that follows: that of the contact, if the token may read it.
-func (f *newContactForm) sent(v *visit, c *content, accepted *api.AcceptedView) *content {
+func (f *newContactForm) sent(v *page.Visit, c *page.Content, accepted *api.AcceptedView) *page.Content {
 	text, channel := v.T("Contact %s is accepted.", accepted.ID), f.Input("channel").Value
 	if accepted.Duplicate {
 		text = v.T("Contact %s has this key already, with the same content. Nothing was sent again.", accepted.ID)
 	}
-	c.flash, c.to = &flash{Text: text}, newContactPath+"?channel="+url.QueryEscape(channel)
+	c.Flash, c.To = &page.Flash{Text: text}, newContactPath+"?channel="+url.QueryEscape(channel)
 	if v.MayChannel(channel, operators.ScopeContactsRead) {
-		c.to = contactLink(accepted.ID)
+		c.To = contactLink(accepted.ID)
 	}
 	return c
 }

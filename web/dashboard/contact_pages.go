@@ -5,35 +5,36 @@ import (
 
 	"weir/operators"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 )
 
 // contactPages returns the pages of contacts and dead letters.
-func contactPages(sender *fileSender) []*page {
+func contactPages(sender *fileSender) []*page.Page {
 	const one = "/contacts/{id}"
 	reader, writer := []operators.Scope{operators.ScopeContactsRead}, []operators.Scope{operators.ScopeContactsWrite}
-	return append([]*page{
+	return append([]*page.Page{
 		{
-			name: "contacts", path: "/contacts", nav: "Contacts", scopes: reader, load: loadContacts, live: []string{"list"}, posted: searchNumber,
-			actions: []action{{path: cancelContactsPath, scopes: writer, ask: askCancelContacts, run: cancelContacts}},
-			files:   map[string]handler{"/contacts/_export.csv": exportContacts},
+			Name: "contacts", Path: "/contacts", Nav: "Contacts", Scopes: reader, Load: loadContacts, Live: []string{"list"}, Posted: searchNumber,
+			Actions: []page.Action{{Path: cancelContactsPath, Scopes: writer, Ask: askCancelContacts, Run: cancelContacts}},
+			Files:   map[string]page.Handler{"/contacts/_export.csv": exportContacts},
 		},
 		{
-			name: "contact_new", path: newContactPath, scopes: writer, load: loadNewContact, posted: sendContact,
-			files: map[string]handler{"/channels/{name}/contact": tryChannel},
+			Name: "contact_new", Path: newContactPath, Scopes: writer, Load: loadNewContact, Posted: sendContact,
+			Files: map[string]page.Handler{"/channels/{name}/contact": tryChannel},
 		},
 		{
-			name: "contact", path: one, scopes: reader, load: loadContact, live: []string{"contact"},
-			actions: []action{{path: one + "/cancel", scopes: writer, ask: askCancel, run: cancelContact}},
+			Name: "contact", Path: one, Scopes: reader, Load: loadContact, Live: []string{"contact"},
+			Actions: []page.Action{{Path: one + "/cancel", Scopes: writer, Ask: askCancel, Run: cancelContact}},
 		},
 		{
-			name: "dead", path: deadLettersPath, nav: "Dead letters", scopes: reader, load: loadDeadGroups, live: []string{"groups"},
-			files: map[string]handler{deadLettersPath + "/export.csv": exportDeadLetters},
-			actions: []action{
-				{path: deadLettersPath + "/requeue", scopes: writer, ask: askRequeue, run: bulkDeadLetters("requeue", "%d dead letters are requeued.")},
-				{path: deadLettersPath + "/discard", scopes: writer, ask: askDiscard, run: bulkDeadLetters("discard", "%d dead letters are discarded.")},
+			Name: "dead", Path: deadLettersPath, Nav: "Dead letters", Scopes: reader, Load: loadDeadGroups, Live: []string{"groups"},
+			Files: map[string]page.Handler{deadLettersPath + "/export.csv": exportDeadLetters},
+			Actions: []page.Action{
+				{Path: deadLettersPath + "/requeue", Scopes: writer, Ask: askRequeue, Run: bulkDeadLetters("requeue", "%d dead letters are requeued.")},
+				{Path: deadLettersPath + "/discard", Scopes: writer, Ask: askDiscard, Run: bulkDeadLetters("discard", "%d dead letters are discarded.")},
 			},
 		},
-		{name: "dead_list", path: deadLettersPath + "/list", scopes: reader, load: loadDeadList},
+		{Name: "dead_list", Path: deadLettersPath + "/list", Scopes: reader, Load: loadDeadList},
 	}, sender.pages(importPath, writer, newContactFile)...)
 }
 

@@ -17,6 +17,7 @@ import (
 	"weir/people"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 )
 
 // contactList is the data of the contact search.
@@ -24,11 +25,11 @@ type contactList struct {
 	Text, Channel, State, Outcome, Survey string // search terms; empty: any
 	ByFinished                            bool   // the interval bounds when they finished
 	ByID                                  bool   // the text is the id of the only contact
-	Interval                              interval
+	Interval                              page.Interval
 	Channels, States                      []string
 	Outcomes                              []weir.Outcome
 	List                                  []api.ContactView
-	Pager                                 pager
+	Pager                                 page.Pager
 	Number, Cursor                        string // of a search by number: the number, and the cursor of the next page
 }
 
@@ -37,26 +38,16 @@ func (l *contactList) Filtered() bool {
 	return l.Text != "" || l.Channel != "" || l.State != "" || l.Outcome != "" || l.Survey != "" || l.Interval.Given() || l.Pager.First != "" || l.Number != ""
 }
 
-// Limits of the contact search.
-const (
-	// maxChannelNames is the maximum number of channels that the search offers;
-	// others are reachable from their own page.
-	maxChannelNames = 500
-	// maxEmptyPages is the maximum number of pages without a match that one request
-	// skips.
-	maxEmptyPages = 10
-)
-
-func loadContacts(v *visit) (*content, error) {
-	l, err := newContactList(v.caller, v.r.URL.Query())
+func loadContacts(v *page.Visit) (*page.Content, error) {
+	l, err := newContactList(v.Caller, v.Request.URL.Query())
 	if err != nil {
 		return nil, err
 	}
-	return &content{title: v.T("Contacts"), crumbs: []crumb{{Text: v.T("Contacts")}}, data: l}, l.search(v, v.r.URL.Query().Get("cursor"))
+	return &page.Content{Title: v.T("Contacts"), Crumbs: []page.Crumb{{Text: v.T("Contacts")}}, Data: l}, l.search(v, v.Request.URL.Query().Get("cursor"))
 }
 
 // newContactList reads the search terms from a query or a form.
-func newContactList(c *caller, asked url.Values) (*contactList, error) {
+func newContactList(c *page.Caller, asked url.Values) (*contactList, error) {
 	l := &contactList{
 		Text: strings.TrimSpace(asked.Get("q")), Channel: asked.Get("channel"), Survey: strings.TrimSpace(asked.Get("survey")),
 		ByFinished: asked.Get("time") == "finished",
@@ -70,7 +61,7 @@ func newContactList(c *caller, asked url.Values) (*contactList, error) {
 		l.State = state
 	}
 	var err error
-	if l.Interval, err = readInterval(asked); err != nil {
+	if l.Interval, err = page.ReadInterval(asked); err != nil {
 		return nil, err
 	}
 	// A deleted channel, or one beyond the names that were read, stays selected.
@@ -80,12 +71,12 @@ func newContactList(c *caller, asked url.Values) (*contactList, error) {
 
 // search finds a contact by its id, or contacts by their key and the other terms,
 // newest first.
-func (l *contactList) search(v *visit, cursor string) error {
+func (l *contactList) search(v *page.Visit, cursor string) error {
 	// A key may look like an id: if there is no such contact, the text is searched as a key.
 	if _, err := weir.ParseRef(l.Text); err == nil {
 		var found api.ContactView
-		err := v.get(apiPath("v1", "contacts", l.Text), nil, &found)
-		if status, _ := statusOf(err); err == nil {
+		err := v.Get(page.Path("v1", "contacts", l.Text), nil, &found)
+		if status, _ := page.StatusOf(err); err == nil {
 			l.List, l.ByID = []api.ContactView{found}, true
 			return nil
 		} else if status != http.StatusNotFound {
@@ -93,56 +84,56 @@ func (l *contactList) search(v *visit, cursor string) error {
 		}
 	}
 	query := l.query()
-	query.Set("limit", strconv.Itoa(rowsPerPage))
-	var page api.ContactList
-	for range maxEmptyPages {
+	query.Set("limit", strconv.Itoa(page.RowsPerPage))
+	var list api.ContactList
+	for range page.MaxEmptyPages {
 		if cursor != "" {
 			query.Set("cursor", cursor)
 		}
-		page = api.ContactList{}
-		if err := v.get("/v1/contacts", query, &page); err != nil {
+		list = api.ContactList{}
+		if err := v.Get("/v1/contacts", query, &list); err != nil {
 			return err
 		}
-		if cursor = page.NextCursor; cursor == "" || len(page.Contacts) > 0 {
+		if cursor = list.NextCursor; cursor == "" || len(list.Contacts) > 0 {
 			break
 		}
 	}
-	l.List, l.Pager = page.Contacts, v.more(page.NextCursor)
+	l.List, l.Pager = list.Contacts, v.More(list.NextCursor)
 	return nil
 }
 
 // searchNumber lists the contacts of a phone number, which is posted in a form so
 // that it never appears in a URL.
-func searchNumber(v *visit) (*content, error) {
-	asked := v.r.PostForm
-	l, err := newContactList(v.caller, asked)
+func searchNumber(v *page.Visit) (*page.Content, error) {
+	asked := v.Request.PostForm
+	l, err := newContactList(v.Caller, asked)
 	if err != nil {
 		return nil, err
 	}
 	l.Number, l.Cursor = strings.TrimSpace(asked.Get("number")), asked.Get("cursor")
-	body := map[string]any{"to": l.Number, "limit": rowsPerPage}
+	body := map[string]any{"to": l.Number, "limit": page.RowsPerPage}
 	query := url.Values{}
-	l.Interval.put(query, "since", "until")
+	l.Interval.Put(query, "since", "until")
 	if l.Channel != "" {
 		query.Set("channel", l.Channel)
 	}
 	for name := range query {
 		body[name] = query.Get(name)
 	}
-	for range maxEmptyPages {
+	for range page.MaxEmptyPages {
 		if l.Cursor != "" {
 			body["cursor"] = l.Cursor
 		}
-		var page api.ContactList
-		if err := v.call(http.MethodPost, "/v1/contacts:search", body, &page); err != nil {
+		var list api.ContactList
+		if err := v.Call(http.MethodPost, "/v1/contacts:search", body, &list); err != nil {
 			return nil, err
 		}
-		l.List, l.Cursor = append(l.List, page.Contacts...), page.NextCursor
-		if l.Cursor == "" || len(l.List) >= rowsPerPage {
+		l.List, l.Cursor = append(l.List, list.Contacts...), list.NextCursor
+		if l.Cursor == "" || len(l.List) >= page.RowsPerPage {
 			break
 		}
 	}
-	return &content{title: v.T("Contacts by phone number"), crumbs: []crumb{{Text: v.T("Contacts"), Link: "/contacts"}, {Text: v.T("Number")}}, data: l}, nil
+	return &page.Content{Title: v.T("Contacts by phone number"), Crumbs: []page.Crumb{{Text: v.T("Contacts"), Link: "/contacts"}, {Text: v.T("Number")}}, Data: l}, nil
 }
 
 // contactData is the data of a contact's page.
@@ -302,26 +293,26 @@ func contactFieldTitle(l *locale.Locale, name string) string {
 	return strings.ToUpper(name[:1]) + l.Word(name[1:])
 }
 
-func readContact(c *caller, id string) (contact api.ContactView, err error) {
-	err = c.get(apiPath("v1", "contacts", id), nil, &contact)
+func readContact(c *page.Caller, id string) (contact api.ContactView, err error) {
+	err = c.Get(page.Path("v1", "contacts", id), nil, &contact)
 	return contact, err
 }
 
-func loadContact(v *visit) (*content, error) {
-	c, err := readContact(v.caller, v.r.PathValue("id"))
+func loadContact(v *page.Visit) (*page.Content, error) {
+	c, err := readContact(v.Caller, v.Request.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
 	d := &contactData{ContactView: c, Waits: whyOf(v.Locale, &c.WhyView, "", time.Time{}, v.Now()), Fields: contactFields(v.Locale, &c), Courses: attemptCourses(v.Locale, &c, v.Now()), Open: c.State != weir.Done.String(), DeadFilter: deadFilter{url.Values{"contact": {c.ID}}}}
-	if err := v.get(apiPath("v1", "contacts", c.ID, "timeline"), nil, &d.Timeline); err != nil {
+	if err := v.Get(page.Path("v1", "contacts", c.ID, "timeline"), nil, &d.Timeline); err != nil {
 		return nil, err
 	}
 	d.Dead = slices.ContainsFunc(d.Timeline.Events, func(e api.TimelineEvent) bool { return e.What == "dead_letter" })
-	return &content{title: v.T("Contact %s", c.ID), crumbs: contactCrumbs(v.Locale, c.ID), data: d}, nil
+	return &page.Content{Title: v.T("Contact %s", c.ID), Crumbs: contactCrumbs(v.Locale, c.ID), Data: d}, nil
 }
 
-func askCancel(v *visit) (*question, error) {
-	c, err := readContact(v.caller, v.r.PathValue("id"))
+func askCancel(v *page.Visit) (*page.Question, error) {
+	c, err := readContact(v.Caller, v.Request.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -329,21 +320,27 @@ func askCancel(v *visit) (*question, error) {
 	if c.State != weir.Queued.String() {
 		text = v.T("The contact is in flight. The provider is asked to cancel it, and it ends with the outcome that the provider reports. It may still reach the person.")
 	}
-	return &question{
-		title: v.T("Cancel contact %s", c.ID), Text: text, Button: v.T("Cancel contact"), Danger: true, back: contactLink(c.ID),
-		Facts:  []fact{{v.T("Channel"), c.Channel}, {v.T("State"), v.Word(c.State)}, {v.T("Attempts"), v.Number(len(c.Attempts))}},
-		crumbs: contactCrumbs(v.Locale, c.ID, crumb{Text: v.T("Cancel")}),
+	return &page.Question{
+		Title: v.T("Cancel contact %s", c.ID), Text: text, Button: v.T("Cancel contact"), Danger: true, Back: contactLink(c.ID),
+		Facts:  []page.Fact{{Name: v.T("Channel"), Value: c.Channel}, {Name: v.T("State"), Value: v.Word(c.State)}, {Name: v.T("Attempts"), Value: v.Number(len(c.Attempts))}},
+		Crumbs: contactCrumbs(v.Locale, c.ID, page.Crumb{Text: v.T("Cancel")}),
 	}, nil
 }
 
-func cancelContact(v *visit) (*done, error) {
-	id := v.r.PathValue("id")
+func cancelContact(v *page.Visit) (*page.Done, error) {
+	id := v.Request.PathValue("id")
 	var out api.CanceledView
-	if err := v.call(http.MethodDelete, apiPath("v1", "contacts", id), nil, &out); err != nil {
+	if err := v.Call(http.MethodDelete, page.Path("v1", "contacts", id), nil, &out); err != nil {
 		return nil, err
 	}
 	if out.State != weir.Done.String() {
-		return &done{text: v.T("The provider is asked to cancel contact %s.", id), to: contactLink(id)}, nil
+		return &page.Done{Text: v.T("The provider is asked to cancel contact %s.", id), To: contactLink(id)}, nil
 	}
-	return &done{text: v.T("Contact %s is canceled.", id), to: contactLink(id)}, nil
+	return &page.Done{Text: v.T("Contact %s is canceled.", id), To: contactLink(id)}, nil
+}
+
+func contactLink(id string) string { return "/contacts/" + url.PathEscape(id) }
+
+func contactCrumbs(l *locale.Locale, id string, more ...page.Crumb) []page.Crumb {
+	return append([]page.Crumb{{Text: l.T("Contacts"), Link: "/contacts"}, {Text: id, Link: contactLink(id)}}, more...)
 }

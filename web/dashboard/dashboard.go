@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 )
 
 //go:embed templates/*.html
@@ -15,10 +16,13 @@ var templateFiles embed.FS
 //go:embed assets/*
 var assetFiles embed.FS
 
+// Options configures a dashboard.
+type Options = page.Options
+
 // New returns a dashboard. Templates and catalogs are read when they are first used; that all are
 // valid is for the tests to say.
-func New(o Options) (*Dashboard, error) {
-	return newSite(o, sources{pages: pages(o.Prefix), templates: templateFiles, assets: assetFiles, functions: functions, help: helpOf})
+func New(o page.Options) (*page.Site, error) {
+	return page.New(o, page.Sources{Pages: pages(o.Prefix), Templates: templateFiles, Assets: assetFiles, Functions: functions, Help: helpOf})
 }
 
 // functions returns the functions that templates can call, beside those of [display.Functions].
@@ -31,12 +35,12 @@ func functions(l *locale.Locale) template.FuncMap {
 }
 
 // pages returns all pages, in the order of the navigation.
-func pages(prefix string) []*page {
+func pages(prefix string) []*page.Page {
 	cards, sender := newSurveyCards(), newFileSender()
 	return slices.Concat(
-		[]*page{overviewPages(cards)}, channelPages(),
+		[]*page.Page{overviewPages(cards)}, channelPages(),
 		contactPages(sender), allPeoplePages(), allLimitPages(), surveyPages(cards, sender), routerPages(), accessPages(),
-		[]*page{{name: "search", path: searchPath, load: loadSearch, posted: search}, keptPage()},
+		[]*page.Page{{Name: "search", Path: searchPath, Load: loadSearch, Posted: search}, page.KeptPage()},
 		helpPages(prefix),
 	)
 }

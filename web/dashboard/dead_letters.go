@@ -9,6 +9,7 @@ import (
 
 	"weir/api"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 )
 
 const deadLettersPath = "/dead-letters"
@@ -31,7 +32,7 @@ func deadFilterOf(asked url.Values) (deadFilter, error) {
 			}
 		}
 	}
-	_, err := readInterval(out)
+	_, err := page.ReadInterval(out)
 	return deadFilter{out}, err
 }
 
@@ -59,18 +60,18 @@ func (w deadFilter) WithoutInterval() url.Values {
 
 // Interval returns the filter's interval, which bounds when contacts became dead
 // letters.
-func (w deadFilter) Interval() interval {
-	span, _ := readInterval(w.query) // validated when it was read
+func (w deadFilter) Interval() page.Interval {
+	span, _ := page.ReadInterval(w.query) // validated when it was read
 	return span
 }
 
 // Link returns the path of a step for the filtered dead letters.
-func (w deadFilter) Link(v *view, step string) string {
+func (w deadFilter) Link(v *page.View, step string) string {
 	return v.Link(deadLettersPath, step) + "?" + w.query.Encode()
 }
 
 // Back returns the page that lists the filtered dead letters.
-func (w deadFilter) Back() string { return withQuery(deadLettersPath+"/list", w.query) }
+func (w deadFilter) Back() string { return page.WithQuery(deadLettersPath+"/list", w.query) }
 
 // page returns the page that has the actions on the filtered dead letters.
 func (w deadFilter) page() string {
@@ -97,7 +98,7 @@ func (w deadFilter) body(until string) map[string]any {
 		out["all"] = true
 	}
 	// The earlier end holds: that of the filter, or the instant of the count that was confirmed.
-	if end := w.Interval().until; until != "" {
+	if end := w.Interval().End; until != "" {
 		if counted, err := time.Parse(time.RFC3339, until); err != nil || end.IsZero() || counted.Before(end) {
 			out["until"] = until
 		}
@@ -113,19 +114,19 @@ func (w deadFilter) apiQuery() url.Values {
 			out[name] = w.query[name]
 		}
 	}
-	w.Interval().put(out, "since", "until")
+	w.Interval().Put(out, "since", "until")
 	return out
 }
 
 // facts describes the filter in words.
-func (w deadFilter) facts(l *locale.Locale) []fact {
+func (w deadFilter) facts(l *locale.Locale) []page.Fact {
 	switch ids := w.query["contact"]; {
 	case len(ids) == 1:
-		return []fact{{l.T("Contact"), ids[0]}}
+		return []page.Fact{{Name: l.T("Contact"), Value: ids[0]}}
 	case len(ids) > 1:
-		return []fact{{l.T("Selected contacts"), l.Number(len(ids))}}
+		return []page.Fact{{Name: l.T("Selected contacts"), Value: l.Number(len(ids))}}
 	}
-	list := []fact{}
+	list := []page.Fact{}
 	for _, part := range []struct {
 		name string
 		text locale.Message
@@ -138,11 +139,11 @@ func (w deadFilter) facts(l *locale.Locale) []fact {
 			value = l.Reason(value)
 		}
 		if w.query.Has(part.name) {
-			list = append(list, fact{l.T(part.text), cmp.Or(value, l.T("no reason"))})
+			list = append(list, page.Fact{Name: l.T(part.text), Value: cmp.Or(value, l.T("no reason"))})
 		}
 	}
 	if len(list) == 0 {
-		return []fact{{l.T("Filter"), l.T("all dead letters")}}
+		return []page.Fact{{Name: l.T("Filter"), Value: l.T("all dead letters")}}
 	}
 	return list
 }
@@ -160,13 +161,13 @@ type deadData struct {
 	All    deadFilter
 }
 
-func loadDeadGroups(v *visit) (*content, error) {
-	which, err := deadFilterOf(v.r.URL.Query())
+func loadDeadGroups(v *page.Visit) (*page.Content, error) {
+	which, err := deadFilterOf(v.Request.URL.Query())
 	if err != nil {
 		return nil, err
 	}
 	var groups api.DeadGroups
-	if err := v.get("/v1/dead-letters/groups", which.apiQuery(), &groups); err != nil {
+	if err := v.Get("/v1/dead-letters/groups", which.apiQuery(), &groups); err != nil {
 		return nil, err
 	}
 	d := &deadData{All: which}
@@ -174,15 +175,15 @@ func loadDeadGroups(v *visit) (*content, error) {
 		d.Groups = append(d.Groups, deadGroup{g, which.group(g)})
 		d.Total += g.Count
 	}
-	return &content{title: v.T("Dead letters"), crumbs: []crumb{{Text: v.T("Dead letters")}}, data: d}, nil
+	return &page.Content{Title: v.T("Dead letters"), Crumbs: []page.Crumb{{Text: v.T("Dead letters")}}, Data: d}, nil
 }
 
 // deadListData is the data of a list of dead letters.
 type deadListData struct {
 	Filter deadFilter
-	Facts  []fact
+	Facts  []page.Fact
 	List   []deadEntry
-	Pager  pager
+	Pager  page.Pager
 }
 
 type deadEntry struct {
@@ -190,40 +191,40 @@ type deadEntry struct {
 	Filter deadFilter
 }
 
-func loadDeadList(v *visit) (*content, error) {
-	which, err := deadFilterOf(v.r.URL.Query())
+func loadDeadList(v *page.Visit) (*page.Content, error) {
+	which, err := deadFilterOf(v.Request.URL.Query())
 	if err != nil {
 		return nil, err
 	}
-	query := v.listQuery(rowsPerPage)
+	query := v.ListQuery(page.RowsPerPage)
 	maps.Copy(query, which.apiQuery())
-	var page api.DeadList
-	if err := v.get("/v1/dead-letters", query, &page); err != nil {
+	var list api.DeadList
+	if err := v.Get("/v1/dead-letters", query, &list); err != nil {
 		return nil, err
 	}
-	d := &deadListData{Filter: which, Facts: which.facts(v.Locale), Pager: v.more(page.NextCursor)}
-	for _, dead := range page.DeadLetters {
+	d := &deadListData{Filter: which, Facts: which.facts(v.Locale), Pager: v.More(list.NextCursor)}
+	for _, dead := range list.DeadLetters {
 		d.List = append(d.List, deadEntry{dead, deadFilter{url.Values{"contact": {dead.Contact.ID}}}})
 	}
-	return &content{title: v.T("Filtered dead letters"), crumbs: []crumb{{Text: v.T("Dead letters"), Link: deadLettersPath}, {Text: v.T("List")}}, data: d}, nil
+	return &page.Content{Title: v.T("Filtered dead letters"), Crumbs: []page.Crumb{{Text: v.T("Dead letters"), Link: deadLettersPath}, {Text: v.T("List")}}, Data: d}, nil
 }
 
 // deadFilterForAction reads the filter of an action. One on a selection, which has a page to
 // return to, is refused if nothing is selected: it must not become one on all.
-func deadFilterForAction(v *visit) (deadFilter, error) {
-	asked := v.r.URL.Query()
+func deadFilterForAction(v *page.Visit) (deadFilter, error) {
+	asked := v.Request.URL.Query()
 	if asked.Has("back") && !asked.Has("contact") {
 		return deadFilter{}, errNoneSelected()
 	}
 	which, err := deadFilterOf(asked)
 	if asked.Has("back") {
-		which.query.Set("back", localPath(asked.Get("back")))
+		which.query.Set("back", page.LocalPath(asked.Get("back")))
 	}
 	return which, err
 }
 
 // deadLetterQuestion counts the dead letters before it asks for confirmation.
-func deadLetterQuestion(v *visit, step string, about asking) (*question, api.DeadDone, error) {
+func deadLetterQuestion(v *page.Visit, step string, about page.Asking) (*page.Question, api.DeadDone, error) {
 	which, err := deadFilterForAction(v)
 	if err != nil {
 		return nil, api.DeadDone{}, err
@@ -232,17 +233,17 @@ func deadLetterQuestion(v *visit, step string, about asking) (*question, api.Dea
 	body := which.body(until.Value)
 	body["dry_run"] = true
 	var count api.DeadDone
-	if err := v.call(http.MethodPost, "/v1/dead-letters:"+step, body, &count); err != nil {
+	if err := v.Call(http.MethodPost, "/v1/dead-letters:"+step, body, &count); err != nil {
 		return nil, count, err
 	}
-	q := about.question(v.Locale)
-	q.back, q.Facts = which.page(), append([]fact{{v.T("Count"), v.Number(count.Matching)}}, which.facts(v.Locale)...)
-	q.crumbs, q.Fields = []crumb{{Text: v.T("Dead letters"), Link: deadLettersPath}, {Text: q.Button}}, []field{until}
+	q := about.Question(v.Locale)
+	q.Back, q.Facts = which.page(), append([]page.Fact{{Name: v.T("Count"), Value: v.Number(count.Matching)}}, which.facts(v.Locale)...)
+	q.Crumbs, q.Fields = []page.Crumb{{Text: v.T("Dead letters"), Link: deadLettersPath}, {Text: q.Button}}, []page.Field{until}
 	return q, count, nil
 }
 
-func askRequeue(v *visit) (*question, error) {
-	q, count, err := deadLetterQuestion(v, "requeue", asking{title: "Requeue dead letters", button: "Requeue"})
+func askRequeue(v *page.Visit) (*page.Question, error) {
+	q, count, err := deadLetterQuestion(v, "requeue", page.Asking{Title: "Requeue dead letters", Button: "Requeue"})
 	if err != nil {
 		return nil, err
 	}
@@ -251,22 +252,22 @@ func askRequeue(v *visit) (*question, error) {
 	return q, nil
 }
 
-func askDiscard(v *visit) (*question, error) {
-	q, _, err := deadLetterQuestion(v, "discard", asking{
-		title: "Discard dead letters", button: "Discard", danger: true,
-		text: "Discarded dead letters are no longer listed and cannot be requeued. Their contacts stay readable until their retention ends.",
+func askDiscard(v *page.Visit) (*page.Question, error) {
+	q, _, err := deadLetterQuestion(v, "discard", page.Asking{
+		Title: "Discard dead letters", Button: "Discard", Danger: true,
+		Text: "Discarded dead letters are no longer listed and cannot be requeued. Their contacts stay readable until their retention ends.",
 	})
 	return q, err
 }
 
-func bulkDeadLetters(step string, did locale.Message) func(*visit) (*done, error) {
-	return func(v *visit) (*done, error) {
+func bulkDeadLetters(step string, did locale.Message) func(*page.Visit) (*page.Done, error) {
+	return func(v *page.Visit) (*page.Done, error) {
 		which, err := deadFilterForAction(v)
 		if err != nil {
 			return nil, err
 		}
 		var out api.DeadDone
-		if err := v.call(http.MethodPost, "/v1/dead-letters:"+step, which.body(v.r.PostForm.Get("until")), &out); err != nil {
+		if err := v.Call(http.MethodPost, "/v1/dead-letters:"+step, which.body(v.Request.PostForm.Get("until")), &out); err != nil {
 			return nil, err
 		}
 		text := v.T(did, out.Done)
@@ -279,6 +280,6 @@ func bulkDeadLetters(step string, did locale.Message) func(*visit) (*done, error
 		if rest := out.Remaining - out.WindowClosed - out.ChannelGone; rest > 0 {
 			text += " " + v.T("%s remain: repeat the action.", v.Number(rest))
 		}
-		return &done{text: text, to: which.page()}, nil
+		return &page.Done{Text: text, To: which.page()}, nil
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 )
 
 // column is a column of a file, with what it is sent as.
@@ -18,7 +19,7 @@ type column struct {
 
 // columnField is what a column can be.
 type columnField struct {
-	option
+	page.Option
 	required bool // a column must be it
 	many     bool // several columns can be it
 	named    bool // each column that is it has a name
@@ -34,10 +35,10 @@ type columnRules struct {
 }
 
 // Choices returns what people can choose for a column.
-func (r *columnRules) Choices(l *locale.Locale) []option {
-	list := []option{{"", l.T("not sent")}}
+func (r *columnRules) Choices(l *locale.Locale) []page.Option {
+	list := []page.Option{{Value: "", Text: l.T("not sent")}}
 	for _, f := range r.fields {
-		list = append(list, f.option)
+		list = append(list, f.Option)
 	}
 	return list
 }

@@ -19,6 +19,7 @@ import (
 	"weir/web/auth"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 	"weir/web/imports"
 	"weir/web/route"
 )
@@ -42,7 +43,7 @@ type fileUse interface {
 	// columns returns what columns can be.
 	columns() *columnRules
 	// fields returns the fields of the form that are shown first, and those beside the columns.
-	fields(c *caller) (first, more []fileField, err error)
+	fields(c *page.Caller) (first, more []fileField, err error)
 	// mistakes returns what is wrong with the fields.
 	mistakes() []string
 	// request returns where the file is sent, with parameters beside those of every file, and what its
@@ -62,7 +63,7 @@ type fileUse interface {
 // fileWords are the words of the page of a use.
 type fileWords struct {
 	title  string
-	crumbs []crumb
+	crumbs []page.Crumb
 	Path   string   // of the page
 	Verb   string   // of the button, such as Send
 	Help   string   // for the choice of a file
@@ -76,15 +77,15 @@ type fileWords struct {
 	Named            locale.Message // the name of a named column
 	NamedOf          locale.Message // the same, of a column
 	Stopped          locale.Message // that a file was not sent to its end, and why
-	Next             crumb
+	Next             page.Crumb
 	next             []operators.Scope // who may follow it; nil: everyone
 }
 
 // fileField is a field of the form beside the file and its columns.
 type fileField struct {
 	Name, Label, Help, Value string
-	Choices                  []option // nil: it is typed
-	Long                     bool     // in lines
+	Choices                  []page.Option // nil: it is typed
+	Long                     bool          // in lines
 	Required                 bool
 	Max                      int // characters
 }
@@ -128,13 +129,13 @@ type fileForm struct {
 type fileResult struct {
 	Rows    int // that were read
 	Figures []fileFigure
-	Stopped *problem // why not all rows were sent; nil: all were
-	Last    int      // line up to which everything was sent
+	Stopped *page.Problem // why not all rows were sent; nil: all were
+	Last    int           // line up to which everything was sent
 	Refused *refusedRows
 }
 
 // newFileUse makes the use of a file from the fields of its form.
-type newFileUse func(v *visit, form url.Values) (fileUse, error)
+type newFileUse func(v *page.Visit, form url.Values) (fileUse, error)
 
 // fileSender sends files. All uses share what it has room for.
 type fileSender struct {
@@ -147,22 +148,22 @@ func newFileSender() *fileSender {
 }
 
 // pages returns the pages that preview and send a file for a use.
-func (s *fileSender) pages(at string, scopes []operators.Scope, start newFileUse) []*page {
-	load := func(v *visit) (*content, error) {
-		f, err := newFileForm(v, v.r.URL.Query(), start)
+func (s *fileSender) pages(at string, scopes []operators.Scope, start newFileUse) []*page.Page {
+	load := func(v *page.Visit) (*page.Content, error) {
+		f, err := newFileForm(v, v.Request.URL.Query(), start)
 		if err != nil {
 			return nil, err
 		}
-		return f.content(), f.addFields(v.caller)
+		return f.content(), f.addFields(v.Caller)
 	}
-	return []*page{
-		{name: "file_import", path: at, scopes: scopes, load: load, uploaded: start.upload((*fileForm).preview)},
-		{name: "file_import", path: at + "/send", scopes: scopes, load: load, uploaded: start.upload(s.send)},
-		{name: "file_progress", path: at + "/progress", scopes: scopes, load: s.progress(start), posted: s.stop(start), live: []string{"state"}},
+	return []*page.Page{
+		{Name: "file_import", Path: at, Scopes: scopes, Load: load, Uploaded: start.upload((*fileForm).preview)},
+		{Name: "file_import", Path: at + "/send", Scopes: scopes, Load: load, Uploaded: start.upload(s.send)},
+		{Name: "file_progress", Path: at + "/progress", Scopes: scopes, Load: s.progress(start), Posted: s.stop(start), Live: []string{"state"}},
 	}
 }
 
-func newFileForm(v *visit, form url.Values, start newFileUse) (*fileForm, error) {
+func newFileForm(v *page.Visit, form url.Values, start newFileUse) (*fileForm, error) {
 	use, err := start(v, form)
 	if err != nil {
 		return nil, err
@@ -172,8 +173,8 @@ func newFileForm(v *visit, form url.Values, start newFileUse) (*fileForm, error)
 }
 
 // upload returns what shows the page for a posted file. A mistake shows its form again.
-func (start newFileUse) upload(step func(*fileForm, *visit, *upload) error) func(*visit, http.ResponseWriter) (*content, error) {
-	return func(v *visit, w http.ResponseWriter) (*content, error) {
+func (start newFileUse) upload(step func(*fileForm, *page.Visit, *upload) error) func(*page.Visit, http.ResponseWriter) (*page.Content, error) {
+	return func(v *page.Visit, w http.ResponseWriter) (*page.Content, error) {
 		u, err := readUpload(v, w)
 		if err != nil {
 			return nil, err
@@ -196,35 +197,35 @@ func (start newFileUse) upload(step func(*fileForm, *visit, *upload) error) func
 			return c, nil
 		}
 		if len(f.Wrong) > 0 {
-			c.status = http.StatusUnprocessableEntity
+			c.Status = http.StatusUnprocessableEntity
 		}
-		return c, f.addFields(v.caller)
+		return c, f.addFields(v.Caller)
 	}
 }
 
-func (f *fileForm) content() *content {
-	c := &content{title: f.About.title, crumbs: f.About.crumbs, data: f}
+func (f *fileForm) content() *page.Content {
+	c := &page.Content{Title: f.About.title, Crumbs: f.About.crumbs, Data: f}
 	if f.Result == nil {
 		return c
 	}
 	_, text := f.use.outcome(f.Locale, f.told)
-	c.title, c.flash = f.About.done, &flash{Text: text, Bad: f.Result.Stopped != nil}
+	c.Title, c.Flash = f.About.done, &page.Flash{Text: text, Bad: f.Result.Stopped != nil}
 	if n := f.Result.Refused.Count; n > 0 {
-		c.flash.Text += " " + f.T("%d rows are refused.", n)
+		c.Flash.Text += " " + f.T("%d rows are refused.", n)
 	}
 	if f.Result.Stopped != nil {
-		c.title = f.About.doneInPart
-		c.status = f.Result.Stopped.Status
+		c.Title = f.About.doneInPart
+		c.Status = f.Result.Stopped.Status
 	}
-	c.crumbs[len(c.crumbs)-1].Text = c.title
+	c.Crumbs[len(c.Crumbs)-1].Text = c.Title
 	return c
 }
 
-func (f *fileForm) addFields(c *caller) (err error) {
+func (f *fileForm) addFields(c *page.Caller) (err error) {
 	f.First, f.More, err = f.use.fields(c)
-	encodings := []option{{"", f.T("as the file says, or UTF-8")}}
+	encodings := []page.Option{{Value: "", Text: f.T("as the file says, or UTF-8")}}
 	for _, e := range respondents.Encodings() {
-		encodings = append(encodings, option{e, e})
+		encodings = append(encodings, page.Option{Value: e, Text: e})
 	}
 	f.First = append(f.First, fileField{Name: "encoding", Label: f.T("Encoding"), Value: f.Encoding, Choices: encodings})
 	return err
@@ -239,13 +240,13 @@ func (f *fileForm) RefusedName() string {
 }
 
 // MayNext reports whether the token may follow the link of the result.
-func (f *fileForm) MayNext(v *view) bool { return v.May(f.About.next...) }
+func (f *fileForm) MayNext(v *page.View) bool { return v.May(f.About.next...) }
 
 // refuse adds a mistake that concerns the whole file.
 func (f *fileForm) refuse(text string) { f.Wrong = append(f.Wrong, display.Sentence(text)) }
 
 // preview shows what the rows become. It sends nothing.
-func (f *fileForm) preview(v *visit, u *upload) error {
+func (f *fileForm) preview(v *page.Visit, u *upload) error {
 	head, err := io.ReadAll(io.LimitReader(u.file, maxCarried+1))
 	if err != nil {
 		return uploadError(err)
@@ -261,12 +262,12 @@ func (f *fileForm) preview(v *visit, u *upload) error {
 }
 
 // previewHead shows what the rows of the beginning of a file become. Its last line may be cut off; the preview needs none that long.
-func (f *fileForm) previewHead(v *visit, u *upload, head []byte) error {
+func (f *fileForm) previewHead(v *page.Visit, u *upload, head []byte) error {
 	return f.previewFile(v, u, nil, bytes.NewReader(head[:bytes.LastIndexByte(head, '\n')+1]))
 }
 
 // previewFile shows what the rows of a file become. carried is the whole file, if the form can have it.
-func (f *fileForm) previewFile(v *visit, u *upload, carried []byte, file io.Reader) error {
+func (f *fileForm) previewFile(v *page.Visit, u *upload, carried []byte, file io.Reader) error {
 	if path, _, _ := f.use.request(); path == "" {
 		return nil // said already
 	}
@@ -312,7 +313,7 @@ func (f *fileForm) chosen(fields url.Values) url.Values {
 }
 
 // post sends a file to the API. The answer is also that of an error, as far as there is one.
-func (f *fileForm) post(v *visit, u *upload, file io.Reader, query url.Values, dry bool) (*toldImport, error) {
+func (f *fileForm) post(v *page.Visit, u *upload, file io.Reader, query url.Values, dry bool) (*toldImport, error) {
 	path, own, defaults := f.use.request()
 	maps.Copy(query, own)
 	if f.Encoding != "" {
@@ -321,7 +322,7 @@ func (f *fileForm) post(v *visit, u *upload, file io.Reader, query url.Values, d
 	if dry {
 		query.Set("dry_run", "true")
 	}
-	return importFile(v.caller, u, path+"?"+query.Encode(), defaults, file)
+	return importFile(v.Caller, u, path+"?"+query.Encode(), defaults, file)
 }
 
 // shownCells returns the values of fields for people, and all others in the last cell.
@@ -352,10 +353,10 @@ func shownCells(body map[string]any, fields []string) (cells [][]string) {
 }
 
 // send sends the rows, and notes what came of them.
-func (s *fileSender) send(f *fileForm, v *visit, u *upload) error {
-	release, ok := s.uploads.Acquire(v.r.Context(), v.Who.Token, route.AcquireTime)
+func (s *fileSender) send(f *fileForm, v *page.Visit, u *upload) error {
+	release, ok := s.uploads.Acquire(v.Request.Context(), v.Who.Token, route.AcquireTime)
 	if !ok {
-		return &problem{Status: http.StatusServiceUnavailable, Detail: v.T("too many files are being sent at once; try again"), wait: "10"}
+		return &page.Problem{Status: http.StatusServiceUnavailable, Detail: v.T("too many files are being sent at once; try again"), Wait: "10"}
 	}
 	defer release()
 	var end func()
@@ -373,7 +374,7 @@ func (s *fileSender) send(f *fileForm, v *visit, u *upload) error {
 }
 
 // sendFile sends the file, and notes what came of it. carried is the whole file, if the form has it.
-func (f *fileForm) sendFile(v *visit, u *upload, carried []byte) error {
+func (f *fileForm) sendFile(v *page.Visit, u *upload, carried []byte) error {
 	if u.form["column"] == nil {
 		f.refuse(f.T("this file has other columns than the one of the preview; choose it and show the preview first"))
 	}
@@ -412,8 +413,8 @@ func (f *fileForm) end(r *fileResult, err error) {
 	if err == nil {
 		return
 	}
-	_, p := statusOf(err)
-	r.Stopped = p.in(f.Locale)
+	_, p := page.StatusOf(err)
+	r.Stopped = p.In(f.Locale)
 	if p.Status == http.StatusUnauthorized {
 		r.Stopped.Detail = f.T("the session has ended")
 	}

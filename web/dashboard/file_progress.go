@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"sync"
 
+	"weir/web/dashboard/page"
 	"weir/web/imports"
 )
 
@@ -29,7 +30,7 @@ type sending struct {
 }
 
 // sendingKey returns the key of a file by who sends it; empty: its form names none.
-func sendingKey(v *visit, once string) string {
+func sendingKey(v *page.Visit, once string) string {
 	if once == "" {
 		return ""
 	}
@@ -117,11 +118,11 @@ type fileProgress struct {
 }
 
 // progress returns what loads the page of the progress.
-func (s *fileSender) progress(start newFileUse) func(*visit) (*content, error) {
-	return func(v *visit) (*content, error) { return s.progressOf(v, v.r.URL.Query(), start) }
+func (s *fileSender) progress(start newFileUse) func(*page.Visit) (*page.Content, error) {
+	return func(v *page.Visit) (*page.Content, error) { return s.progressOf(v, v.Request.URL.Query(), start) }
 }
 
-func (s *fileSender) progressOf(v *visit, form url.Values, start newFileUse) (*content, error) {
+func (s *fileSender) progressOf(v *page.Visit, form url.Values, start newFileUse) (*page.Content, error) {
 	f, err := newFileForm(v, form, start)
 	if err != nil {
 		return nil, err
@@ -134,15 +135,15 @@ func (s *fileSender) progressOf(v *visit, form url.Values, start newFileUse) (*c
 	}
 	crumbs := f.About.crumbs
 	crumbs[len(crumbs)-1].Link = f.About.Path
-	return &content{title: f.About.title, crumbs: append(crumbs, crumb{Text: v.T("Progress")}), data: p}, nil
+	return &page.Content{Title: f.About.title, Crumbs: append(crumbs, page.Crumb{Text: v.T("Progress")}), Data: p}, nil
 }
 
 // stop returns what stops a file.
-func (s *fileSender) stop(start newFileUse) func(*visit) (*content, error) {
-	return func(v *visit) (*content, error) {
-		if of := s.sendings.find(sendingKey(v, v.r.PostForm.Get("once"))); of != nil {
+func (s *fileSender) stop(start newFileUse) func(*page.Visit) (*page.Content, error) {
+	return func(v *page.Visit) (*page.Content, error) {
+		if of := s.sendings.find(sendingKey(v, v.Request.PostForm.Get("once"))); of != nil {
 			of.stop()
 		}
-		return s.progressOf(v, v.r.PostForm, start)
+		return s.progressOf(v, v.Request.PostForm, start)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"weir/surveys/respondents"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 	"weir/web/imports"
 	"weir/web/route"
 )
@@ -49,8 +50,8 @@ type toldRow struct {
 }
 
 // importFile uploads a file to the API while it arrives, with what its rows leave out; nil: they leave out nothing.
-func importFile(c *caller, u *upload, path string, defaults map[string]any, file io.Reader) (*toldImport, error) {
-	req, err := c.request(c.context(), http.MethodPost, path, nil)
+func importFile(c *page.Caller, u *upload, path string, defaults map[string]any, file io.Reader) (*toldImport, error) {
+	req, err := c.NewRequest(c.Context(), http.MethodPost, path, nil)
 	if err != nil {
 		return &toldImport{}, err
 	}
@@ -73,8 +74,8 @@ func importFile(c *caller, u *upload, path string, defaults map[string]any, file
 		req.Header.Set("Content-Type", parts.FormDataContentType())
 	}
 	req.Header.Set("Accept", "multipart/mixed, application/json")
-	res := &importAnswer{responseBuffer: responseBuffer{header: http.Header{}}, browser: u.answer}
-	c.answer(res, req)
+	res := &importAnswer{ResponseBuffer: page.ResponseBuffer{Fields: http.Header{}}, browser: u.answer}
+	c.Answer(res, req)
 	told, err := res.read(c.Locale)
 	if err != nil && from.failed != nil {
 		err = uploadError(from.failed)
@@ -104,7 +105,7 @@ func (w *watched) Read(p []byte) (int, error) {
 // refused rows a page has room for the first ones. The deadlines of the browser's connection are
 // those of the import.
 type importAnswer struct {
-	responseBuffer
+	page.ResponseBuffer
 	browser http.ResponseWriter
 }
 
@@ -114,7 +115,7 @@ const maxImportAnswer = 1<<20 + maxRefusedBytes
 // Write implements http.ResponseWriter.
 func (a *importAnswer) Write(b []byte) (int, error) {
 	a.WriteHeader(http.StatusOK)
-	_, err := a.body.Write(b[:min(len(b), max(0, maxImportAnswer-a.body.Len()))])
+	_, err := a.Body.Write(b[:min(len(b), max(0, maxImportAnswer-a.Body.Len()))])
 	return len(b), err
 }
 
@@ -125,20 +126,20 @@ func (a *importAnswer) Unwrap() http.ResponseWriter { return a.browser }
 func (a *importAnswer) read(l *locale.Locale) (*toldImport, error) {
 	a.WriteHeader(http.StatusOK) // for a handler that has not
 	told := &toldImport{}
-	if a.status >= http.StatusBadRequest {
+	if a.Status >= http.StatusBadRequest {
 		var said struct {
 			Import *toldImport `json:"import"`
 		}
-		if err := json.Unmarshal(a.body.Bytes(), &said); err == nil && said.Import != nil {
+		if err := json.Unmarshal(a.Body.Bytes(), &said); err == nil && said.Import != nil {
 			*told = *said.Import
 		}
-		return told, problemOf(l, &a.responseBuffer)
+		return told, page.ProblemOf(l, &a.ResponseBuffer)
 	}
-	kind, params, _ := mime.ParseMediaType(a.header.Get("Content-Type"))
+	kind, params, _ := mime.ParseMediaType(a.Fields.Get("Content-Type"))
 	if kind != "multipart/mixed" {
-		return told, json.Unmarshal(a.body.Bytes(), told)
+		return told, json.Unmarshal(a.Body.Bytes(), told)
 	}
-	parts := multipart.NewReader(&a.body, params["boundary"])
+	parts := multipart.NewReader(&a.Body, params["boundary"])
 	part, err := parts.NextPart()
 	if err == nil {
 		err = json.NewDecoder(part).Decode(told)
@@ -218,7 +219,7 @@ func (f *fileForm) refuseFile(err error, columns int) error {
 	if columns > 0 {
 		wrong = f.Rules.mistakes(f.Locale, f.Columns)
 	}
-	_, p := statusOf(err)
+	_, p := page.StatusOf(err)
 	for _, e := range p.Errors {
 		switch {
 		case e.Code == "changed":
@@ -236,8 +237,8 @@ func (f *fileForm) refuseFile(err error, columns int) error {
 
 // refusedWhole reports whether the API refused a file as a whole.
 func refusedWhole(err error) bool {
-	status, p := statusOf(err)
-	return err != nil && status == http.StatusUnprocessableEntity && p.words == ""
+	status, p := page.StatusOf(err)
+	return err != nil && status == http.StatusUnprocessableEntity && p.Words == ""
 }
 
 // changed reports whether the API found other columns than those of the preview.
@@ -245,7 +246,7 @@ func changed(err error) bool {
 	if err == nil {
 		return false
 	}
-	_, p := statusOf(err)
+	_, p := page.StatusOf(err)
 	for _, e := range p.Errors {
 		if e.Code == "changed" {
 			return true

@@ -7,6 +7,7 @@ import (
 
 	"weir/docs"
 	"weir/web/dashboard/help"
+	"weir/web/dashboard/page"
 )
 
 const helpPath = "/help"
@@ -15,11 +16,11 @@ const helpPath = "/help"
 type helpDocuments func() ([]*help.Document, error)
 
 // helpPages returns the pages of the documents, which are for everybody who is logged in.
-func helpPages(prefix string) []*page {
+func helpPages(prefix string) []*page.Page {
 	all := helpDocuments(sync.OnceValues(func() ([]*help.Document, error) { return renderHelp(prefix) }))
-	return []*page{
-		{name: "help", path: helpPath, load: all.loadList},
-		{name: "help_document", path: helpPath + "/{document}", load: all.load},
+	return []*page.Page{
+		{Name: "help", Path: helpPath, Load: all.loadList},
+		{Name: "help_document", Path: helpPath + "/{document}", Load: all.load},
 	}
 }
 
@@ -27,22 +28,22 @@ func renderHelp(prefix string) ([]*help.Document, error) {
 	return help.Render(docs.Files(), docs.Order(), prefix+helpPath)
 }
 
-func (d helpDocuments) loadList(v *visit) (*content, error) {
+func (d helpDocuments) loadList(v *page.Visit) (*page.Content, error) {
 	title := v.T("Help")
 	all, err := d()
-	return &content{title: title, crumbs: []crumb{{Text: title}}, data: all}, err
+	return &page.Content{Title: title, Crumbs: []page.Crumb{{Text: title}}, Data: all}, err
 }
 
-func (d helpDocuments) load(v *visit) (*content, error) {
+func (d helpDocuments) load(v *page.Visit) (*page.Content, error) {
 	all, err := d()
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(all, func(d *help.Document) bool { return d.Name == v.r.PathValue("document") })
+	i := slices.IndexFunc(all, func(d *help.Document) bool { return d.Name == v.Request.PathValue("document") })
 	if i < 0 {
-		return nil, &problem{Status: http.StatusNotFound, Detail: v.T("There is no such document.")}
+		return nil, &page.Problem{Status: http.StatusNotFound, Detail: v.T("There is no such document.")}
 	}
-	return &content{title: all[i].Title, crumbs: []crumb{{v.T("Help"), helpPath}, {Text: all[i].Title}}, data: all[i]}, nil
+	return &page.Content{Title: all[i].Title, Crumbs: []page.Crumb{{Text: v.T("Help"), Link: helpPath}, {Text: all[i].Title}}, Data: all[i]}, nil
 }
 
 // helpOf returns the path of the section that explains the page of a path; empty: there is none.

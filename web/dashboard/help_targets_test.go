@@ -22,11 +22,11 @@ func TestHelpTargets_EveryPageLeadsToASection(t *testing.T) {
 	targets, explained := helpTargets(), 0
 	left := maps.Clone(targets)
 	for _, p := range pages("") {
-		to, ok := targets[p.path]
+		to, ok := targets[p.Path]
 		if !ok {
-			t.Errorf("page %s has no entry", p.path)
+			t.Errorf("page %s has no entry", p.Path)
 		}
-		delete(left, p.path)
+		delete(left, p.Path)
 		name, anchor, _ := strings.Cut(to, "#")
 		if name == "" {
 			continue
@@ -34,11 +34,11 @@ func TestHelpTargets_EveryPageLeadsToASection(t *testing.T) {
 		explained++
 		i := slices.IndexFunc(all, func(d *help.Document) bool { return d.Name == name })
 		if i < 0 {
-			t.Errorf("page %s leads to %s, which is not served", p.path, to)
+			t.Errorf("page %s leads to %s, which is not served", p.Path, to)
 			continue
 		}
 		if anchor != "" && !strings.Contains(string(all[i].HTML), ` id="`+anchor+`"`) {
-			t.Errorf("page %s leads to %s, which has no such section", p.path, to)
+			t.Errorf("page %s leads to %s, which has no such section", p.Path, to)
 		}
 	}
 	if len(left) > 0 || explained < 50 {

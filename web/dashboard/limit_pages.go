@@ -4,37 +4,38 @@ import (
 	"slices"
 
 	"weir/operators"
+	"weir/web/dashboard/page"
 )
 
 // allLimitPages returns the pages of limits, of prices and of what was spent.
-func allLimitPages() []*page { return slices.Concat(limitPages(), moneyPages()) }
+func allLimitPages() []*page.Page { return slices.Concat(limitPages(), moneyPages()) }
 
 // limitPages returns the pages of shared limits. They are not in the navigation: the overview and
 // the pages of channels link to them.
-func limitPages() []*page {
+func limitPages() []*page.Page {
 	const one = limitsPath + "/{name}"
 	admins := []operators.Scope{operators.ScopeChannelsAdmin}
-	return []*page{
-		{name: "limits", path: limitsPath, scopes: readers(), whole: true, load: loadLimits, live: []string{"list"}},
-		{name: "document_form", path: newLimitPath, scopes: admins, whole: true, load: newLimit, posted: createLimit},
+	return []*page.Page{
+		{Name: "limits", Path: limitsPath, Scopes: page.Readers(), Whole: true, Load: loadLimits, Live: []string{"list"}},
+		{Name: "document_form", Path: newLimitPath, Scopes: admins, Whole: true, Load: newLimit, Posted: createLimit},
 		{
-			name: "limit", path: one, scopes: readers(), whole: true, load: loadLimit, live: []string{"use"},
-			actions: []action{{path: one + "/delete", scopes: admins, ask: askDeleteLimit, run: deleteLimit}},
+			Name: "limit", Path: one, Scopes: page.Readers(), Whole: true, Load: loadLimit, Live: []string{"use"},
+			Actions: []page.Action{{Path: one + "/delete", Scopes: admins, Ask: askDeleteLimit, Run: deleteLimit}},
 		},
-		{name: "document_form", path: one + "/edit", scopes: admins, whole: true, load: editLimit, posted: changeLimit},
+		{Name: "document_form", Path: one + "/edit", Scopes: admins, Whole: true, Load: editLimit, Posted: changeLimit},
 	}
 }
 
 // moneyPages returns the pages of what was spent and of prices. The page of shared limits links to
 // them.
-func moneyPages() []*page {
+func moneyPages() []*page.Page {
 	const one = pricesPath + "/{channel}"
 	admins := []operators.Scope{operators.ScopeChannelsAdmin}
-	return []*page{
-		{name: "spending", path: spendingPath, scopes: readers(), load: loadSpending},
+	return []*page.Page{
+		{Name: "spending", Path: spendingPath, Scopes: page.Readers(), Load: loadSpending},
 		{
-			name: "document_form", path: one + "/edit", scopes: admins, load: editPrice, posted: changePrice,
-			actions: []action{{path: one + "/delete", scopes: admins, ask: askDeletePrice, run: deletePrice}},
+			Name: "document_form", Path: one + "/edit", Scopes: admins, Load: editPrice, Posted: changePrice,
+			Actions: []page.Action{{Path: one + "/delete", Scopes: admins, Ask: askDeletePrice, Run: deletePrice}},
 		},
 	}
 }

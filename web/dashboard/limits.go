@@ -12,6 +12,7 @@ import (
 	"weir/people"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 )
 
 const (
@@ -79,13 +80,13 @@ const noLimit = "–"
 func limitLink(name string) string { return limitsPath + "/" + url.PathEscape(name) }
 
 // limitCrumbs returns the crumbs of a page of a limit.
-func limitCrumbs(l *locale.Locale, name string, more ...crumb) []crumb {
-	return append([]crumb{{Text: l.T("Shared limits"), Link: limitsPath}, {Text: name, Link: limitLink(name)}}, more...)
+func limitCrumbs(l *locale.Locale, name string, more ...page.Crumb) []page.Crumb {
+	return append([]page.Crumb{{Text: l.T("Shared limits"), Link: limitsPath}, {Text: name, Link: limitLink(name)}}, more...)
 }
 
-func readLimits(c *caller) ([]limitView, error) {
+func readLimits(c *page.Caller) ([]limitView, error) {
 	var all api.LimitList
-	err := c.get("/v1/limits", nil, &all)
+	err := c.Get("/v1/limits", nil, &all)
 	list := make([]limitView, 0, len(all.Limits))
 	for i := range all.Limits {
 		list = append(list, limitView{all.Limits[i]})
@@ -94,33 +95,33 @@ func readLimits(c *caller) ([]limitView, error) {
 }
 
 // readLimitsOf reads the limits that a channel shares; none for a token with a limit.
-func readLimitsOf(c *caller, channel string) ([]limitView, error) {
-	if !c.MayAll(readers()...) {
+func readLimitsOf(c *page.Caller, channel string) ([]limitView, error) {
+	if !c.MayAll(page.Readers()...) {
 		return nil, nil
 	}
 	all, err := readLimits(c)
 	return slices.DeleteFunc(all, func(l limitView) bool { return !slices.Contains(l.Channels, channel) }), err
 }
 
-func readLimit(c *caller, name string) (l limitView, err error) {
-	err = c.get(apiPath("v1", "limits", name), nil, &l.LimitView)
+func readLimit(c *page.Caller, name string) (l limitView, err error) {
+	err = c.Get(page.Path("v1", "limits", name), nil, &l.LimitView)
 	return l, err
 }
 
-func loadLimits(v *visit) (*content, error) {
-	list, err := readLimits(v.caller)
+func loadLimits(v *page.Visit) (*page.Content, error) {
+	list, err := readLimits(v.Caller)
 	if err != nil {
 		return nil, err
 	}
-	return &content{title: v.T("Shared limits"), crumbs: []crumb{{Text: v.T("Shared limits")}}, data: list}, nil
+	return &page.Content{Title: v.T("Shared limits"), Crumbs: []page.Crumb{{Text: v.T("Shared limits")}}, Data: list}, nil
 }
 
-func loadLimit(v *visit) (*content, error) {
-	l, err := readLimit(v.caller, v.r.PathValue("name"))
+func loadLimit(v *page.Visit) (*page.Content, error) {
+	l, err := readLimit(v.Caller, v.Request.PathValue("name"))
 	if err != nil {
 		return nil, err
 	}
-	return &content{title: v.T("Limit %s", l.Name), crumbs: limitCrumbs(v.Locale, l.Name), data: l}, nil
+	return &page.Content{Title: v.T("Limit %s", l.Name), Crumbs: limitCrumbs(v.Locale, l.Name), Data: l}, nil
 }
 
 // limitFields declares the form that sets a limit.
@@ -141,7 +142,7 @@ func limitFields() *form.Declaration {
 }
 
 // placeLimit says which field a mistake about the whole limit is about, and in which words.
-func placeLimit(l *locale.Locale, f *form.Form) ownPlace {
+func placeLimit(l *locale.Locale, f *form.Form) page.OwnPlace {
 	return func(field string, e *weir.FieldError) string {
 		switch {
 		case e.Pointer == "" && e.Code == "required":
@@ -155,20 +156,20 @@ func placeLimit(l *locale.Locale, f *form.Form) ownPlace {
 }
 
 // limitForm returns the page of the form of a limit; its name is empty: of a new one.
-func limitForm(v *visit, f *form.Form, name string) (*content, *formData, error) {
-	d := &formData{Form: f, Action: newLimitPath, Back: limitsPath}
-	c := &content{title: v.T("New limit"), crumbs: []crumb{{Text: v.T("Shared limits"), Link: limitsPath}, {Text: v.T("New")}}, data: d}
+func limitForm(v *page.Visit, f *form.Form, name string) (*page.Content, *page.FormData, error) {
+	d := &page.FormData{Form: f, Action: newLimitPath, Back: limitsPath}
+	c := &page.Content{Title: v.T("New limit"), Crumbs: []page.Crumb{{Text: v.T("Shared limits"), Link: limitsPath}, {Text: v.T("New")}}, Data: d}
 	if !f.New {
 		d.Action, d.Back = limitLink(name)+"/edit", limitLink(name)
-		c.title, c.crumbs = v.T("Edit limit %s", name), limitCrumbs(v.Locale, name, crumb{Text: v.T("Edit")})
+		c.Title, c.Crumbs = v.T("Edit limit %s", name), limitCrumbs(v.Locale, name, page.Crumb{Text: v.T("Edit")})
 	}
 	f.Input("currency").Args = []any{v.Link(spendingPath)}
 	return c, d, chooseChannels(v, f.Input("channels"), "More channels exist than are shown: use <code>weir limit put</code> for the others.")
 }
 
 // chooseChannels lets the reader choose channels. more says what to do if there are more than are shown.
-func chooseChannels(v *visit, in *form.Input, more locale.Message) error {
-	list, others, err := readChannels(v.caller)
+func chooseChannels(v *page.Visit, in *form.Input, more locale.Message) error {
+	list, others, err := readChannels(v.Caller)
 	if err != nil {
 		return err
 	}
@@ -184,13 +185,13 @@ func chooseChannels(v *visit, in *form.Input, more locale.Message) error {
 	return nil
 }
 
-func newLimit(v *visit) (*content, error) {
+func newLimit(v *page.Visit) (*page.Content, error) {
 	c, _, err := limitForm(v, limitFields().New(true), "")
 	return c, err
 }
 
-func editLimit(v *visit) (*content, error) {
-	l, err := readLimit(v.caller, v.r.PathValue("name"))
+func editLimit(v *page.Visit) (*page.Content, error) {
+	l, err := readLimit(v.Caller, v.Request.PathValue("name"))
 	if err != nil {
 		return nil, err
 	}
@@ -203,15 +204,15 @@ func editLimit(v *visit) (*content, error) {
 }
 
 // createLimit creates a limit. The API would replace one that exists.
-func createLimit(v *visit) (*content, error) {
+func createLimit(v *page.Visit) (*page.Content, error) {
 	f := limitFields().New(true)
-	f.Fill(v.r.PostForm)
+	f.Fill(v.Request.PostForm)
 	name := f.Input("name").Value
 	if !people.ValidPurposeName(name) {
 		f.Wrong("name", v.T("1 to 63 characters: a-z, 0-9, underscores and hyphens. It begins with a letter or a digit, and is not %s.", people.AllPurposes))
 	} else {
-		_, err := readLimit(v.caller, name)
-		if status, _ := statusOf(err); err != nil && status != http.StatusNotFound {
+		_, err := readLimit(v.Caller, name)
+		if status, _ := page.StatusOf(err); err != nil && status != http.StatusNotFound {
 			return nil, err
 		}
 		if err == nil {
@@ -219,44 +220,44 @@ func createLimit(v *visit) (*content, error) {
 		}
 	}
 	if len(f.Mistakes) > 0 {
-		name = v.newName()
+		name = v.NewName()
 	}
 	return saveLimit(v, f, name, "Limit %s is created. It applies to every later claim.")
 }
 
-func changeLimit(v *visit) (*content, error) {
+func changeLimit(v *page.Visit) (*page.Content, error) {
 	f := limitFields().New(false)
-	f.Fill(v.r.PostForm)
-	return saveLimit(v, f, v.r.PathValue("name"), "Limit %s is changed. It applies to every later claim.")
+	f.Fill(v.Request.PostForm)
+	return saveLimit(v, f, v.Request.PathValue("name"), "Limit %s is changed. It applies to every later claim.")
 }
 
 // saveLimit sets the limit, or shows the form again with every mistake.
-func saveLimit(v *visit, f *form.Form, name string, became locale.Message) (*content, error) {
-	failed := v.save(http.MethodPut, apiPath("v1", "limits", name), f.Body(), f.Mistakes, nil)
+func saveLimit(v *page.Visit, f *form.Form, name string, became locale.Message) (*page.Content, error) {
+	failed := v.Save(http.MethodPut, page.Path("v1", "limits", name), f.Body(), f.Mistakes, nil)
 	if failed == nil {
-		return &content{to: limitLink(name), flash: &flash{Text: v.T(became, name)}}, nil
+		return &page.Content{To: limitLink(name), Flash: &page.Flash{Text: v.T(became, name)}}, nil
 	}
 	c, d, err := limitForm(v, f, name)
 	if err == nil {
-		d.Problem, err = c.refused(v.Locale, f, failed, placeLimit(v.Locale, f), notSaved())
+		d.Problem, err = c.Refused(v.Locale, f, failed, placeLimit(v.Locale, f), page.NotSaved())
 	}
 	return c, err
 }
 
-func askDeleteLimit(v *visit) (*question, error) {
-	l, err := readLimit(v.caller, v.r.PathValue("name"))
+func askDeleteLimit(v *page.Visit) (*page.Question, error) {
+	l, err := readLimit(v.Caller, v.Request.PathValue("name"))
 	if err != nil {
 		return nil, err
 	}
-	return &question{
-		title: v.T("Delete limit %s", l.Name), Button: v.T("Delete"), Danger: true, back: limitLink(l.Name), crumbs: limitCrumbs(v.Locale, l.Name, crumb{Text: v.T("Delete")}),
+	return &page.Question{
+		Title: v.T("Delete limit %s", l.Name), Button: v.T("Delete"), Danger: true, Back: limitLink(l.Name), Crumbs: limitCrumbs(v.Locale, l.Name, page.Crumb{Text: v.T("Delete")}),
 		Text:  v.T("Its channels are then limited by their own settings and their other limits alone."),
-		Facts: []fact{{v.T("Title"), cmp.Or(l.Title, v.T("none"))}, {v.T("Channels"), strings.Join(l.Channels, ", ")}, {v.T("Limit"), strings.Join(l.Use(v.Locale), "; ")}},
+		Facts: []page.Fact{{Name: v.T("Title"), Value: cmp.Or(l.Title, v.T("none"))}, {Name: v.T("Channels"), Value: strings.Join(l.Channels, ", ")}, {Name: v.T("Limit"), Value: strings.Join(l.Use(v.Locale), "; ")}},
 	}, nil
 }
 
-func deleteLimit(v *visit) (*done, error) {
-	name := v.r.PathValue("name")
-	err := v.call(http.MethodDelete, apiPath("v1", "limits", name), nil, nil)
-	return &done{text: v.T("Limit %s is deleted.", name), to: limitsPath}, err
+func deleteLimit(v *page.Visit) (*page.Done, error) {
+	name := v.Request.PathValue("name")
+	err := v.Call(http.MethodDelete, page.Path("v1", "limits", name), nil, nil)
+	return &page.Done{Text: v.T("Limit %s is deleted.", name), To: limitsPath}, err
 }

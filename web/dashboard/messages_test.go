@@ -21,6 +21,7 @@ import (
 	"weir/router/routertest"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 )
 
 // Every message of the program is in the catalog of each language, with the same verbs and tags, and
@@ -117,7 +118,7 @@ func messagesOfGo(t *testing.T) map[locale.Message]string {
 	t.Helper()
 	found := map[locale.Message]string{}
 	known := stubs{}
-	for _, dir := range []string{"locale", "display", "form", "questionnaire", "."} {
+	for _, dir := range []string{"locale", "display", "form", "questionnaire", "page", "."} {
 		files := token.NewFileSet()
 		list := sourceOf(t, files, dir)
 		info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
@@ -252,7 +253,7 @@ func (s stubs) Import(path string) (*types.Package, error) {
 }
 
 // messagesOfTemplates finds the constant messages of the functions t and markup, and where they are.
-func messagesOfTemplates(t *testing.T, pages pageTemplates) map[locale.Message]string {
+func messagesOfTemplates(t *testing.T, pages page.Templates) map[locale.Message]string {
 	t.Helper()
 	found := map[locale.Message]string{}
 	for name, load := range pages {

@@ -6,6 +6,7 @@ import (
 
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 )
 
 // overview is the data of the overview page.
@@ -33,34 +34,34 @@ type totals struct {
 
 // overviewPage is what was read for the overview a moment ago.
 type overviewPage struct {
-	cards  *cache[[]surveyCard] // with the list of surveys
-	recent *cache[*recent]
+	cards  *page.Cache[[]surveyCard] // with the list of surveys
+	recent *page.Cache[*recent]
 }
 
-func overviewPages(cards *cache[[]surveyCard]) *page {
-	known := &overviewPage{cards, newCache[*recent](chartsLife)}
-	return &page{name: "overview", path: "/", nav: "Overview", load: known.load, live: []string{"summary", "recent", "channels", "surveys", "wallboard", "processes"}}
+func overviewPages(cards *page.Cache[[]surveyCard]) *page.Page {
+	known := &overviewPage{cards, page.NewCache[*recent](chartsLife)}
+	return &page.Page{Name: "overview", Path: "/", Nav: "Overview", Load: known.load, Live: []string{"summary", "recent", "channels", "surveys", "wallboard", "processes"}}
 }
 
-func (p *overviewPage) load(v *visit) (*content, error) {
-	o := &overview{Router: readWallboard(v.caller)}
-	c := &content{title: v.T("Overview"), data: o}
+func (p *overviewPage) load(v *page.Visit) (*page.Content, error) {
+	o := &overview{Router: readWallboard(v.Caller)}
+	c := &page.Content{Title: v.T("Overview"), Data: o}
 	var err error
-	if o.Undecided, err = countUndecided(v.caller); err != nil {
+	if o.Undecided, err = countUndecided(v.Caller); err != nil {
 		return nil, err
 	}
-	if o.Surveys, err = runningSurveys(v.caller, p.cards); err != nil {
+	if o.Surveys, err = runningSurveys(v.Caller, p.cards); err != nil {
 		return nil, err
 	}
-	if !v.May(readers()...) {
+	if !v.May(page.Readers()...) {
 		o.NoChannels = true
 		return c, nil
 	}
-	list, more, err := readChannels(v.caller)
+	list, more, err := readChannels(v.Caller)
 	if err != nil {
 		return nil, err
 	}
-	charts := cachedRecent(v.caller, p.recent)
+	charts := cachedRecent(v.Caller, p.recent)
 	o.More = more
 	if len(list) > 0 && !v.Wall() { // which has no room for them, but for those of the channels
 		o.Recent = charts
@@ -79,7 +80,7 @@ func (p *overviewPage) load(v *visit) (*content, error) {
 		o.fitWall()
 		return c, nil
 	}
-	o.Processes, err = readProcesses(v.caller)
+	o.Processes, err = readProcesses(v.Caller)
 	return c, err
 }
 

@@ -21,6 +21,7 @@ import (
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 	peopleapi "weir/web/people"
 )
 
@@ -72,7 +73,7 @@ type personView struct {
 }
 
 // MayErase reports whether to offer the erasure of a person: the token may, and something is kept.
-func (p *personView) MayErase(c *view) bool {
+func (p *personView) MayErase(c *page.View) bool {
 	return (len(p.Counts) > 0 || len(p.Talk) > 0 || len(p.Respondents) > 0) &&
 		c.MayAll(operators.ScopePeopleAdmin) && c.MayAll(operators.ScopeContactsWrite) && c.MayAll(operators.ScopeSurveysAdmin) && c.May(operators.ScopePIIRead)
 }
@@ -95,79 +96,79 @@ type saidView struct {
 type consentForm struct {
 	To, Status, At, Words string
 	Purpose               string            // or people.AllPurposes
-	Purposes              []option          // choices of it
+	Purposes              []page.Option     // choices of it
 	Hidden                bool              // the address is that of the person shown
 	Once                  string            // random, for the idempotency key
 	Mistakes              map[string]string // by field
-	Problem               *problem          // an error of the API that is about no field
+	Problem               *page.Problem     // an error of the API that is about no field
 }
 
 // Statuses returns the choices of the form. The first one is the default: a refusal by
 // mistake can be taken back, a contact to a person who refused cannot.
-func (*consentForm) Statuses(l *locale.Locale) []option {
-	return []option{{string(people.Refused), l.T("does not want to be contacted")}, {string(people.Given), l.T("agrees, or takes a refusal back")}}
+func (*consentForm) Statuses(l *locale.Locale) []page.Option {
+	return []page.Option{{Value: string(people.Refused), Text: l.T("does not want to be contacted")}, {Value: string(people.Given), Text: l.T("agrees, or takes a refusal back")}}
 }
 
 // addPurposes adds the choices of the purpose. There are none until the rules of a purpose are
 // set, or if the purposes cannot be read: what is recorded then counts for all.
-func (f *consentForm) addPurposes(c *caller) {
+func (f *consentForm) addPurposes(c *page.Caller) {
 	known, _ := readPurposes(c)
 	if len(known) == 0 {
 		return
 	}
-	f.Purposes = []option{{people.AllPurposes, c.T("all purposes")}}
+	f.Purposes = []page.Option{{Value: people.AllPurposes, Text: c.T("all purposes")}}
 	if !slices.ContainsFunc(known, func(p peopleapi.PurposeView) bool { return p.Name == people.DefaultPurpose }) {
-		f.Purposes = append(f.Purposes, option{people.DefaultPurpose, people.DefaultPurpose})
+		f.Purposes = append(f.Purposes, page.Option{Value: people.DefaultPurpose, Text: people.DefaultPurpose})
 	}
 	for i := range known {
 		text := known[i].Name
 		if title := known[i].Title; title != "" {
 			text += " – " + display.Truncate(maxPurposeTitle, title)
 		}
-		f.Purposes = append(f.Purposes, option{known[i].Name, text})
+		f.Purposes = append(f.Purposes, page.Option{Value: known[i].Name, Text: text})
 	}
-	if !slices.ContainsFunc(f.Purposes, func(o option) bool { return o.Value == f.Purpose }) {
-		f.Purposes = append(f.Purposes, option{f.Purpose, f.Purpose}) // it was deleted meanwhile: the API reports it
+	if !slices.ContainsFunc(f.Purposes, func(o page.Option) bool { return o.Value == f.Purpose }) {
+		f.Purposes = append(f.Purposes, page.Option{Value: f.Purpose, Text: f.Purpose}) // it was deleted meanwhile: the API reports it
 	}
 }
 
 // peopleContent returns the page with what was found, which is nil before a search. A form
 // is shown if the token may record; whoever may search does so first, and sees what counts.
-func peopleContent(v *visit, to string, found *personView) (*content, *peopleData) {
+func peopleContent(v *page.Visit, to string, found *personView) (*page.Content, *peopleData) {
 	d := &peopleData{MaySearch: v.MaySearch(), To: to, Person: found}
 	if v.May(operators.ScopePeopleAdmin) && (found != nil || !d.MaySearch) {
 		d.Form = &consentForm{Purpose: people.AllPurposes, Hidden: found != nil, Once: rand.Text()}
-		d.Form.addPurposes(v.caller)
+		d.Form.addPurposes(v.Caller)
 		if d.Form.Hidden {
 			d.Form.To = to
 		}
 	}
 	d.MayDecide = found == nil && v.May(operators.ScopePeopleAdmin)
 	if d.MayDecide {
-		d.Undecided, _ = countUndecided(v.caller) // without it the link has no number
+		d.Undecided, _ = countUndecided(v.Caller) // without it the link has no number
 	}
-	c := &content{title: v.T("People"), crumbs: []crumb{{Text: v.T("People")}}, data: d}
+	c := &page.Content{Title: v.T("People"), Crumbs: []page.Crumb{{Text: v.T("People")}}, Data: d}
 	if found != nil {
-		c.title, c.crumbs = v.T("Person"), []crumb{{Text: v.T("People"), Link: peoplePath}, {Text: v.T("Person")}}
+		c.Title, c.Crumbs = v.T("Person"), []page.Crumb{{Text: v.T("People"), Link: peoplePath}, {Text: v.T("Person")}}
 	}
 	return c, d
 }
 
-func loadPeople(v *visit) (*content, error) {
+func loadPeople(v *page.Visit) (*page.Content, error) {
 	c, _ := peopleContent(v, "", nil)
 	return c, nil
 }
 
 // searchPerson shows what is known of an address, which is posted in a form so that it
 // never appears in a URL. Pages of contacts and respondents post an id instead.
-func searchPerson(v *visit) (*content, error) {
-	q := readPersonQuery(v.r.PostForm)
+func searchPerson(v *page.Visit) (*page.Content, error) {
+	q := readPersonQuery(v.Request.PostForm)
 	if wrong := wrongAddress(v.Locale, q.To); wrong != "" && q.id() == "" && v.MaySearch() {
 		c, d := peopleContent(v, q.To, nil)
-		c.status, d.Wrong = http.StatusUnprocessableEntity, wrong
+		c.Status, d.Wrong = http.StatusUnprocessableEntity, wrong
 		return c, nil
 	}
-	found, err := findPerson(v.caller, q)
+	found, err := findPerson(v.Caller, q)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +190,7 @@ func wrongAddress(l *locale.Locale, to string) string {
 	return ""
 }
 
-func findPerson(c *caller, q personQuery) (*personView, error) {
+func findPerson(c *page.Caller, q personQuery) (*personView, error) {
 	found, err := q.find(c, personPage)
 	if err != nil {
 		return nil, err
@@ -273,19 +274,19 @@ func sourceText(l *locale.Locale, source people.Source, refused bool) string {
 // recordConsent records what a person said. Its answer is the page itself and no redirect,
 // which would need the address in its URL; so loading the page again sends the form again,
 // and the idempotency key makes that harmless.
-func recordConsent(v *visit) (*content, error) {
-	f := readConsentForm(v.r.PostForm)
+func recordConsent(v *page.Visit) (*page.Content, error) {
+	f := readConsentForm(v.Request.PostForm)
 	if body := f.check(v.Locale, v.Now()); len(f.Mistakes) == 0 {
 		var out peopleapi.StateList
-		err := v.call(http.MethodPost, "/v1/consents", map[string]any{"consents": []any{body}}, &out)
+		err := v.Call(http.MethodPost, "/v1/consents", map[string]any{"consents": []any{body}}, &out)
 		if err == nil {
 			return recorded(v, f, &out), nil
 		}
-		status, p := statusOf(err)
+		status, p := page.StatusOf(err)
 		if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest {
 			return nil, err
 		}
-		f.Problem = place(p, f.Mistakes, f.spot)
+		f.Problem = page.Place(p, f.Mistakes, f.spot)
 	}
 	var found *personView
 	if f.Mistakes["to"] == "" {
@@ -293,19 +294,19 @@ func recordConsent(v *visit) (*content, error) {
 	}
 	c, d := peopleContent(v, f.To, found)
 	f.Hidden = found != nil
-	f.addPurposes(v.caller)
-	c.status, d.Form = http.StatusUnprocessableEntity, f
-	c.flash = &flash{Bad: true, Text: v.T("Nothing was recorded. Correct the marked fields of the form.")}
+	f.addPurposes(v.Caller)
+	c.Status, d.Form = http.StatusUnprocessableEntity, f
+	c.Flash = &page.Flash{Bad: true, Text: v.T("Nothing was recorded. Correct the marked fields of the form.")}
 	return c, nil
 }
 
 // readBack returns what is known of an address beside what was done for it; nil if the
 // token may not search, or if it cannot be read: what was done stays done.
-func readBack(v *visit, to string) *personView {
+func readBack(v *page.Visit, to string) *personView {
 	if !v.MaySearch() {
 		return nil
 	}
-	found, _ := findPerson(v.caller, personQuery{To: to})
+	found, _ := findPerson(v.Caller, personQuery{To: to})
 	return found
 }
 
@@ -331,7 +332,7 @@ func (f *consentForm) check(l *locale.Locale, now time.Time) map[string]any {
 	} else if utf8.RuneCountInString(f.Words) > maxProof {
 		f.Mistakes["words"] = l.T("At most 500 characters are kept.")
 	}
-	at, err := readMoment("at", f.At)
+	at, err := page.ReadMoment("at", f.At)
 	switch {
 	case err != nil:
 		f.Mistakes["at"] = l.T("Enter a date and a time in UTC, such as 2026-05-04T09:00, or nothing.")
@@ -366,55 +367,55 @@ func (*consentForm) spot(e *weir.FieldError) form.Spot {
 }
 
 // recorded returns the page after a consent was recorded, with the state of its address.
-func recorded(v *visit, f *consentForm, out *peopleapi.StateList) *content {
+func recorded(v *page.Visit, f *consentForm, out *peopleapi.StateList) *page.Content {
 	found := readBack(v, f.To)
 	c, d := peopleContent(v, f.To, found)
 	if found == nil {
 		d.To = ""
 	}
-	c.flash = f.unseen(v.Locale)
+	c.Flash = f.unseen(v.Locale)
 	for _, now := range out.States {
-		c.flash = f.outcome(v.Locale, now, found)
+		c.Flash = f.outcome(v.Locale, now, found)
 	}
 	if out.OtherAddresses > 0 {
-		c.flash.Text += " " + v.T("No country has such a phone number: it counts for contacts to exactly this address.")
+		c.Flash.Text += " " + v.T("No country has such a phone number: it counts for contacts to exactly this address.")
 	}
 	return c
 }
 
 // unseen describes what was recorded to somebody who may not see what people said, and so is not told
 // what it has changed.
-func (f *consentForm) unseen(l *locale.Locale) *flash {
+func (f *consentForm) unseen(l *locale.Locale) *page.Flash {
 	if f.Status == string(people.Refused) {
-		return &flash{Text: l.T("The refusal of %s is recorded. If something else was said later, that counts.", auth.MaskNumber(f.To))}
+		return &page.Flash{Text: l.T("The refusal of %s is recorded. If something else was said later, that counts.", auth.MaskNumber(f.To))}
 	}
-	return &flash{Text: l.T("It is recorded that %s agreed. A refusal by the person, and what was said later, counts.", auth.MaskNumber(f.To))}
+	return &page.Flash{Text: l.T("It is recorded that %s agreed. A refusal by the person, and what was said later, counts.", auth.MaskNumber(f.To))}
 }
 
 // outcome describes what a recorded consent changed: see [people.Next]. found is nil if the
 // token may not search: then what counts for all purposes is not known.
-func (f *consentForm) outcome(l *locale.Locale, now api.StateView, found *personView) *flash {
+func (f *consentForm) outcome(l *locale.Locale, now api.StateView, found *personView) *page.Flash {
 	who, refused, ofOne := auth.MaskNumber(f.To), now.Status == string(people.Refused), f.Purpose != people.AllPurposes
-	at, _ := readMoment("at", f.At) // it was checked
+	at, _ := page.ReadMoment("at", f.At) // it was checked
 	overruled := f.Status == now.Status && found != nil && found.refuses(f.Purpose) != refused
 	switch {
 	case overruled && refused:
-		return &flash{Bad: true, Text: l.T("The refusal is recorded, but %s may still be contacted: what was said later for all purposes counts.", who)}
+		return &page.Flash{Bad: true, Text: l.T("The refusal is recorded, but %s may still be contacted: what was said later for all purposes counts.", who)}
 	case overruled:
-		return &flash{Bad: true, Text: l.T("The consent is recorded, but %s stays refused for all purposes: by the person, or by what was said later.", who)}
+		return &page.Flash{Bad: true, Text: l.T("The consent is recorded, but %s stays refused for all purposes: by the person, or by what was said later.", who)}
 	case f.Status == now.Status && refused && ofOne:
-		return &flash{Text: l.T("The refusal of %[1]s is recorded. From now on contacts of the purpose %[2]s to this address end as suppressed, also those that wait. Contacts in flight are not canceled.", who, f.Purpose)}
+		return &page.Flash{Text: l.T("The refusal of %[1]s is recorded. From now on contacts of the purpose %[2]s to this address end as suppressed, also those that wait. Contacts in flight are not canceled.", who, f.Purpose)}
 	case f.Status == now.Status && refused:
-		return &flash{Text: l.T("The refusal of %s is recorded. From now on contacts to this address end as suppressed, also those that wait. Contacts in flight are not canceled.", who)}
+		return &page.Flash{Text: l.T("The refusal of %s is recorded. From now on contacts to this address end as suppressed, also those that wait. Contacts in flight are not canceled.", who)}
 	case f.Status == now.Status && ofOne:
-		return &flash{Text: l.T("It is recorded that %[1]s agreed to contacts of the purpose %[2]s.", who, f.Purpose)}
+		return &page.Flash{Text: l.T("It is recorded that %[1]s agreed to contacts of the purpose %[2]s.", who, f.Purpose)}
 	case f.Status == now.Status:
-		return &flash{Text: l.T("It is recorded that %s may be contacted.", who)}
+		return &page.Flash{Text: l.T("It is recorded that %s may be contacted.", who)}
 	case !at.IsZero() && at.Before(now.At):
-		return &flash{Bad: true, Text: l.T("This is kept in the history and changes nothing: what was said later, on %s UTC, counts.", now.At.UTC().Format("2006-01-02 15:04:05"))}
+		return &page.Flash{Bad: true, Text: l.T("This is kept in the history and changes nothing: what was said later, on %s UTC, counts.", now.At.UTC().Format("2006-01-02 15:04:05"))}
 	case refused && people.Source(now.Source).ByPerson():
-		return &flash{Bad: true, Text: l.T("This is kept in the history and changes nothing: %s stays refused. Only the person can take back what the person refused, with a word such as START in a message.", who)}
+		return &page.Flash{Bad: true, Text: l.T("This is kept in the history and changes nothing: %s stays refused. Only the person can take back what the person refused, with a word such as START in a message.", who)}
 	default: // the form was sent again
-		return &flash{Bad: true, Text: l.T("This is kept in the history and changes nothing: what was recorded later counts.")}
+		return &page.Flash{Bad: true, Text: l.T("This is kept in the history and changes nothing: what was recorded later counts.")}
 	}
 }

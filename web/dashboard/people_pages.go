@@ -4,37 +4,38 @@ import (
 	"slices"
 
 	"weir/operators"
+	"weir/web/dashboard/page"
 )
 
 // allPeoplePages returns the pages of people, their consents and purposes.
-func allPeoplePages() []*page {
+func allPeoplePages() []*page.Page {
 	return slices.Concat(peoplePages(), personPages(), purposePages())
 }
 
 // peoplePages returns the page of people under two paths, because recording needs another scope than
 // searching. The API also requires pii:read for a search.
-func peoplePages() []*page {
+func peoplePages() []*page.Page {
 	readers, admins := []operators.Scope{operators.ScopePeopleAdmin, operators.ScopeContactsRead}, []operators.Scope{operators.ScopePeopleAdmin}
-	return []*page{
-		{name: "people", path: peoplePath, nav: "People", scopes: readers, load: loadPeople, posted: searchPerson},
-		{name: "people", path: recordPath, scopes: admins, load: loadPeople, posted: recordConsent},
-		{name: "undecided", path: undecidedPath, scopes: admins, load: loadUndecided, posted: decideUndecided},
+	return []*page.Page{
+		{Name: "people", Path: peoplePath, Nav: "People", Scopes: readers, Load: loadPeople, Posted: searchPerson},
+		{Name: "people", Path: recordPath, Scopes: admins, Load: loadPeople, Posted: recordConsent},
+		{Name: "undecided", Path: undecidedPath, Scopes: admins, Load: loadUndecided, Posted: decideUndecided},
 	}
 }
 
 // purposePages returns the pages of purposes. Whoever queues contacts or runs surveys chooses
 // among purposes, and can read their rules.
-func purposePages() []*page {
+func purposePages() []*page.Page {
 	const one = purposesPath + "/{name}"
 	readers := []operators.Scope{operators.ScopePeopleAdmin, operators.ScopeContactsRead, operators.ScopeContactsWrite, operators.ScopeSurveysAdmin}
 	admins := []operators.Scope{operators.ScopePeopleAdmin}
-	return []*page{
-		{name: "purposes", path: purposesPath, nav: "Purposes", scopes: readers, load: loadPurposes},
-		{name: "purpose_form", path: newPurposePath, scopes: admins, load: newPurpose, posted: createPurpose},
+	return []*page.Page{
+		{Name: "purposes", Path: purposesPath, Nav: "Purposes", Scopes: readers, Load: loadPurposes},
+		{Name: "purpose_form", Path: newPurposePath, Scopes: admins, Load: newPurpose, Posted: createPurpose},
 		{
-			name: "purpose", path: one, scopes: readers, load: loadPurpose,
-			actions: []action{{path: one + "/delete", scopes: admins, ask: askDeletePurpose, run: deletePurpose}},
+			Name: "purpose", Path: one, Scopes: readers, Load: loadPurpose,
+			Actions: []page.Action{{Path: one + "/delete", Scopes: admins, Ask: askDeletePurpose, Run: deletePurpose}},
 		},
-		{name: "purpose_form", path: one + "/edit", scopes: admins, load: editPurpose, posted: changePurpose},
+		{Name: "purpose_form", Path: one + "/edit", Scopes: admins, Load: editPurpose, Posted: changePurpose},
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"weir/operators"
 	"weir/people"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 	peopleapi "weir/web/people"
 )
 
@@ -46,18 +47,18 @@ func readPersonQuery(form url.Values) personQuery {
 func (q *personQuery) id() string { return q.Contact + q.Respondent }
 
 // find asks the API for the person, and one page of contacts and messages.
-func (q *personQuery) find(c *caller, limit int) (found api.PersonView, err error) {
+func (q *personQuery) find(c *page.Caller, limit int) (found api.PersonView, err error) {
 	body := map[string]any{"limit": limit}
 	for name, value := range map[string]string{"to": q.To, "contact": q.Contact, "respondent": q.Respondent, "cursor": q.Cursor} {
 		if value != "" {
 			body[name] = value
 		}
 	}
-	return found, c.call(http.MethodPost, "/v1/people:find", body, &found)
+	return found, c.Call(http.MethodPost, "/v1/people:find", body, &found)
 }
 
 // all reads every page; one of very many keeps the cursor of the rest.
-func (q personQuery) all(c *caller) (api.PersonView, error) {
+func (q personQuery) all(c *page.Caller) (api.PersonView, error) {
 	whole, err := q.find(c, personBatch)
 	for range maxBatches {
 		if err != nil || whole.NextCursor == "" {
@@ -158,32 +159,32 @@ func earlier(a, b time.Time) time.Time {
 type confirmForm struct {
 	To, Text, Button string
 	Action           string // last segment of the path
-	Facts            []fact
+	Facts            []page.Fact
 }
 
 // confirmed shows a person with a question, unless it was answered; then it does what was asked
 // and shows the person after it.
-func confirmed(ask func(*visit, *personView) (*confirmForm, error), run func(*visit, string) (*flash, error)) func(*visit) (*content, error) {
-	return func(v *visit) (*content, error) {
-		to := strings.TrimSpace(v.r.PostForm.Get("to"))
+func confirmed(ask func(*page.Visit, *personView) (*confirmForm, error), run func(*page.Visit, string) (*page.Flash, error)) func(*page.Visit) (*page.Content, error) {
+	return func(v *page.Visit) (*page.Content, error) {
+		to := strings.TrimSpace(v.Request.PostForm.Get("to"))
 		if wrong := wrongAddress(v.Locale, to); wrong != "" {
 			c, d := peopleContent(v, to, nil)
-			c.status, d.Wrong = http.StatusUnprocessableEntity, wrong
+			c.Status, d.Wrong = http.StatusUnprocessableEntity, wrong
 			return c, nil
 		}
-		var done *flash
+		var done *page.Flash
 		var err error
-		if v.r.PostForm.Get("confirmed") != "" {
+		if v.Request.PostForm.Get("confirmed") != "" {
 			if done, err = run(v, to); err != nil {
 				return nil, err
 			}
 		}
-		found, err := findPerson(v.caller, personQuery{To: to})
+		found, err := findPerson(v.Caller, personQuery{To: to})
 		if err != nil {
 			return nil, err
 		}
 		c, d := peopleContent(v, to, found)
-		if c.flash = done; done == nil {
+		if c.Flash = done; done == nil {
 			d.Confirm, err = ask(v, found)
 		}
 		return c, err
@@ -191,7 +192,7 @@ func confirmed(ask func(*visit, *personView) (*confirmForm, error), run func(*vi
 }
 
 // waitingOf lists the contacts of a person that are not dispatched yet.
-func waitingOf(c *caller, to string) (ids []string, err error) {
+func waitingOf(c *page.Caller, to string) (ids []string, err error) {
 	whole, err := personQuery{To: to}.all(c)
 	for i := range whole.Contacts {
 		if whole.Contacts[i].State == weir.Queued.String() {
@@ -201,32 +202,32 @@ func waitingOf(c *caller, to string) (ids []string, err error) {
 	return ids, err
 }
 
-func askCancelWaiting(v *visit, p *personView) (*confirmForm, error) {
-	ids, err := waitingOf(v.caller, p.To)
+func askCancelWaiting(v *page.Visit, p *personView) (*confirmForm, error) {
+	ids, err := waitingOf(v.Caller, p.To)
 	return &confirmForm{
 		To: p.To, Action: "cancel", Button: v.T("Cancel waiting contacts"),
 		Text:  v.T("The contacts that wait end as canceled at once. Contacts in flight continue. A survey may contact the person again: to prevent that, record that the person does not want to be contacted."),
-		Facts: []fact{{v.T("Contacts that wait"), v.Number(len(ids))}},
+		Facts: []page.Fact{{Name: v.T("Contacts that wait"), Value: v.Number(len(ids))}},
 	}, err
 }
 
-func cancelWaiting(v *visit, to string) (*flash, error) {
-	ids, err := waitingOf(v.caller, to)
+func cancelWaiting(v *page.Visit, to string) (*page.Flash, error) {
+	ids, err := waitingOf(v.Caller, to)
 	if err != nil {
 		return nil, err
 	}
 	done, left := 0, max(0, len(ids)-maxCancel)
 	for _, id := range ids[:len(ids)-left] {
 		var out api.CanceledView
-		err := v.call(http.MethodDelete, apiPath("v1", "contacts", id), nil, &out)
-		switch status, _ := statusOf(err); {
+		err := v.Call(http.MethodDelete, page.Path("v1", "contacts", id), nil, &out)
+		switch status, _ := page.StatusOf(err); {
 		case err == nil && out.State == weir.Done.String():
 			done++
 		case err != nil && status != http.StatusConflict && status != http.StatusNotFound:
 			return nil, err // what is canceled stays so
 		}
 	}
-	f := &flash{Text: v.T("%d of %d waiting contacts are canceled.", done, len(ids))}
+	f := &page.Flash{Text: v.T("%d of %d waiting contacts are canceled.", done, len(ids))}
 	if done < len(ids) {
 		f.Text += " " + v.T("The others were dispatched meanwhile, or are still to be canceled.")
 	}
@@ -235,7 +236,7 @@ func cancelWaiting(v *visit, to string) (*flash, error) {
 }
 
 // removableOf lists the respondents of the surveys that the token may change.
-func removableOf(c *caller, list []api.PersonRespondentView) (may []api.PersonRespondentView) {
+func removableOf(c *page.Caller, list []api.PersonRespondentView) (may []api.PersonRespondentView) {
 	for _, r := range list {
 		if c.MaySurvey(r.Survey, operators.ScopeSurveysAdmin) {
 			may = append(may, r)
@@ -244,33 +245,33 @@ func removableOf(c *caller, list []api.PersonRespondentView) (may []api.PersonRe
 	return may
 }
 
-func askRemove(v *visit, p *personView) (*confirmForm, error) {
+func askRemove(v *page.Visit, p *personView) (*confirmForm, error) {
 	f := &confirmForm{
 		To: p.To, Action: "remove", Button: v.T("Remove from surveys"),
 		Text: v.T("This cannot be undone. The number and the attributes are deleted, and a contact that waits is canceled; attempts stay in the figures and, under the id, in the log. " +
 			"The person can be imported again: to prevent contacts, record that the person does not want to be contacted."),
 	}
-	for _, r := range removableOf(v.caller, p.Respondents) {
-		f.Facts = append(f.Facts, fact{r.Survey, r.ID})
+	for _, r := range removableOf(v.Caller, p.Respondents) {
+		f.Facts = append(f.Facts, page.Fact{Name: r.Survey, Value: r.ID})
 	}
 	return f, nil
 }
 
 // removeFromSurveys removes the person as a respondent. What is removed before an error stays so.
-func removeFromSurveys(v *visit, to string) (*flash, error) {
-	found, err := (&personQuery{To: to}).find(v.caller, 1)
+func removeFromSurveys(v *page.Visit, to string) (*page.Flash, error) {
+	found, err := (&personQuery{To: to}).find(v.Caller, 1)
 	if err != nil {
 		return nil, err
 	}
-	list := removableOf(v.caller, found.Respondents)
+	list := removableOf(v.Caller, found.Respondents)
 	for _, r := range list {
-		if err := v.call(http.MethodDelete, apiPath("v1", "surveys", r.Survey, "respondents", r.ID), nil, nil); err != nil {
-			if status, _ := statusOf(err); status != http.StatusNotFound { // somebody else did
+		if err := v.Call(http.MethodDelete, page.Path("v1", "surveys", r.Survey, "respondents", r.ID), nil, nil); err != nil {
+			if status, _ := page.StatusOf(err); status != http.StatusNotFound { // somebody else did
 				return nil, err
 			}
 		}
 	}
-	f := &flash{Text: v.T("The person is removed from %d surveys.", len(list))}
+	f := &page.Flash{Text: v.T("The person is removed from %d surveys.", len(list))}
 	if len(list) < len(found.Respondents) || found.MoreRespondents {
 		f.Text += " " + v.T("The person is in more surveys.")
 	}
@@ -279,12 +280,12 @@ func removeFromSurveys(v *visit, to string) (*flash, error) {
 
 // erasureView is the receipt of an erasure.
 type erasureView struct {
-	Went     []fact
+	Went     []page.Fact
 	Remains  []string
 	Complete bool
 }
 
-func askErase(v *visit, p *personView) (*confirmForm, error) {
+func askErase(v *page.Visit, p *personView) (*confirmForm, error) {
 	return &confirmForm{
 		To: p.To, Action: "erase", Button: v.T("Erase person"),
 		Text: v.T("This cannot be undone. Whatever waits for the person is canceled; contacts and messages are deleted, the person is removed from surveys, and the address and the words from the history of consents. " +
@@ -293,28 +294,28 @@ func askErase(v *visit, p *personView) (*confirmForm, error) {
 }
 
 // erasePerson erases a person, and shows the receipt.
-func erasePerson(v *visit) (*content, error) {
+func erasePerson(v *page.Visit) (*page.Content, error) {
 	var receipt *erasureView
-	c, err := confirmed(askErase, func(v *visit, to string) (*flash, error) {
+	c, err := confirmed(askErase, func(v *page.Visit, to string) (*page.Flash, error) {
 		var out api.ErasureView
-		if err := v.call(http.MethodPost, "/v1/people:erase", map[string]any{"to": to}, &out); err != nil {
+		if err := v.Call(http.MethodPost, "/v1/people:erase", map[string]any{"to": to}, &out); err != nil {
 			return nil, err
 		}
 		receipt = erasureOf(v.Locale, &out)
 		if !out.Complete {
-			return &flash{Text: v.T("The person is not erased completely yet."), Bad: true}, nil
+			return &page.Flash{Text: v.T("The person is not erased completely yet."), Bad: true}, nil
 		}
-		return &flash{Text: v.T("The person is erased.")}, nil
+		return &page.Flash{Text: v.T("The person is erased.")}, nil
 	})(v)
 	if c != nil {
-		c.data.(*peopleData).Receipt = receipt
+		c.Data.(*peopleData).Receipt = receipt
 	}
 	return c, err
 }
 
 func erasureOf(l *locale.Locale, out *api.ErasureView) *erasureView {
-	e := &erasureView{Complete: out.Complete, Went: []fact{
-		{l.T("Contacts"), l.Number(out.Contacts)}, {l.T("Messages"), l.Number(out.Messages)}, {l.T("Surveys"), l.Number(out.Respondents)}, {l.T("Refusals and consents"), l.Number(out.Consents)},
+	e := &erasureView{Complete: out.Complete, Went: []page.Fact{
+		{Name: l.T("Contacts"), Value: l.Number(out.Contacts)}, {Name: l.T("Messages"), Value: l.Number(out.Messages)}, {Name: l.T("Surveys"), Value: l.Number(out.Respondents)}, {Name: l.T("Refusals and consents"), Value: l.Number(out.Consents)},
 	}}
 	for _, rest := range out.Remains {
 		e.Remains = append(e.Remains, remainderText(l, rest))
@@ -343,15 +344,15 @@ func remainderText(l *locale.Locale, rest api.RemainderView) string {
 }
 
 // exportPerson sends everything about a person as a file.
-func exportPerson(v *visit, w http.ResponseWriter) error {
-	if err := v.readForm(w, maxForm); err != nil {
+func exportPerson(v *page.Visit, w http.ResponseWriter) error {
+	if err := v.ReadForm(w, page.MaxForm); err != nil {
 		return err
 	}
-	q := readPersonQuery(v.r.PostForm)
+	q := readPersonQuery(v.Request.PostForm)
 	if wrong := wrongAddress(v.Locale, q.To); wrong != "" && q.id() == "" {
-		return &problem{Status: http.StatusUnprocessableEntity, Detail: wrong}
+		return &page.Problem{Status: http.StatusUnprocessableEntity, Detail: wrong}
 	}
-	whole, err := q.all(v.caller)
+	whole, err := q.all(v.Caller)
 	if err != nil {
 		return err
 	}
@@ -367,12 +368,12 @@ func exportPerson(v *visit, w http.ResponseWriter) error {
 }
 
 // personPages are the pages of what can be done about a person: each shows the person after it.
-func personPages() []*page {
+func personPages() []*page.Page {
 	finders := []operators.Scope{operators.ScopePeopleAdmin, operators.ScopeContactsRead}
-	return []*page{
-		{name: "people", path: cancelPath, scopes: []operators.Scope{operators.ScopeContactsWrite}, load: loadPeople, posted: confirmed(askCancelWaiting, cancelWaiting)},
-		{name: "people", path: removePath, scopes: []operators.Scope{operators.ScopeSurveysAdmin}, load: loadPeople, posted: confirmed(askRemove, removeFromSurveys)},
-		{name: "people", path: erasePath, scopes: []operators.Scope{operators.ScopePeopleAdmin}, load: loadPeople, posted: erasePerson},
-		{name: "people", path: exportPath, scopes: finders, load: loadPeople, sent: exportPerson},
+	return []*page.Page{
+		{Name: "people", Path: cancelPath, Scopes: []operators.Scope{operators.ScopeContactsWrite}, Load: loadPeople, Posted: confirmed(askCancelWaiting, cancelWaiting)},
+		{Name: "people", Path: removePath, Scopes: []operators.Scope{operators.ScopeSurveysAdmin}, Load: loadPeople, Posted: confirmed(askRemove, removeFromSurveys)},
+		{Name: "people", Path: erasePath, Scopes: []operators.Scope{operators.ScopePeopleAdmin}, Load: loadPeople, Posted: erasePerson},
+		{Name: "people", Path: exportPath, Scopes: finders, Load: loadPeople, Sent: exportPerson},
 	}
 }

@@ -7,16 +7,17 @@ import (
 
 	"weir/api"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 )
 
 // process is a process of the database on the overview.
 type process struct{ api.ProcessView }
 
 // readProcesses lists the processes of the database, if there is more than one.
-func readProcesses(c *caller) ([]process, error) {
+func readProcesses(c *page.Caller) ([]process, error) {
 	var list api.ProcessesView
-	err := c.get("/v1/processes", nil, &list)
-	if status, _ := statusOf(err); err != nil {
+	err := c.Get("/v1/processes", nil, &list)
+	if status, _ := page.StatusOf(err); err != nil {
 		if status < http.StatusInternalServerError {
 			err = nil // the token may not read them
 		}

@@ -13,6 +13,7 @@ import (
 	"weir/people"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 	peopleapi "weir/web/people"
 )
 
@@ -103,14 +104,14 @@ func capText(l *locale.Locale, k *people.Cap) string {
 func purposeLink(name string) string { return purposesPath + "/" + url.PathEscape(name) }
 
 // purposeCrumbs returns the crumbs of a page of a purpose.
-func purposeCrumbs(l *locale.Locale, name string, more ...crumb) []crumb {
-	return append([]crumb{{Text: l.T("Purposes"), Link: purposesPath}, {Text: name, Link: purposeLink(name)}}, more...)
+func purposeCrumbs(l *locale.Locale, name string, more ...page.Crumb) []page.Crumb {
+	return append([]page.Crumb{{Text: l.T("Purposes"), Link: purposesPath}, {Text: name, Link: purposeLink(name)}}, more...)
 }
 
 // readPurpose reads a purpose. The default purpose always exists.
-func readPurpose(c *caller, name string) (p purposeView, err error) {
-	err = c.get(apiPath("v1", "purposes", name), nil, &p.PurposeView)
-	if status, _ := statusOf(err); err != nil && status == http.StatusNotFound && name == people.DefaultPurpose {
+func readPurpose(c *page.Caller, name string) (p purposeView, err error) {
+	err = c.Get(page.Path("v1", "purposes", name), nil, &p.PurposeView)
+	if status, _ := page.StatusOf(err); err != nil && status == http.StatusNotFound && name == people.DefaultPurpose {
 		p.Name = name
 		return p, nil
 	}
@@ -119,8 +120,8 @@ func readPurpose(c *caller, name string) (p purposeView, err error) {
 }
 
 // loadPurposes lists the purposes, the default one first.
-func loadPurposes(v *visit) (*content, error) {
-	all, err := readPurposes(v.caller)
+func loadPurposes(v *page.Visit) (*page.Content, error) {
+	all, err := readPurposes(v.Caller)
 	if err != nil {
 		return nil, err
 	}
@@ -132,15 +133,15 @@ func loadPurposes(v *visit) (*content, error) {
 		}
 		list = append(list, purposeView{all[i], true})
 	}
-	return &content{title: v.T("Purposes"), crumbs: []crumb{{Text: v.T("Purposes")}}, data: list}, nil
+	return &page.Content{Title: v.T("Purposes"), Crumbs: []page.Crumb{{Text: v.T("Purposes")}}, Data: list}, nil
 }
 
-func loadPurpose(v *visit) (*content, error) {
-	p, err := readPurpose(v.caller, v.r.PathValue("name"))
+func loadPurpose(v *page.Visit) (*page.Content, error) {
+	p, err := readPurpose(v.Caller, v.Request.PathValue("name"))
 	if err != nil {
 		return nil, err
 	}
-	return &content{title: v.T("Purpose %s", p.Name), crumbs: purposeCrumbs(v.Locale, p.Name), data: p}, nil
+	return &page.Content{Title: v.T("Purpose %s", p.Name), Crumbs: purposeCrumbs(v.Locale, p.Name), Data: p}, nil
 }
 
 // Limits of the form.
@@ -161,7 +162,7 @@ type purposeForm struct {
 	Help, Confirmation                        string
 	Caps                                      []capRow
 	Mistakes                                  map[string]string // by field
-	Problem                                   *problem          // an error of the API that is about no field
+	Problem                                   *page.Problem     // an error of the API that is about no field
 
 	capRows, holidayLines []int // row or line of what the API got, counted from 1
 }
@@ -195,18 +196,18 @@ func (f *purposeForm) Unfolded() bool {
 }
 
 // Policies returns the choices of consent.
-func (*purposeForm) Policies(l *locale.Locale) []option {
-	return []option{{string(people.UnlessRefused), l.T("people who have not refused")}, {string(people.IfRecorded), l.T("only people whose consent is recorded")}}
+func (*purposeForm) Policies(l *locale.Locale) []page.Option {
+	return []page.Option{{Value: string(people.UnlessRefused), Text: l.T("people who have not refused")}, {Value: string(people.IfRecorded), Text: l.T("only people whose consent is recorded")}}
 }
 
 // Kinds returns how a cap can count time.
-func (*purposeForm) Kinds(l *locale.Locale) []option {
-	return []option{{string(people.Rolling), l.T("before each contact")}, {string(people.Calendar), l.T("calendar days")}}
+func (*purposeForm) Kinds(l *locale.Locale) []page.Option {
+	return []page.Option{{Value: string(people.Rolling), Text: l.T("before each contact")}, {Value: string(people.Calendar), Text: l.T("calendar days")}}
 }
 
 // Overs returns which contacts a cap can count.
-func (*purposeForm) Overs(l *locale.Locale) []option {
-	return []option{{string(people.OverPurpose), l.T("of this purpose")}, {string(people.OverAll), l.T("of all purposes")}}
+func (*purposeForm) Overs(l *locale.Locale) []page.Option {
+	return []page.Option{{Value: string(people.OverPurpose), Text: l.T("of this purpose")}, {Value: string(people.OverAll), Text: l.T("of all purposes")}}
 }
 
 // Back returns the page to return to.
@@ -267,8 +268,8 @@ func unixLines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n
 // body returns the rules for the API. Fields that are empty are left out, so that the API
 // reports those that are missing.
 func (f *purposeForm) body() map[string]any {
-	body := filled("title", f.Title, "consent", f.Consent, "time_zone", f.TimeZone, "repeat_guard", f.RepeatGuard, "exempt_reason", f.ExemptReason, "help", f.Help, "confirmation", f.Confirmation)
-	if hours := filled("from", f.QuietFrom, "to", f.QuietTo); len(hours) > 0 {
+	body := page.Filled("title", f.Title, "consent", f.Consent, "time_zone", f.TimeZone, "repeat_guard", f.RepeatGuard, "exempt_reason", f.ExemptReason, "help", f.Help, "confirmation", f.Confirmation)
+	if hours := page.Filled("from", f.QuietFrom, "to", f.QuietTo); len(hours) > 0 {
 		body["quiet_hours"] = hours
 	}
 	if f.Exempt {
@@ -279,7 +280,7 @@ func (f *purposeForm) body() map[string]any {
 		if r.empty() {
 			continue
 		}
-		one := filled("max", r.Max, "within", r.Within, "kind", r.Kind, "over", r.Over)
+		one := page.Filled("max", r.Max, "within", r.Within, "kind", r.Kind, "over", r.Over)
 		if n, err := strconv.Atoi(r.Max); err == nil {
 			one["max"] = n
 		}
@@ -290,7 +291,7 @@ func (f *purposeForm) body() map[string]any {
 		if date == "" {
 			continue
 		}
-		holidays, f.holidayLines = append(holidays, filled("date", date, "name", strings.TrimSpace(name))), append(f.holidayLines, i+1)
+		holidays, f.holidayLines = append(holidays, page.Filled("date", date, "name", strings.TrimSpace(name))), append(f.holidayLines, i+1)
 	}
 	if len(caps) > 0 {
 		body["caps"] = caps
@@ -353,21 +354,21 @@ func (f *purposeForm) fieldOf(l *locale.Locale, pointer []string) (field, where 
 	return "", ""
 }
 
-func (f *purposeForm) content(l *locale.Locale) *content {
+func (f *purposeForm) content(l *locale.Locale) *page.Content {
 	if f.New {
-		return &content{title: l.T("New purpose"), crumbs: []crumb{{Text: l.T("Purposes"), Link: purposesPath}, {Text: l.T("New")}}, data: f}
+		return &page.Content{Title: l.T("New purpose"), Crumbs: []page.Crumb{{Text: l.T("Purposes"), Link: purposesPath}, {Text: l.T("New")}}, Data: f}
 	}
-	return &content{title: l.T("Edit purpose %s", f.Name), crumbs: purposeCrumbs(l, f.Name, crumb{Text: l.T("Edit")}), data: f}
+	return &page.Content{Title: l.T("Edit purpose %s", f.Name), Crumbs: purposeCrumbs(l, f.Name, page.Crumb{Text: l.T("Edit")}), Data: f}
 }
 
-func newPurpose(v *visit) (*content, error) {
+func newPurpose(v *page.Visit) (*page.Content, error) {
 	f := formOf(&peopleapi.PurposeView{})
 	f.New = true
 	return f.content(v.Locale), nil
 }
 
-func editPurpose(v *visit) (*content, error) {
-	p, err := readPurpose(v.caller, v.r.PathValue("name"))
+func editPurpose(v *page.Visit) (*page.Content, error) {
+	p, err := readPurpose(v.Caller, v.Request.PathValue("name"))
 	if err != nil {
 		return nil, err
 	}
@@ -375,15 +376,15 @@ func editPurpose(v *visit) (*content, error) {
 }
 
 // createPurpose creates a purpose. The API would replace the rules of one that exists.
-func createPurpose(v *visit) (*content, error) {
-	f := readPurposeForm(v.r.PostForm)
+func createPurpose(v *page.Visit) (*page.Content, error) {
+	f := readPurposeForm(v.Request.PostForm)
 	f.New = true
 	name := f.Name
 	if !people.ValidPurposeName(name) {
 		f.Mistakes["name"] = v.T("1 to 63 characters: a-z, 0-9, underscores and hyphens. It begins with a letter or a digit, and is not %s.", people.AllPurposes)
 	} else {
-		found, err := readPurpose(v.caller, name)
-		if status, _ := statusOf(err); err != nil && status != http.StatusNotFound {
+		found, err := readPurpose(v.Caller, name)
+		if status, _ := page.StatusOf(err); err != nil && status != http.StatusNotFound {
 			return nil, err
 		}
 		if found.Set {
@@ -391,58 +392,58 @@ func createPurpose(v *visit) (*content, error) {
 		}
 	}
 	if len(f.Mistakes) > 0 {
-		name = v.newName()
+		name = v.NewName()
 	}
 	return f.save(v, name, "Purpose %s is created.")
 }
 
-func changePurpose(v *visit) (*content, error) {
-	f := readPurposeForm(v.r.PostForm)
-	f.Name = v.r.PathValue("name")
+func changePurpose(v *page.Visit) (*page.Content, error) {
+	f := readPurposeForm(v.Request.PostForm)
+	f.Name = v.Request.PathValue("name")
 	return f.save(v, f.Name, "Purpose %s is changed.")
 }
 
 // save sets the rules, or shows the form again with every mistake.
-func (f *purposeForm) save(v *visit, name string, became locale.Message) (*content, error) {
-	err := v.save(http.MethodPut, apiPath("v1", "purposes", name), f.body(), f.Mistakes, nil)
+func (f *purposeForm) save(v *page.Visit, name string, became locale.Message) (*page.Content, error) {
+	err := v.Save(http.MethodPut, page.Path("v1", "purposes", name), f.body(), f.Mistakes, nil)
 	c := f.content(v.Locale)
 	if err == nil {
-		c.to = purposeLink(name)
-		c.flash = &flash{Text: v.T(became, name) + " " + v.T("Its rules apply to every later claim, also of contacts that wait. A contact that waits for a rule checks them when that time has come.")}
+		c.To = purposeLink(name)
+		c.Flash = &page.Flash{Text: v.T(became, name) + " " + v.T("Its rules apply to every later claim, also of contacts that wait. A contact that waits for a rule checks them when that time has come.")}
 		return c, nil
 	}
-	status, p := statusOf(err)
+	status, p := page.StatusOf(err)
 	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict {
 		return nil, err
 	}
-	f.Problem = place(p, f.Mistakes, f.spot(v.Locale))
-	c.status, c.flash = status, &flash{Bad: true, Text: v.T("Nothing was saved. Correct the marked fields of the form.")}
+	f.Problem = page.Place(p, f.Mistakes, f.spot(v.Locale))
+	c.Status, c.Flash = status, &page.Flash{Bad: true, Text: v.T("Nothing was saved. Correct the marked fields of the form.")}
 	if len(f.Mistakes) == 0 {
-		c.flash.Text = v.T("Nothing was saved.")
+		c.Flash.Text = v.T("Nothing was saved.")
 	}
 	return c, nil
 }
 
-func askDeletePurpose(v *visit) (*question, error) {
-	p, err := readPurpose(v.caller, v.r.PathValue("name"))
+func askDeletePurpose(v *page.Visit) (*page.Question, error) {
+	p, err := readPurpose(v.Caller, v.Request.PathValue("name"))
 	if err != nil {
 		return nil, err
 	}
 	if !p.Deletable() {
-		return nil, &problem{Status: http.StatusConflict, Detail: v.T("contacts that name no purpose have the purpose %s: edit it to remove its rules", p.Name)}
+		return nil, &page.Problem{Status: http.StatusConflict, Detail: v.T("contacts that name no purpose have the purpose %s: edit it to remove its rules", p.Name)}
 	}
-	return &question{
-		title: v.T("Delete purpose %s", p.Name), Button: v.T("Delete"), Danger: true, back: purposeLink(p.Name), crumbs: purposeCrumbs(v.Locale, p.Name, crumb{Text: v.T("Delete")}),
+	return &page.Question{
+		Title: v.T("Delete purpose %s", p.Name), Button: v.T("Delete"), Danger: true, Back: purposeLink(p.Name), Crumbs: purposeCrumbs(v.Locale, p.Name, page.Crumb{Text: v.T("Delete")}),
 		Text:  v.T("New contacts and surveys cannot name it. Its rules still apply to contacts that have it already. It cannot be deleted while a survey that is not done names it."),
-		Facts: []fact{{v.T("Title"), cmp.Or(p.Title, v.T("none"))}},
+		Facts: []page.Fact{{Name: v.T("Title"), Value: cmp.Or(p.Title, v.T("none"))}},
 	}, nil
 }
 
-func deletePurpose(v *visit) (*done, error) {
-	name := v.r.PathValue("name")
+func deletePurpose(v *page.Visit) (*page.Done, error) {
+	name := v.Request.PathValue("name")
 	if _, err := askDeletePurpose(v); err != nil {
 		return nil, err
 	}
-	err := v.call(http.MethodDelete, apiPath("v1", "purposes", name), nil, nil)
-	return &done{text: v.T("Purpose %s is deleted.", name), to: purposesPath}, err
+	err := v.Call(http.MethodDelete, page.Path("v1", "purposes", name), nil, nil)
+	return &page.Done{Text: v.T("Purpose %s is deleted.", name), To: purposesPath}, err
 }

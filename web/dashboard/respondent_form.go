@@ -12,6 +12,7 @@ import (
 	"weir/operators"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 	surveyapi "weir/web/surveys"
 )
 
@@ -29,7 +30,7 @@ type respondentForm struct {
 	Masked     string // the present number, if it may not be shown; the field is then empty
 	Rows       []attributeRow
 	Mistakes   map[string]string
-	Problem    *problem
+	Problem    *page.Problem
 }
 
 // attributeRow is a row for an attribute. Those that the respondent has keep their name.
@@ -49,12 +50,12 @@ func respondentLink(survey, id string) string {
 	return surveyLink(survey) + "/respondents/" + url.PathEscape(id)
 }
 
-func respondentCrumbs(l *locale.Locale, survey, id string, more ...crumb) []crumb {
-	return append(surveyCrumbs(l, survey, crumb{Text: l.T("Respondents"), Link: surveyLink(survey) + "/respondents"}, crumb{Text: id, Link: respondentLink(survey, id)}), more...)
+func respondentCrumbs(l *locale.Locale, survey, id string, more ...page.Crumb) []page.Crumb {
+	return append(surveyCrumbs(l, survey, page.Crumb{Text: l.T("Respondents"), Link: surveyLink(survey) + "/respondents"}, page.Crumb{Text: id, Link: respondentLink(survey, id)}), more...)
 }
 
-func readRespondent(v *visit) (r surveyapi.RespondentView, err error) {
-	err = v.get(apiPath("v1", "surveys", v.r.PathValue("name"), "respondents", v.r.PathValue("id")), nil, &r)
+func readRespondent(v *page.Visit) (r surveyapi.RespondentView, err error) {
+	err = v.Get(page.Path("v1", "surveys", v.Request.PathValue("name"), "respondents", v.Request.PathValue("id")), nil, &r)
 	return r, err
 }
 
@@ -72,11 +73,11 @@ func respondentFormOf(l *locale.Locale, r *surveyapi.RespondentView, shown bool)
 	return f
 }
 
-func (f *respondentForm) content() *content {
-	return &content{title: f.T("Correct respondent %[1]s of %[2]s", f.ID, f.Survey), crumbs: respondentCrumbs(f.Locale, f.Survey, f.ID, crumb{Text: f.T("Correct")}), data: f}
+func (f *respondentForm) content() *page.Content {
+	return &page.Content{Title: f.T("Correct respondent %[1]s of %[2]s", f.ID, f.Survey), Crumbs: respondentCrumbs(f.Locale, f.Survey, f.ID, page.Crumb{Text: f.T("Correct")}), Data: f}
 }
 
-func editRespondent(v *visit) (*content, error) {
+func editRespondent(v *page.Visit) (*page.Content, error) {
 	r, err := readRespondent(v)
 	if err != nil {
 		return nil, err
@@ -86,25 +87,25 @@ func editRespondent(v *visit) (*content, error) {
 
 // changeRespondent sends what differs from what the form showed, so that a masked value is
 // never written.
-func changeRespondent(v *visit) (*content, error) {
+func changeRespondent(v *page.Visit) (*page.Content, error) {
 	r, err := readRespondent(v)
 	if err != nil {
 		return nil, err
 	}
 	f := respondentFormOf(v.Locale, &r, v.May(operators.ScopePIIRead))
-	patch := f.read(v.r.PostForm, &r)
-	err = v.call(http.MethodPatch, apiPath("v1", "surveys", f.Survey, "respondents", f.ID), patch, nil)
+	patch := f.read(v.Request.PostForm, &r)
+	err = v.Call(http.MethodPatch, page.Path("v1", "surveys", f.Survey, "respondents", f.ID), patch, nil)
 	c := f.content()
 	if err == nil {
-		c.to, c.flash = respondentLink(f.Survey, f.ID), &flash{Text: f.T("Respondent %s is corrected.", f.ID)}
+		c.To, c.Flash = respondentLink(f.Survey, f.ID), &page.Flash{Text: f.T("Respondent %s is corrected.", f.ID)}
 		return c, nil
 	}
-	status, p := statusOf(err)
+	status, p := page.StatusOf(err)
 	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict {
 		return nil, err
 	}
-	f.Problem = place(p, f.Mistakes, f.spot)
-	c.status, c.flash = status, &flash{Bad: true, Text: f.T("Nothing was saved.")}
+	f.Problem = page.Place(p, f.Mistakes, f.spot)
+	c.Status, c.Flash = status, &page.Flash{Bad: true, Text: f.T("Nothing was saved.")}
 	return c, nil
 }
 
@@ -150,27 +151,27 @@ func (f *respondentForm) spot(e *weir.FieldError) form.Spot {
 }
 
 // askRespondent returns the question about a respondent.
-func askRespondent(about asking) func(*visit) (*question, error) {
-	return func(v *visit) (*question, error) {
+func askRespondent(about page.Asking) func(*page.Visit) (*page.Question, error) {
+	return func(v *page.Visit) (*page.Question, error) {
 		r, err := readRespondent(v)
 		if err != nil {
 			return nil, err
 		}
-		q := about.question(v.Locale, r.ID, r.Survey)
-		q.back, q.crumbs = respondentLink(r.Survey, r.ID), respondentCrumbs(v.Locale, r.Survey, r.ID, crumb{Text: q.Button})
-		q.Facts = []fact{{v.T("Number"), r.Phone}, {v.T("Status"), v.Word(shownStatus(r.Status))}, {v.T("Disposition"), v.Word(string(r.Disposition))}}
+		q := about.Question(v.Locale, r.ID, r.Survey)
+		q.Back, q.Crumbs = respondentLink(r.Survey, r.ID), respondentCrumbs(v.Locale, r.Survey, r.ID, page.Crumb{Text: q.Button})
+		q.Facts = []page.Fact{{Name: v.T("Number"), Value: r.Phone}, {Name: v.T("Status"), Value: v.Word(shownStatus(r.Status))}, {Name: v.T("Disposition"), Value: v.Word(string(r.Disposition))}}
 		return q, nil
 	}
 }
 
-func stopRespondent(v *visit) (*done, error) {
-	name, id := v.r.PathValue("name"), v.r.PathValue("id")
-	err := v.call(http.MethodPost, apiPath("v1", "surveys", name, "respondents", id, "stop"), nil, nil)
-	return &done{text: v.T("Respondent %s is not contacted any more.", id), to: respondentLink(name, id)}, err
+func stopRespondent(v *page.Visit) (*page.Done, error) {
+	name, id := v.Request.PathValue("name"), v.Request.PathValue("id")
+	err := v.Call(http.MethodPost, page.Path("v1", "surveys", name, "respondents", id, "stop"), nil, nil)
+	return &page.Done{Text: v.T("Respondent %s is not contacted any more.", id), To: respondentLink(name, id)}, err
 }
 
-func removeRespondent(v *visit) (*done, error) {
-	name, id := v.r.PathValue("name"), v.r.PathValue("id")
-	err := v.call(http.MethodDelete, apiPath("v1", "surveys", name, "respondents", id), nil, nil)
-	return &done{text: v.T("Respondent %s is removed.", id), to: surveyLink(name) + "/respondents"}, err
+func removeRespondent(v *page.Visit) (*page.Done, error) {
+	name, id := v.Request.PathValue("name"), v.Request.PathValue("id")
+	err := v.Call(http.MethodDelete, page.Path("v1", "surveys", name, "respondents", id), nil, nil)
+	return &page.Done{Text: v.T("Respondent %s is removed.", id), To: surveyLink(name) + "/respondents"}, err
 }

@@ -18,13 +18,14 @@ import (
 	"weir/router/resource"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 )
 
 const maxBoardQueues = 100 // on the wallboard
 
 // routerCrumbs returns the crumbs of a page of the router.
-func routerCrumbs(l *locale.Locale, more ...crumb) []crumb {
-	return append([]crumb{{Text: l.T("Router"), Link: "/router"}}, more...)
+func routerCrumbs(l *locale.Locale, more ...page.Crumb) []page.Crumb {
+	return append([]page.Crumb{{Text: l.T("Router"), Link: "/router"}}, more...)
 }
 
 // wallboard is a summary of the router.
@@ -38,14 +39,14 @@ type wallboard struct {
 
 // readWallboard reads the summary; nil: the token may not see it, or the router has no
 // workers and no jobs.
-func readWallboard(c *caller) *wallboard {
+func readWallboard(c *page.Caller) *wallboard {
 	if !c.May(operators.ScopeRouter) || !c.May(operators.ScopePIIRead) {
 		return nil
 	}
 	var w wallboard
 	// The summary shows no queues; one is the smallest page.
-	err := clientOf(c).Figures(c.context(), url.Values{"maxpagesize": {"1"}}, &w)
-	if status, _ := statusOf(err); err != nil {
+	err := clientOf(c).Figures(c.Context(), url.Values{"maxpagesize": {"1"}}, &w)
+	if status, _ := page.StatusOf(err); err != nil {
 		if status >= http.StatusInternalServerError {
 			return &wallboard{Down: true}
 		}
@@ -81,13 +82,13 @@ func (b *routerBoard) Unused() bool {
 	return len(b.Jobs) == 0 && len(b.Workers) == 0 && len(b.Queues) == 0
 }
 
-func loadRouter(v *visit) (*content, error) {
+func loadRouter(v *page.Visit) (*page.Content, error) {
 	b := &routerBoard{}
-	if err := clientOf(v.caller).Figures(v.r.Context(), url.Values{"maxpagesize": {strconv.Itoa(maxBoardQueues)}}, b); err != nil {
+	if err := clientOf(v.Caller).Figures(v.Request.Context(), url.Values{"maxpagesize": {strconv.Itoa(maxBoardQueues)}}, b); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(b.Queues, func(x, y queueFigures) int { return cmp.Compare(y.Length, x.Length) })
-	return &content{title: v.T("Router"), crumbs: routerCrumbs(v.Locale), data: b}, nil
+	return &page.Content{Title: v.T("Router"), Crumbs: routerCrumbs(v.Locale), Data: b}, nil
 }
 
 // queueFigures holds the statistics of a queue.
@@ -135,16 +136,16 @@ type failingFunction struct {
 // queueList is the data of the page of all queues.
 type queueList struct {
 	Queues []queueFigures
-	Pager  pager
+	Pager  page.Pager
 }
 
-func loadQueues(v *visit) (*content, error) {
+func loadQueues(v *page.Visit) (*page.Content, error) {
 	var b routerBoard
-	if err := clientOf(v.caller).Figures(v.r.Context(), listQuery(v), &b); err != nil {
+	if err := clientOf(v.Caller).Figures(v.Request.Context(), listQuery(v), &b); err != nil {
 		return nil, err
 	}
 	l := &queueList{b.Queues, moreOf(v, b.Next)}
-	return &content{title: v.T("Queues of the router"), crumbs: routerCrumbs(v.Locale, crumb{Text: v.T("Queues")}), data: l}, nil
+	return &page.Content{Title: v.T("Queues of the router"), Crumbs: routerCrumbs(v.Locale, page.Crumb{Text: v.T("Queues")}), Data: l}, nil
 }
 
 // queueData is the data of a queue's page.
@@ -157,22 +158,22 @@ type queueData struct {
 	TooLong     bool     // the queue is too long to search for unmatchable jobs
 }
 
-func loadQueue(v *visit) (*content, error) {
-	id, to := v.r.PathValue("id"), clientOf(v.caller)
+func loadQueue(v *page.Visit) (*page.Content, error) {
+	id, to := v.Request.PathValue("id"), clientOf(v.Caller)
 	d := &queueData{}
 	var err error
-	if d.Queue, err = to.Queue(v.r.Context(), id); err != nil {
+	if d.Queue, err = to.Queue(v.Request.Context(), id); err != nil {
 		return nil, err
 	}
 	var figures routerBoard
-	if err := to.Figures(v.r.Context(), url.Values{"queueId": {id}}, &figures); err != nil {
+	if err := to.Figures(v.Request.Context(), url.Values{"queueId": {id}}, &figures); err != nil {
 		return nil, err
 	}
 	if len(figures.Queues) > 0 { // otherwise it has just been deleted
 		d.Figures = figures.Queues[0]
 	}
 	if d.TooLong = d.Figures.Length > maxSearchedQueue; !d.TooLong {
-		if d.Unmatchable, err = to.Unmatchable(v.r.Context(), id, maxListed); err != nil {
+		if d.Unmatchable, err = to.Unmatchable(v.Request.Context(), id, page.MaxListed); err != nil {
 			return nil, err
 		}
 	}
@@ -182,7 +183,7 @@ func loadQueue(v *visit) (*content, error) {
 	if d.Workers, err = firstEntries[router.Worker](v, "workers", url.Values{"queueId": {id}}); err != nil {
 		return nil, err
 	}
-	return &content{title: v.T("Queue %s", id), crumbs: routerCrumbs(v.Locale, crumb{Text: v.T("Queues"), Link: "/router/queues"}, crumb{Text: id}), data: d}, nil
+	return &page.Content{Title: v.T("Queue %s", id), Crumbs: routerCrumbs(v.Locale, page.Crumb{Text: v.T("Queues"), Link: "/router/queues"}, page.Crumb{Text: id}), Data: d}, nil
 }
 
 // maxSearchedQueue is the longest queue that is searched for unmatchable jobs, because
@@ -202,7 +203,7 @@ type policyRow struct {
 	ID, Name, About, JSON string
 }
 
-func loadPolicies(v *visit) (*content, error) {
+func loadPolicies(v *page.Visit) (*page.Content, error) {
 	var kinds []policyKind
 	for _, k := range []struct {
 		kind       string
@@ -213,7 +214,7 @@ func loadPolicies(v *visit) (*content, error) {
 		{"classificationPolicies", "Classification policies", "Which queue, priority and selectors a job gets.", policyRowOf(aboutClassification)},
 		{"exceptionPolicies", "Exception policies", "What happens to jobs that wait too long, or when a queue is too long.", policyRowOf(aboutException)},
 	} {
-		page, err := routerclient.List[json.RawMessage](v.r.Context(), clientOf(v.caller), k.kind, url.Values{"maxpagesize": {strconv.Itoa(maxBoardQueues)}})
+		page, err := routerclient.List[json.RawMessage](v.Request.Context(), clientOf(v.Caller), k.kind, url.Values{"maxpagesize": {strconv.Itoa(maxBoardQueues)}})
 		if err != nil {
 			return nil, err
 		}
@@ -227,7 +228,7 @@ func loadPolicies(v *visit) (*content, error) {
 		}
 		kinds = append(kinds, kind)
 	}
-	return &content{title: v.T("Policies of the router"), crumbs: routerCrumbs(v.Locale, crumb{Text: v.T("Policies")}), data: kinds}, nil
+	return &page.Content{Title: v.T("Policies of the router"), Crumbs: routerCrumbs(v.Locale, page.Crumb{Text: v.T("Policies")}), Data: kinds}, nil
 }
 
 // policyRowOf returns a function that decodes a policy of one kind; about describes

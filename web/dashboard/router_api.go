@@ -15,59 +15,60 @@ import (
 	"weir/router/label"
 	"weir/router/resource"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 )
 
 // clientOf returns a client of the job router with the rights of the session. Errors that
 // explain why the router cannot answer are worded for readers of a page.
-func clientOf(c *caller) *routerclient.Client {
+func clientOf(c *page.Caller) *routerclient.Client {
 	return routerclient.Over(func(ctx context.Context, method, target string, body, into any) error {
 		return send(ctx, c, method, target, body, into)
 	})
 }
 
-func send(ctx context.Context, c *caller, method, target string, body, into any) error {
-	req, err := c.request(ctx, method, target, body)
+func send(ctx context.Context, c *page.Caller, method, target string, body, into any) error {
+	req, err := c.NewRequest(ctx, method, target, body)
 	if err != nil {
 		return err
 	}
-	_, err = c.send(req, into)
-	switch status, p := statusOf(err); {
+	_, err = c.Send(req, into)
+	switch status, p := page.StatusOf(err); {
 	case err == nil:
 		return nil
 	case status == http.StatusServiceUnavailable:
-		return &problem{Status: status, wait: p.wait, Detail: c.T("The router is unavailable: %s.", p.Detail)}
+		return &page.Problem{Status: status, Wait: p.Wait, Detail: c.T("The router is unavailable: %s.", p.Detail)}
 	case status == http.StatusUnauthorized && c.Who.Open:
-		return &problem{Status: http.StatusForbidden, Detail: c.T("The router requires a token. " +
+		return &page.Problem{Status: http.StatusForbidden, Detail: c.T("The router requires a token. " +
 			"Create one and log in with it: weir token create --name ann --scope router --scope pii:read")}
 	}
 	return err
 }
 
 // moreOf returns the pager of a list of the router, from the link to its next page.
-func moreOf(v *visit, nextLink string) pager {
+func moreOf(v *page.Visit, nextLink string) page.Pager {
 	query, _ := routerclient.After(nextLink) // without a readable link this is the last page
-	return v.more(query.Get("skipToken"))
+	return v.More(query.Get("skipToken"))
 }
 
 // listQuery returns the query for the page of a list that the browser asks for.
-func listQuery(v *visit) url.Values {
-	query := url.Values{"maxpagesize": {strconv.Itoa(rowsPerPage)}}
-	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
+func listQuery(v *page.Visit) url.Values {
+	query := url.Values{"maxpagesize": {strconv.Itoa(page.RowsPerPage)}}
+	if cursor := v.Request.URL.Query().Get("cursor"); cursor != "" {
 		query.Set("skipToken", cursor)
 	}
 	return query
 }
 
 // listPage reads a page of a list of the router.
-func listPage[T any](v *visit, kind string, query url.Values) ([]T, pager, error) {
-	page, err := routerclient.List[T](v.r.Context(), clientOf(v.caller), kind, query)
+func listPage[T any](v *page.Visit, kind string, query url.Values) ([]T, page.Pager, error) {
+	page, err := routerclient.List[T](v.Request.Context(), clientOf(v.Caller), kind, query)
 	return page.Value, moreOf(v, page.NextLink), err
 }
 
 // firstEntries reads the beginning of a list.
-func firstEntries[T any](v *visit, kind string, query url.Values) ([]T, error) {
-	query.Set("maxpagesize", strconv.Itoa(maxListed))
-	page, err := routerclient.List[T](v.r.Context(), clientOf(v.caller), kind, query)
+func firstEntries[T any](v *page.Visit, kind string, query url.Values) ([]T, error) {
+	query.Set("maxpagesize", strconv.Itoa(page.MaxListed))
+	page, err := routerclient.List[T](v.Request.Context(), clientOf(v.Caller), kind, query)
 	return page.Value, err
 }
 
@@ -75,11 +76,11 @@ func firstEntries[T any](v *visit, kind string, query url.Values) ([]T, error) {
 type routerJob struct{ router.Job }
 
 // jobStatuses returns the statuses by which jobs can be filtered, as displayed.
-func jobStatuses(l *locale.Locale) []option {
-	return []option{
-		{"active", l.T("not finished")}, {"queued", l.T("queued")}, {"assigned", l.T("assigned")}, {"completed", l.T("completed")}, {"closed", l.T("closed")}, {"cancelled", l.T("cancelled")},
-		{"created", l.T("created")}, {"pendingClassification", l.T("pending classification")}, {"classificationFailed", l.T("classification failed")},
-		{"pendingSchedule", l.T("pending schedule")}, {"scheduled", l.T("scheduled")}, {"scheduleFailed", l.T("schedule failed")}, {"waitingForActivation", l.T("waiting for activation")},
+func jobStatuses(l *locale.Locale) []page.Option {
+	return []page.Option{
+		{Value: "active", Text: l.T("not finished")}, {Value: "queued", Text: l.T("queued")}, {Value: "assigned", Text: l.T("assigned")}, {Value: "completed", Text: l.T("completed")}, {Value: "closed", Text: l.T("closed")}, {Value: "cancelled", Text: l.T("cancelled")},
+		{Value: "created", Text: l.T("created")}, {Value: "pendingClassification", Text: l.T("pending classification")}, {Value: "classificationFailed", Text: l.T("classification failed")},
+		{Value: "pendingSchedule", Text: l.T("pending schedule")}, {Value: "scheduled", Text: l.T("scheduled")}, {Value: "scheduleFailed", Text: l.T("schedule failed")}, {Value: "waitingForActivation", Text: l.T("waiting for activation")},
 	}
 }
 

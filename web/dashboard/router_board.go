@@ -9,6 +9,7 @@ import (
 
 	"weir/router"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 )
 
 const (
@@ -21,7 +22,7 @@ type staffBoard struct {
 	Rows   []staffRow
 	Queues []queueFigures // longest first
 	More   bool           // there are more queues
-	Pager  pager
+	Pager  page.Pager
 }
 
 // staffRow is a worker on the board.
@@ -40,7 +41,7 @@ func (r staffRow) Jobs() []router.AssignedJob {
 // Hidden returns how many jobs are not shown.
 func (r staffRow) Hidden() int { return len(r.AssignedJobs) - len(r.Jobs()) }
 
-func (p *workerHistories) loadStaffBoard(v *visit) (*content, error) {
+func (p *workerHistories) loadStaffBoard(v *page.Visit) (*page.Content, error) {
 	b := &staffBoard{}
 	query := listQuery(v)
 	query.Set("maxpagesize", strconv.Itoa(maxBoardWorkers))
@@ -50,19 +51,19 @@ func (p *workerHistories) loadStaffBoard(v *visit) (*content, error) {
 	}
 	b.Pager = more
 	var figures routerBoard
-	if err := clientOf(v.caller).Figures(v.r.Context(), url.Values{"maxpagesize": {strconv.Itoa(maxBoardQueues)}}, &figures); err != nil {
+	if err := clientOf(v.Caller).Figures(v.Request.Context(), url.Values{"maxpagesize": {strconv.Itoa(maxBoardQueues)}}, &figures); err != nil {
 		return nil, err
 	}
 	b.Queues, b.More = figures.Queues, figures.Next != ""
 	slices.SortStableFunc(b.Queues, func(x, y queueFigures) int { return cmp.Compare(y.Length, x.Length) })
-	last, err := lastOfWorkers(v.caller, p, func(id string) string { return v.Link("/router/jobs", id) })
+	last, err := lastOfWorkers(v.Caller, p, func(id string) string { return v.Link("/router/jobs", id) })
 	if err != nil {
 		return nil, err
 	}
 	for i := range workers {
 		b.Rows = append(b.Rows, staffRowOf(v.Locale, &workers[i], last[workers[i].ID]))
 	}
-	return &content{title: v.T("Board of the router"), crumbs: routerCrumbs(v.Locale, crumb{Text: v.T("Board")}), data: b}, nil
+	return &page.Content{Title: v.T("Board of the router"), Crumbs: routerCrumbs(v.Locale, page.Crumb{Text: v.T("Board")}), Data: b}, nil
 }
 
 // staffRowOf says what a worker does. The router's API has no instant since when a worker waits, so

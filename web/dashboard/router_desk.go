@@ -17,6 +17,7 @@ import (
 	"weir/router/resource"
 	webapi "weir/web/api"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 )
 
 const (
@@ -25,38 +26,38 @@ const (
 	maxOnDesk = 20
 )
 
-func deskLink(worker string) string { return deskPath + apiPath(worker) }
+func deskLink(worker string) string { return deskPath + page.Path(worker) }
 
-func deskCrumbs(l *locale.Locale, worker string, more ...crumb) []crumb {
-	return routerCrumbs(l, append([]crumb{{Text: l.T("Desks"), Link: deskPath}, {Text: worker, Link: deskLink(worker)}}, more...)...)
+func deskCrumbs(l *locale.Locale, worker string, more ...page.Crumb) []page.Crumb {
+	return routerCrumbs(l, append([]page.Crumb{{Text: l.T("Desks"), Link: deskPath}, {Text: worker, Link: deskLink(worker)}}, more...)...)
 }
 
 // deskList is the data of the page on which people choose their desk.
 type deskList struct {
 	List     []router.Worker
-	Pager    pager
+	Pager    page.Pager
 	Worker   string            // as typed
 	Mistakes map[string]string // by field
 }
 
-func loadDesks(v *visit) (*content, error) {
+func loadDesks(v *page.Visit) (*page.Content, error) {
 	l := &deskList{}
 	var err error
 	l.List, l.Pager, err = listPage[router.Worker](v, "workers", listQuery(v))
-	return &content{title: v.T("Choose your desk"), crumbs: routerCrumbs(v.Locale, crumb{Text: v.T("Desks")}), data: l}, err
+	return &page.Content{Title: v.T("Choose your desk"), Crumbs: routerCrumbs(v.Locale, page.Crumb{Text: v.T("Desks")}), Data: l}, err
 }
 
 // chooseDesk leads to the desk whose worker was typed: lists of many workers are long.
-func chooseDesk(v *visit) (*content, error) {
-	id := strings.TrimSpace(v.r.PostForm.Get("worker"))
+func chooseDesk(v *page.Visit) (*page.Content, error) {
+	id := strings.TrimSpace(v.Request.PostForm.Get("worker"))
 	mistake := v.T("Enter the ID of a worker.")
 	if id != "" {
-		_, err := readWorker(v.caller, id)
-		if status, _ := statusOf(err); err != nil && status != http.StatusNotFound {
+		_, err := readWorker(v.Caller, id)
+		if status, _ := page.StatusOf(err); err != nil && status != http.StatusNotFound {
 			return nil, err
 		}
 		if err == nil {
-			return &content{to: deskLink(id)}, nil
+			return &page.Content{To: deskLink(id)}, nil
 		}
 		mistake = v.T("No worker has this ID.")
 	}
@@ -64,8 +65,8 @@ func chooseDesk(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, _ := c.data.(*deskList)
-	l.Worker, l.Mistakes, c.status = id, map[string]string{"worker": mistake}, http.StatusUnprocessableEntity
+	l, _ := c.Data.(*deskList)
+	l.Worker, l.Mistakes, c.Status = id, map[string]string{"worker": mistake}, http.StatusUnprocessableEntity
 	return c, nil
 }
 
@@ -125,14 +126,14 @@ func (j routerJob) OtherTags() label.Set {
 	return out
 }
 
-func loadDesk(v *visit) (*content, error) {
-	w, err := readWorker(v.caller, v.r.PathValue("worker"))
+func loadDesk(v *page.Visit) (*page.Content, error) {
+	w, err := readWorker(v.Caller, v.Request.PathValue("worker"))
 	if err != nil {
 		return nil, err
 	}
 	d := &desk{Worker: w, Hidden: max(0, len(w.Offers)-maxOnDesk) + max(0, len(w.AssignedJobs)-maxOnDesk)}
 	for _, o := range w.Offers[:min(maxOnDesk, len(w.Offers))] {
-		switch j, ok, err := readJobIfAny(v.caller, o.JobID); {
+		switch j, ok, err := readJobIfAny(v.Caller, o.JobID); {
 		case err != nil:
 			return nil, err
 		case ok:
@@ -140,7 +141,7 @@ func loadDesk(v *visit) (*content, error) {
 		}
 	}
 	for _, a := range w.AssignedJobs[:min(maxOnDesk, len(w.AssignedJobs))] {
-		switch j, ok, err := readJobIfAny(v.caller, a.JobID); {
+		switch j, ok, err := readJobIfAny(v.Caller, a.JobID); {
 		case err != nil:
 			return nil, err
 		case ok:
@@ -151,78 +152,78 @@ func loadDesk(v *visit) (*content, error) {
 	if n := len(w.Offers); n > 0 { // read in the list of a browser's tabs
 		title = fmt.Sprintf("(%d) %s", n, title)
 	}
-	return &content{title: title, crumbs: deskCrumbs(v.Locale, w.ID), data: d}, nil
+	return &page.Content{Title: title, Crumbs: deskCrumbs(v.Locale, w.ID), Data: d}, nil
 }
 
 // readJobIfAny reads a job that may have been deleted since its id was read.
-func readJobIfAny(c *caller, id string) (j routerJob, ok bool, err error) {
+func readJobIfAny(c *page.Caller, id string) (j routerJob, ok bool, err error) {
 	j, err = readJob(c, id)
-	if status, _ := statusOf(err); err != nil && status == http.StatusNotFound {
+	if status, _ := page.StatusOf(err); err != nil && status == http.StatusNotFound {
 		return j, false, nil
 	}
 	return j, err == nil, err
 }
 
 // atDesk leads a question back to the desk of the worker whom a part of the path names.
-func atDesk(part string, ask func(*visit) (*question, error)) func(*visit) (*question, error) {
-	return func(v *visit) (*question, error) {
+func atDesk(part string, ask func(*page.Visit) (*page.Question, error)) func(*page.Visit) (*page.Question, error) {
+	return func(v *page.Visit) (*page.Question, error) {
 		q, err := ask(v)
 		if err != nil {
 			return nil, err
 		}
-		id := v.r.PathValue(part)
-		q.back, q.crumbs = deskLink(id), deskCrumbs(v.Locale, id, crumb{Text: q.Button})
+		id := v.Request.PathValue(part)
+		q.Back, q.Crumbs = deskLink(id), deskCrumbs(v.Locale, id, page.Crumb{Text: q.Button})
 		return q, nil
 	}
 }
 
 // setAvailableAtDesk is setAvailable, and leads to the desk.
-func setAvailableAtDesk(on bool) func(*visit) (*done, error) {
-	return func(v *visit) (*done, error) {
+func setAvailableAtDesk(on bool) func(*page.Visit) (*page.Done, error) {
+	return func(v *page.Visit) (*page.Done, error) {
 		out, err := setAvailable(on)(v)
-		out.to = deskLink(v.r.PathValue("id"))
+		out.To = deskLink(v.Request.PathValue("id"))
 		return out, err
 	}
 }
 
-func askOffer(button, title, text locale.Message) func(*visit) (*question, error) {
-	return func(v *visit) (*question, error) {
-		w, err := readWorker(v.caller, v.r.PathValue("worker"))
+func askOffer(button, title, text locale.Message) func(*page.Visit) (*page.Question, error) {
+	return func(v *page.Visit) (*page.Question, error) {
+		w, err := readWorker(v.Caller, v.Request.PathValue("worker"))
 		if err != nil {
 			return nil, err
 		}
 		for _, o := range w.Offers {
-			if o.OfferID == v.r.PathValue("offer") {
-				return &question{
-					title: v.T(title, o.JobID), Button: v.T(button), Text: v.T(text),
-					Facts: []fact{{v.T("Job"), o.JobID}, {v.T("Expires in"), v.Span(o.ExpiresAt.Sub(v.Now()))}}, Fields: []field{{Name: "job", Type: "hidden", Value: o.JobID}},
+			if o.OfferID == v.Request.PathValue("offer") {
+				return &page.Question{
+					Title: v.T(title, o.JobID), Button: v.T(button), Text: v.T(text),
+					Facts: []page.Fact{{Name: v.T("Job"), Value: o.JobID}, {Name: v.T("Expires in"), Value: v.Span(o.ExpiresAt.Sub(v.Now()))}}, Fields: []page.Field{{Name: "job", Type: "hidden", Value: o.JobID}},
 				}, nil
 			}
 		}
-		return nil, &problem{Status: http.StatusNotFound, Detail: v.T("this offer is no longer open")}
+		return nil, &page.Problem{Status: http.StatusNotFound, Detail: v.T("this offer is no longer open")}
 	}
 }
 
-func answerOffer(step string, became locale.Message) func(*visit) (*done, error) {
-	return func(v *visit) (*done, error) {
-		worker, job := v.r.PathValue("worker"), v.r.PostForm.Get("job")
-		err := clientOf(v.caller).Act(v.r.Context(), step, nil, "workers", worker, "offers", v.r.PathValue("offer"))
+func answerOffer(step string, became locale.Message) func(*page.Visit) (*page.Done, error) {
+	return func(v *page.Visit) (*page.Done, error) {
+		worker, job := v.Request.PathValue("worker"), v.Request.PostForm.Get("job")
+		err := clientOf(v.Caller).Act(v.Request.Context(), step, nil, "workers", worker, "offers", v.Request.PathValue("offer"))
 		return atDeskDone(v, worker, job, v.T(became, job), err)
 	}
 }
 
 // atDeskDone returns the result of an action at a desk. What came too late is explained on the
 // desk, which shows the current offers and jobs.
-func atDeskDone(v *visit, worker, job, text string, err error) (*done, error) {
-	out := &done{text: text, to: deskLink(worker)}
-	if status, _ := statusOf(err); err != nil && (status == http.StatusNotFound || status == http.StatusConflict) {
-		out.text, out.bad, err = tooLate(v.caller, worker, job), true, nil
+func atDeskDone(v *page.Visit, worker, job, text string, err error) (*page.Done, error) {
+	out := &page.Done{Text: text, To: deskLink(worker)}
+	if status, _ := page.StatusOf(err); err != nil && (status == http.StatusNotFound || status == http.StatusConflict) {
+		out.Text, out.Bad, err = tooLate(v.Caller, worker, job), true, nil
 	}
 	return out, err
 }
 
 // tooLate explains why an offer or an assignment is no longer there.
-func tooLate(c *caller, worker, job string) string {
+func tooLate(c *page.Caller, worker, job string) string {
 	j, err := readJob(c, job)
 	if err != nil {
 		return c.T("Too late: the offer or the job is no longer there.")
@@ -239,18 +240,18 @@ func tooLate(c *caller, worker, job string) string {
 	return c.T("Too late: the offer of job %[1]s has expired, or the job was taken back. It is %[2]s.", job, j.StatusText(c.Locale))
 }
 
-func completeAtDesk(v *visit) (*done, error) {
+func completeAtDesk(v *page.Visit) (*page.Done, error) {
 	out, err := endAssignment("complete", "Job %s is completed; close it when you are ready for the next one.")(v)
-	return atDeskDone(v, v.r.PathValue("worker"), v.r.PathValue("id"), out.text, err)
+	return atDeskDone(v, v.Request.PathValue("worker"), v.Request.PathValue("id"), out.Text, err)
 }
 
 // askClose asks for the disposition of a job.
-func askClose(v *visit) (*question, error) {
+func askClose(v *page.Visit) (*page.Question, error) {
 	q, err := askAssignment(2, "Close", "Close job %s", "The job ends, and you can get the next one. This cannot be undone.")(v)
 	if err != nil {
 		return nil, err
 	}
-	j, err := readJob(v.caller, v.r.PathValue("id"))
+	j, err := readJob(v.Caller, v.Request.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -258,12 +259,12 @@ func askClose(v *visit) (*question, error) {
 	if i == nil {
 		return q, nil
 	}
-	q.Fields = []field{
-		{Name: "disposition", Label: v.T("Disposition"), Type: "select", Options: dispositionOptions(v.caller, i)},
+	q.Fields = []page.Field{
+		{Name: "disposition", Label: v.T("Disposition"), Type: "select", Options: dispositionOptions(v.Caller, i)},
 		{Name: "other", Label: v.T("Another code"), Type: "text", Help: v.T("Instead of one of the list.")},
 	}
 	if i.Survey != "" {
-		q.Fields = append(q.Fields, field{Name: "callback_at", Label: v.T("Call back at, UTC"), Type: "datetime-local", Help: v.T("Optional, with the disposition callback.")})
+		q.Fields = append(q.Fields, page.Field{Name: "callback_at", Label: v.T("Call back at, UTC"), Type: "datetime-local", Help: v.T("Optional, with the disposition callback.")})
 	}
 	q.Fields = append(q.Fields, endFields(v.Locale)[0])
 	return q, nil
@@ -271,15 +272,15 @@ func askClose(v *visit) (*question, error) {
 
 // dispositionOptions returns the codes to choose from: those that the channel's type defines, and
 // those of the channel's settings if the token may read them.
-func dispositionOptions(c *caller, i *interview) []option {
+func dispositionOptions(c *page.Caller, i *interview) []page.Option {
 	codes := contactCodes()
 	if i.Survey != "" {
 		codes = slices.Concat(endCodes()[:4], []string{codeCallback}, endCodes()[4:])
 	}
-	list := []option{{"", c.T("none")}}
+	list := []page.Option{{Value: "", Text: c.T("none")}}
 	for _, code := range slices.Concat(codes, channelCodes(c, i.Contact)) {
-		if !slices.ContainsFunc(list, func(o option) bool { return o.Value == code }) {
-			list = append(list, option{code, c.Word(code)})
+		if !slices.ContainsFunc(list, func(o page.Option) bool { return o.Value == code }) {
+			list = append(list, page.Option{Value: code, Text: c.Word(code)})
 		}
 	}
 	return list
@@ -299,11 +300,11 @@ const codeCallback = "callback"
 
 // channelCodes returns the codes in the settings of a contact's channel. It is a help while closing
 // a job, so that an error leaves it empty.
-func channelCodes(c *caller, contact string) (codes []string) {
+func channelCodes(c *page.Caller, contact string) (codes []string) {
 	var of api.ContactView
 	var ch webapi.ChannelView
-	if contact == "" || !c.May(operators.ScopeContactsRead) || c.get(apiPath("v1", "contacts", contact), nil, &of) != nil ||
-		c.get(apiPath("v1", "channels", of.Channel), nil, &ch) != nil {
+	if contact == "" || !c.May(operators.ScopeContactsRead) || c.Get(page.Path("v1", "contacts", contact), nil, &of) != nil ||
+		c.Get(page.Path("v1", "channels", of.Channel), nil, &ch) != nil {
 		return nil
 	}
 	for _, setting := range []string{"dispositions", "outcomes"} {
@@ -318,16 +319,16 @@ func channelCodes(c *caller, contact string) (codes []string) {
 }
 
 // closeAtDesk closes a job, and completes it first if the worker has not.
-func closeAtDesk(v *visit) (*done, error) {
-	worker, id := v.r.PathValue("worker"), v.r.PathValue("id")
-	body, err := closeBody(v.Locale, v.r.PostForm, v.Now())
+func closeAtDesk(v *page.Visit) (*page.Done, error) {
+	worker, id := v.Request.PathValue("worker"), v.Request.PathValue("id")
+	body, err := closeBody(v.Locale, v.Request.PostForm, v.Now())
 	if err != nil {
 		return nil, err
 	}
 	end := func(step string, body any) error { return actOnAssignment(v, step, body) }
 	// Closing first has the whole form checked before anything changes.
 	err = end("close", body)
-	if status, _ := statusOf(err); err != nil && status == http.StatusConflict {
+	if status, _ := page.StatusOf(err); err != nil && status == http.StatusConflict {
 		if err = end("complete", nil); err == nil {
 			err = end("close", body)
 		}
@@ -344,10 +345,10 @@ func closeBody(l *locale.Locale, form url.Values, now time.Time) (map[string]any
 	}
 	code := cmp.Or(other, chosen)
 	if text := form.Get("callback_at"); text != "" {
-		at, err := readMoment("callback_at", text)
+		at, err := page.ReadMoment("callback_at", text)
 		switch {
 		case err != nil:
-			_, p := statusOf(err)
+			_, p := page.StatusOf(err)
 			wrong = append(wrong, p.Errors...)
 		case !at.After(now):
 			wrong = append(wrong, weir.FieldError{Pointer: "/callback_at", Code: "range", Detail: l.T("must be in the future")})
@@ -358,7 +359,7 @@ func closeBody(l *locale.Locale, form url.Values, now time.Time) (map[string]any
 		code += "@" + at.Format(time.RFC3339)
 	}
 	if len(wrong) > 0 {
-		return nil, &problem{Status: http.StatusUnprocessableEntity, Detail: l.T("the job was not closed"), Errors: wrong}
+		return nil, &page.Problem{Status: http.StatusUnprocessableEntity, Detail: l.T("the job was not closed"), Errors: wrong}
 	}
 	body := map[string]any{}
 	for name, value := range map[string]string{"note": form.Get("note"), "dispositionCode": code} {

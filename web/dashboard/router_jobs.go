@@ -13,25 +13,26 @@ import (
 	"weir/router/resource"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 )
 
 // jobList is the data of the page of all jobs.
 type jobList struct {
 	Status, Queue string // filters; empty: none
-	Statuses      []option
+	Statuses      []page.Option
 	List          []routerJob
-	Pager         pager
+	Pager         page.Pager
 }
 
 // Filtered reports whether the list may omit jobs.
 func (l *jobList) Filtered() bool { return l.Status != "" || l.Queue != "" || l.Pager.First != "" }
 
-func loadJobs(v *visit) (*content, error) {
-	asked := v.r.URL.Query()
+func loadJobs(v *page.Visit) (*page.Content, error) {
+	asked := v.Request.URL.Query()
 	l := &jobList{Statuses: jobStatuses(v.Locale), Queue: asked.Get("queue")}
 	query := listQuery(v)
 	// An unknown filter, as of an old bookmark, is ignored: the page shows which filters apply.
-	if status := asked.Get("status"); slices.ContainsFunc(l.Statuses, func(o option) bool { return o.Value == status }) {
+	if status := asked.Get("status"); slices.ContainsFunc(l.Statuses, func(o page.Option) bool { return o.Value == status }) {
 		l.Status = status
 		query.Set("status", status)
 	}
@@ -40,7 +41,7 @@ func loadJobs(v *visit) (*content, error) {
 	}
 	var err error
 	l.List, l.Pager, err = listPage[routerJob](v, "jobs", query)
-	return &content{title: v.T("Jobs of the router"), crumbs: routerCrumbs(v.Locale, crumb{Text: v.T("Jobs")}), data: l}, err
+	return &page.Content{Title: v.T("Jobs of the router"), Crumbs: routerCrumbs(v.Locale, page.Crumb{Text: v.T("Jobs")}), Data: l}, err
 }
 
 // jobData is the data of a job's page.
@@ -55,8 +56,8 @@ type jobData struct {
 // waiting explains why a job waits.
 type waiting struct{ routerclient.Waiting }
 
-func readJob(c *caller, id string) (j routerJob, err error) {
-	j.Job, err = clientOf(c).Job(c.context(), id)
+func readJob(c *page.Caller, id string) (j routerJob, err error) {
+	j.Job, err = clientOf(c).Job(c.Context(), id)
 	return j, err
 }
 
@@ -65,12 +66,12 @@ func (w *waiting) Reason(l *locale.Locale) template.HTML { return clausesHTML(l,
 
 func jobLink(id string) string { return "/router/jobs/" + url.PathEscape(id) }
 
-func jobCrumbs(l *locale.Locale, id string, more ...crumb) []crumb {
-	return routerCrumbs(l, append([]crumb{{Text: l.T("Jobs"), Link: "/router/jobs"}, {Text: id, Link: jobLink(id)}}, more...)...)
+func jobCrumbs(l *locale.Locale, id string, more ...page.Crumb) []page.Crumb {
+	return routerCrumbs(l, append([]page.Crumb{{Text: l.T("Jobs"), Link: "/router/jobs"}, {Text: id, Link: jobLink(id)}}, more...)...)
 }
 
-func loadJob(v *visit) (*content, error) {
-	j, err := readJob(v.caller, v.r.PathValue("id"))
+func loadJob(v *page.Visit) (*page.Content, error) {
+	j, err := readJob(v.Caller, v.Request.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -79,24 +80,24 @@ func loadJob(v *visit) (*content, error) {
 		return cmp.Or(a.AssignedAt.Compare(b.AssignedAt), cmp.Compare(a.AssignmentID, b.AssignmentID))
 	})
 	if j.Status == resource.JobQueued {
-		switch place, err := clientOf(v.caller).Position(v.r.Context(), j.ID); {
+		switch place, err := clientOf(v.Caller).Position(v.Request.Context(), j.ID); {
 		case err == nil:
 			d.Place = &place
 		default:
-			if status, _ := statusOf(err); status != http.StatusNotFound {
+			if status, _ := page.StatusOf(err); status != http.StatusNotFound {
 				return nil, err // on 404 it has just left its queue
 			}
 		}
 	}
-	if d.Waiting, err = clientOf(v.caller).Why(v.r.Context(), j.ID); err != nil {
+	if d.Waiting, err = clientOf(v.Caller).Why(v.Request.Context(), j.ID); err != nil {
 		return nil, err
 	}
 	d.Timeline = d.timeline(v)
-	return &content{title: v.T("Job %s", j.ID), crumbs: jobCrumbs(v.Locale, j.ID), data: d}, nil
+	return &page.Content{Title: v.T("Job %s", j.ID), Crumbs: jobCrumbs(v.Locale, j.ID), Data: d}, nil
 }
 
 // timeline lists the events of a job.
-func (d *jobData) timeline(v *visit) []timelineEntry {
+func (d *jobData) timeline(v *page.Visit) []timelineEntry {
 	list := []timelineEntry{{At: d.ScheduledAt, What: "scheduled"}, {At: d.EnqueuedAt, What: "queued"}, {At: d.NotAfter, What: "canceled if still waiting"}}
 	for _, a := range d.Assigned {
 		link := v.Link("/router/workers", a.WorkerID)
@@ -112,76 +113,76 @@ func (d *jobData) timeline(v *visit) []timelineEntry {
 	return sortTimeline(list)
 }
 
-func askCancelJob(v *visit) (*question, error) {
-	j, err := readJob(v.caller, v.r.PathValue("id"))
+func askCancelJob(v *page.Visit) (*page.Question, error) {
+	j, err := readJob(v.Caller, v.Request.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
-	q := &question{
-		title: v.T("Cancel job %s", j.ID), Button: v.T("Cancel job"), Danger: true, back: jobLink(j.ID), crumbs: jobCrumbs(v.Locale, j.ID, crumb{Text: v.T("Cancel")}),
+	q := &page.Question{
+		Title: v.T("Cancel job %s", j.ID), Button: v.T("Cancel job"), Danger: true, Back: jobLink(j.ID), Crumbs: jobCrumbs(v.Locale, j.ID, page.Crumb{Text: v.T("Cancel")}),
 		Text:   v.T("This cannot be undone. Open offers are revoked, and the capacity of an assigned worker is released at once."),
-		Facts:  []fact{{v.T("State"), j.StatusText(v.Locale)}, {v.T("Queue"), cmp.Or(j.QueueID, v.T("none"))}},
+		Facts:  []page.Fact{{Name: v.T("State"), Value: j.StatusText(v.Locale)}, {Name: v.T("Queue"), Value: cmp.Or(j.QueueID, v.T("none"))}},
 		Fields: endFields(v.Locale),
 	}
 	if a := j.CurrentAssignment(); a != nil {
-		q.Facts = append(q.Facts, fact{v.T("Worker"), a.WorkerID})
+		q.Facts = append(q.Facts, page.Fact{Name: v.T("Worker"), Value: a.WorkerID})
 	}
 	return q, nil
 }
 
-func cancelJob(v *visit) (*done, error) {
-	id := v.r.PathValue("id")
-	err := clientOf(v.caller).Act(v.r.Context(), "cancel", endBody(v), "jobs", id)
-	return &done{text: v.T("Job %s is cancelled.", id), to: jobLink(id)}, err
+func cancelJob(v *page.Visit) (*page.Done, error) {
+	id := v.Request.PathValue("id")
+	err := clientOf(v.Caller).Act(v.Request.Context(), "cancel", endBody(v), "jobs", id)
+	return &page.Done{Text: v.T("Job %s is cancelled.", id), To: jobLink(id)}, err
 }
 
 // askAssignment returns the question about an action that ends an assignment, with the first fields
 // of [endFields]. title names the job.
-func askAssignment(fields int, button, title, text locale.Message) func(*visit) (*question, error) {
-	return func(v *visit) (*question, error) {
-		j, err := readJob(v.caller, v.r.PathValue("id"))
+func askAssignment(fields int, button, title, text locale.Message) func(*page.Visit) (*page.Question, error) {
+	return func(v *page.Visit) (*page.Question, error) {
+		j, err := readJob(v.Caller, v.Request.PathValue("id"))
 		if err != nil {
 			return nil, err
 		}
-		a, ok := j.Assignments[v.r.PathValue("assignment")]
+		a, ok := j.Assignments[v.Request.PathValue("assignment")]
 		if !ok {
 			// It may have ended since the page was made: reported now, and not after the
 			// confirmation.
-			return nil, &problem{Status: http.StatusNotFound, Detail: v.T("assignment not found on this job")}
+			return nil, &page.Problem{Status: http.StatusNotFound, Detail: v.T("assignment not found on this job")}
 		}
-		return &question{
-			title: v.T(title, j.ID), Button: v.T(button), Text: v.T(text), back: jobLink(j.ID), crumbs: jobCrumbs(v.Locale, j.ID, crumb{Text: v.T(button)}),
-			Facts:  []fact{{v.T("State"), j.StatusText(v.Locale)}, {v.T("Worker"), a.WorkerID}, {v.T("Assigned for"), v.Span(locale.Since(v.Now(), a.AssignedAt))}},
+		return &page.Question{
+			Title: v.T(title, j.ID), Button: v.T(button), Text: v.T(text), Back: jobLink(j.ID), Crumbs: jobCrumbs(v.Locale, j.ID, page.Crumb{Text: v.T(button)}),
+			Facts:  []page.Fact{{Name: v.T("State"), Value: j.StatusText(v.Locale)}, {Name: v.T("Worker"), Value: a.WorkerID}, {Name: v.T("Assigned for"), Value: v.Span(locale.Since(v.Now(), a.AssignedAt))}},
 			Fields: endFields(v.Locale)[:fields],
 		}, nil
 	}
 }
 
-func endAssignment(step string, became locale.Message) func(*visit) (*done, error) {
-	return func(v *visit) (*done, error) {
-		id := v.r.PathValue("id")
-		return &done{text: v.T(became, id), to: jobLink(id)}, actOnAssignment(v, step, endBody(v))
+func endAssignment(step string, became locale.Message) func(*page.Visit) (*page.Done, error) {
+	return func(v *page.Visit) (*page.Done, error) {
+		id := v.Request.PathValue("id")
+		return &page.Done{Text: v.T(became, id), To: jobLink(id)}, actOnAssignment(v, step, endBody(v))
 	}
 }
 
 // actOnAssignment performs an action on the assignment that the path of a page names.
-func actOnAssignment(v *visit, action string, body any) error {
-	return clientOf(v.caller).Act(v.r.Context(), action, body, "jobs", v.r.PathValue("id"), "assignments", v.r.PathValue("assignment"))
+func actOnAssignment(v *page.Visit, action string, body any) error {
+	return clientOf(v.Caller).Act(v.Request.Context(), action, body, "jobs", v.Request.PathValue("id"), "assignments", v.Request.PathValue("assignment"))
 }
 
 // endFields returns the fields of the actions that end a job: a note and a disposition.
-func endFields(l *locale.Locale) []field {
-	return []field{
+func endFields(l *locale.Locale) []page.Field {
+	return []page.Field{
 		{Name: "note", Label: l.T("Note"), Type: "text", Help: l.T("Optional. Stored with the job.")},
 		{Name: "disposition", Label: l.T("Disposition code"), Type: "text", Help: l.T("Optional.")},
 	}
 }
 
 // endBody returns the body of such an action: the fields that were filled in.
-func endBody(v *visit) map[string]any {
+func endBody(v *page.Visit) map[string]any {
 	body := map[string]any{}
 	for name, form := range map[string]string{"note": "note", "dispositionCode": "disposition"} {
-		if value := v.r.PostForm.Get(form); value != "" {
+		if value := v.Request.PostForm.Get(form); value != "" {
 			body[name] = value
 		}
 	}

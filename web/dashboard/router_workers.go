@@ -12,6 +12,7 @@ import (
 	"weir/api"
 	"weir/router"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 )
 
 // workerList is the data of the page of all workers.
@@ -19,23 +20,23 @@ type workerList struct {
 	State, Queue string // filters; empty: none
 	States       []string
 	List         []router.Worker
-	Pager        pager
+	Pager        page.Pager
 }
 
 // Filtered reports whether the list may omit workers.
 func (l *workerList) Filtered() bool { return l.State != "" || l.Queue != "" || l.Pager.First != "" }
 
-func loadWorkers(v *visit) (*content, error) {
-	asked := v.r.URL.Query()
+func loadWorkers(v *page.Visit) (*page.Content, error) {
+	asked := v.Request.URL.Query()
 	l := &workerList{States: []string{"active", "draining", "inactive"}, Queue: asked.Get("queue")}
 	query := listQuery(v)
-	l.State = choose(v, query, "state", l.States)
+	l.State = page.Choose(v, query, "state", l.States)
 	if l.Queue != "" {
 		query.Set("queueId", l.Queue)
 	}
 	var err error
 	l.List, l.Pager, err = listPage[router.Worker](v, "workers", query)
-	return &content{title: v.T("Workers of the router"), crumbs: routerCrumbs(v.Locale, crumb{Text: v.T("Workers")}), data: l}, err
+	return &page.Content{Title: v.T("Workers of the router"), Crumbs: routerCrumbs(v.Locale, page.Crumb{Text: v.T("Workers")}), Data: l}, err
 }
 
 // workerData is the data of a worker's page.
@@ -44,23 +45,23 @@ type workerData struct {
 	Timeline []timelineEntry
 }
 
-func readWorker(c *caller, id string) (router.Worker, error) {
-	return clientOf(c).Worker(c.context(), id)
+func readWorker(c *page.Caller, id string) (router.Worker, error) {
+	return clientOf(c).Worker(c.Context(), id)
 }
 
-func workerCrumbs(l *locale.Locale, id string, more ...crumb) []crumb {
-	return routerCrumbs(l, append([]crumb{{Text: l.T("Workers"), Link: "/router/workers"}, {Text: id, Link: workerLink(id)}}, more...)...)
+func workerCrumbs(l *locale.Locale, id string, more ...page.Crumb) []page.Crumb {
+	return routerCrumbs(l, append([]page.Crumb{{Text: l.T("Workers"), Link: "/router/workers"}, {Text: id, Link: workerLink(id)}}, more...)...)
 }
 
 func workerLink(id string) string { return "/router/workers/" + url.PathEscape(id) }
 
-func (p *workerHistories) loadWorker(v *visit) (*content, error) {
-	w, err := readWorker(v.caller, v.r.PathValue("id"))
+func (p *workerHistories) loadWorker(v *page.Visit) (*page.Content, error) {
+	w, err := readWorker(v.Caller, v.Request.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
 	d := &workerData{Worker: w}
-	if d.Timeline, err = workerTimeline(v.caller, p, func(id string) string { return v.Link("/router/jobs", id) }, w.ID); err != nil {
+	if d.Timeline, err = workerTimeline(v.Caller, p, func(id string) string { return v.Link("/router/jobs", id) }, w.ID); err != nil {
 		return nil, err
 	}
 	var now []timelineEntry
@@ -72,40 +73,40 @@ func (p *workerHistories) loadWorker(v *visit) (*content, error) {
 		now = append(now, timelineEntry{a.AssignedAt, "accepted job %s", v.Link("/router/jobs", a.JobID), a.JobID})
 	}
 	d.Timeline = sortTimeline(append(d.Timeline, withoutMatches(now, d.Timeline)...))
-	return &content{title: v.T("Worker %s", w.ID), crumbs: workerCrumbs(v.Locale, w.ID), data: d}, nil
+	return &page.Content{Title: v.T("Worker %s", w.ID), Crumbs: workerCrumbs(v.Locale, w.ID), Data: d}, nil
 }
 
-func askAvailable(on bool) func(*visit) (*question, error) {
-	return func(v *visit) (*question, error) {
-		w, err := readWorker(v.caller, v.r.PathValue("id"))
+func askAvailable(on bool) func(*page.Visit) (*page.Question, error) {
+	return func(v *page.Visit) (*page.Question, error) {
+		w, err := readWorker(v.Caller, v.Request.PathValue("id"))
 		if err != nil {
 			return nil, err
 		}
-		q := &question{
-			title: v.T("Stop offers to %s", w.ID), Button: v.T("Stop offers"), back: workerLink(w.ID),
+		q := &page.Question{
+			Title: v.T("Stop offers to %s", w.ID), Button: v.T("Stop offers"), Back: workerLink(w.ID),
 			Text:  v.T("The worker gets no new offers. Open offers are revoked; assigned jobs stay until they are closed."),
-			Facts: []fact{{v.T("Open offers"), v.Number(len(w.Offers))}, {v.T("Assigned jobs"), v.Number(len(w.AssignedJobs))}},
+			Facts: []page.Fact{{Name: v.T("Open offers"), Value: v.Number(len(w.Offers))}, {Name: v.T("Assigned jobs"), Value: v.Number(len(w.AssignedJobs))}},
 		}
 		if on {
-			q.title, q.Button, q.Text = v.T("Make %s available", w.ID), v.T("Make available"), v.T("The worker is offered waiting jobs of its queues, up to its capacity.")
+			q.Title, q.Button, q.Text = v.T("Make %s available", w.ID), v.T("Make available"), v.T("The worker is offered waiting jobs of its queues, up to its capacity.")
 		}
-		q.crumbs = workerCrumbs(v.Locale, w.ID, crumb{Text: q.Button})
+		q.Crumbs = workerCrumbs(v.Locale, w.ID, page.Crumb{Text: q.Button})
 		return q, nil
 	}
 }
 
-func setAvailable(on bool) func(*visit) (*done, error) {
-	return func(v *visit) (*done, error) {
-		id := v.r.PathValue("id")
+func setAvailable(on bool) func(*page.Visit) (*page.Done, error) {
+	return func(v *page.Visit) (*page.Done, error) {
+		id := v.Request.PathValue("id")
 		text := v.T("Worker %s no longer gets offers.", id)
 		if on {
 			text = v.T("Worker %s is available.", id)
 		}
-		_, err := readWorker(v.caller, id) // a PATCH would create a missing one
+		_, err := readWorker(v.Caller, id) // a PATCH would create a missing one
 		if err == nil {
-			err = clientOf(v.caller).Patch(v.r.Context(), "workers", id, map[string]any{"availableForOffers": on})
+			err = clientOf(v.Caller).Patch(v.Request.Context(), "workers", id, map[string]any{"availableForOffers": on})
 		}
-		return &done{text: text, to: workerLink(id)}, err
+		return &page.Done{Text: text, To: workerLink(id)}, err
 	}
 }
 
@@ -147,7 +148,7 @@ func (p *workerHistories) forRights(rights string) *workerHistory {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	// Starting over is enough: few tokens differ in their rights.
-	if p.by == nil || len(p.by) >= maxCached {
+	if p.by == nil || len(p.by) >= page.MaxCached {
 		p.by = map[string]*workerHistory{}
 	}
 	if p.by[rights] == nil {
@@ -157,13 +158,13 @@ func (p *workerHistories) forRights(rights string) *workerHistory {
 }
 
 // workerTimeline lists what a worker did, oldest first.
-func workerTimeline(c *caller, known *workerHistories, jobLink func(id string) string, worker string) (list []timelineEntry, err error) {
+func workerTimeline(c *page.Caller, known *workerHistories, jobLink func(id string) string, worker string) (list []timelineEntry, err error) {
 	err = withHistory(c, known, jobLink, func(p *workerHistory) { list = slices.Clone(p.workers[worker]) })
 	return list, err
 }
 
 // lastOfWorkers returns what each worker did last.
-func lastOfWorkers(c *caller, known *workerHistories, jobLink func(id string) string) (map[string]timelineEntry, error) {
+func lastOfWorkers(c *page.Caller, known *workerHistories, jobLink func(id string) string) (map[string]timelineEntry, error) {
 	last := map[string]timelineEntry{}
 	err := withHistory(c, known, jobLink, func(p *workerHistory) {
 		for id, list := range p.workers {
@@ -174,9 +175,9 @@ func lastOfWorkers(c *caller, known *workerHistories, jobLink func(id string) st
 }
 
 // withHistory passes the history, after it has been brought up to date.
-func withHistory(c *caller, known *workerHistories, jobLink func(id string) string, use func(*workerHistory)) error {
+func withHistory(c *page.Caller, known *workerHistories, jobLink func(id string) string, use func(*workerHistory)) error {
 	// Locked while the events are read: other visits wait for them instead of reading them, too.
-	p := known.forRights(c.rights())
+	p := known.forRights(c.RightsKey())
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.count > eventTail {
@@ -190,7 +191,7 @@ func withHistory(c *caller, known *workerHistories, jobLink func(id string) stri
 }
 
 // readWorkerEvents adds the events since the last read.
-func readWorkerEvents(c *caller, p *workerHistory, jobLink func(id string) string) error {
+func readWorkerEvents(c *page.Caller, p *workerHistory, jobLink func(id string) string) error {
 	words := workerWords()
 	var types []string
 	for name := range words {
@@ -205,7 +206,7 @@ func readWorkerEvents(c *caller, p *workerHistory, jobLink func(id string) strin
 	}
 	for {
 		var page api.EventList
-		if err := c.get("/v1/events", query, &page); err != nil {
+		if err := c.Get("/v1/events", query, &page); err != nil {
 			return err
 		}
 		for i := range page.Events {

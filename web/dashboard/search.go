@@ -13,6 +13,7 @@ import (
 	"weir/surveys"
 	"weir/web/auth"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 	surveyapi "weir/web/surveys"
 )
 
@@ -68,39 +69,39 @@ func (h *hits) only() string {
 	}
 }
 
-func searchContent(v *visit, h *hits) *content {
-	return &content{title: v.T("Search"), crumbs: []crumb{{Text: v.T("Search")}}, data: h}
+func searchContent(v *page.Visit, h *hits) *page.Content {
+	return &page.Content{Title: v.T("Search"), Crumbs: []page.Crumb{{Text: v.T("Search")}}, Data: h}
 }
 
-func loadSearch(v *visit) (*content, error) { return searchContent(v, &hits{}), nil }
+func loadSearch(v *page.Visit) (*page.Content, error) { return searchContent(v, &hits{}), nil }
 
 // likeNumber matches a phone number as people write it.
 var likeNumber = regexp.MustCompile(`^[+0-9 ().\-/]+$`)
 
 // search finds what a text names. It is posted in a form, because it may be a phone number.
-func search(v *visit) (*content, error) {
-	h := &hits{Text: strings.TrimSpace(v.r.PostForm.Get("q"))}
+func search(v *page.Visit) (*page.Content, error) {
+	h := &hits{Text: strings.TrimSpace(v.Request.PostForm.Get("q"))}
 	c := searchContent(v, h)
 	if h.Text == "" {
 		return c, nil
 	}
-	for _, find := range []func(*visit) error{h.findContacts, h.findNumber, h.findRespondent, h.findChannels, h.findSurveys} {
+	for _, find := range []func(*page.Visit) error{h.findContacts, h.findNumber, h.findRespondent, h.findChannels, h.findSurveys} {
 		if err := find(v); err != nil {
 			return nil, err
 		}
 	}
-	c.to = h.only()
+	c.To = h.only()
 	return c, nil
 }
 
 // findContacts finds a contact by its id, or contacts by their key.
-func (h *hits) findContacts(v *visit) error {
+func (h *hits) findContacts(v *page.Visit) error {
 	if !v.May(operators.ScopeContactsRead) || len(h.Text) > 200 {
 		return nil
 	}
 	l := &contactList{Text: h.Text}
 	if err := l.search(v, ""); err != nil {
-		if status, _ := statusOf(err); status == http.StatusUnprocessableEntity {
+		if status, _ := page.StatusOf(err); status == http.StatusUnprocessableEntity {
 			return nil // it can be no key
 		}
 		return err
@@ -110,7 +111,7 @@ func (h *hits) findContacts(v *visit) error {
 }
 
 // findNumber finds the contacts of a phone number, and the respondents with it.
-func (h *hits) findNumber(v *visit) error {
+func (h *hits) findNumber(v *page.Visit) error {
 	digits := auth.Digits(h.Text)
 	if !likeNumber.MatchString(h.Text) || len(digits) < 3 || len(digits) > 15 {
 		return nil
@@ -123,11 +124,11 @@ func (h *hits) findNumber(v *visit) error {
 	if people.National(h.Text) { // the regions of channels say whose it is, and nobody else can
 		h.National, h.Person = true, false
 		var page api.ContactList
-		err := v.call(http.MethodPost, "/v1/contacts:search", map[string]any{"to": h.Text, "limit": maxHits}, &page)
+		err := v.Call(http.MethodPost, "/v1/contacts:search", map[string]any{"to": h.Text, "limit": maxHits}, &page)
 		h.addContacts(page.Contacts, page.NextCursor)
 		return err
 	}
-	page, err := (&personQuery{To: h.Text}).find(v.caller, maxHits)
+	page, err := (&personQuery{To: h.Text}).find(v.Caller, maxHits)
 	h.addContacts(page.Contacts, page.NextCursor)
 	h.Respondents = page.Respondents[:min(len(page.Respondents), maxHits)]
 	h.More = h.More || len(page.Respondents) > maxHits
@@ -150,18 +151,18 @@ func isRespondentID(text string) bool {
 }
 
 // findRespondent finds a respondent by its id.
-func (h *hits) findRespondent(v *visit) error {
+func (h *hits) findRespondent(v *page.Visit) error {
 	if !isRespondentID(h.Text) || !v.MaySearch() {
 		return nil
 	}
-	page, err := (&personQuery{Respondent: h.Text}).find(v.caller, 1)
+	list, err := (&personQuery{Respondent: h.Text}).find(v.Caller, 1)
 	if err != nil {
-		if status, _ := statusOf(err); status == http.StatusNotFound {
+		if status, _ := page.StatusOf(err); status == http.StatusNotFound {
 			return nil
 		}
 		return err
 	}
-	for _, r := range page.Respondents {
+	for _, r := range list.Respondents {
 		if r.ID == h.Text {
 			h.Respondents = append(h.Respondents, r)
 		}
@@ -185,11 +186,11 @@ func (h *hits) pick(list []nameHit) []nameHit {
 	return list[:min(len(list), maxHits)]
 }
 
-func (h *hits) findChannels(v *visit) error {
-	if !v.May(readers()...) {
+func (h *hits) findChannels(v *page.Visit) error {
+	if !v.May(page.Readers()...) {
 		return nil
 	}
-	list, _, err := readChannels(v.caller)
+	list, _, err := readChannels(v.Caller)
 	for i := range list {
 		if h.matches(list[i].Channel, list[i].Name) {
 			h.Channels = append(h.Channels, nameHit{list[i].Channel, list[i].Name})
@@ -199,14 +200,14 @@ func (h *hits) findChannels(v *visit) error {
 	return err
 }
 
-func (h *hits) findSurveys(v *visit) error {
-	if !v.May(surveyReaders()...) {
+func (h *hits) findSurveys(v *page.Visit) error {
+	if !v.May(page.SurveyReaders()...) {
 		return nil
 	}
 	query := url.Values{"limit": {"100"}}
 	for range maxSurveyPages {
 		var page surveyapi.SurveyList
-		if err := v.get("/v1/surveys", query, &page); err != nil {
+		if err := v.Get("/v1/surveys", query, &page); err != nil {
 			return err
 		}
 		for i := range page.Surveys {

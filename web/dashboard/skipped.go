@@ -10,6 +10,7 @@ import (
 	"weir/api"
 	"weir/people"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 )
 
 // skippedRow is how often a rule has kept contacts from being dispatched.
@@ -21,14 +22,14 @@ type skippedRow struct {
 // readSkipped reads what the rules have kept from being dispatched, of a channel or of a survey:
 // filter is the name of the parameter. It is nil for a token that may not read it, so that the page
 // is shown without it.
-func readSkipped(v *visit, known *cache[[]skippedRow], filter, name string) ([]skippedRow, error) {
-	if !v.May(readers()...) {
+func readSkipped(v *page.Visit, known *page.Cache[[]skippedRow], filter, name string) ([]skippedRow, error) {
+	if !v.May(page.Readers()...) {
 		return nil, nil
 	}
-	return known.get(filter+"\n"+name+"\n"+v.rights(), func() ([]skippedRow, error) {
+	return known.Get(filter+"\n"+name+"\n"+v.RightsKey(), func() ([]skippedRow, error) {
 		var all api.SkippedList
-		err := v.get("/v1/skipped", url.Values{filter: {name}, "days": {strconv.Itoa(sumDays)}}, &all)
-		if status, _ := statusOf(err); err != nil && (status == http.StatusForbidden || status == http.StatusNotFound) {
+		err := v.Get("/v1/skipped", url.Values{filter: {name}, "days": {strconv.Itoa(sumDays)}}, &all)
+		if status, _ := page.StatusOf(err); err != nil && (status == http.StatusForbidden || status == http.StatusNotFound) {
 			return nil, nil
 		}
 		return skippedRows(v.Locale, all.Skipped), err

@@ -13,6 +13,7 @@ import (
 	"weir/people"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 )
 
 const (
@@ -62,39 +63,39 @@ func priceEditLink(channel string) string {
 }
 
 // spendingCrumbs returns the crumbs of the page of what was spent, and those below it.
-func spendingCrumbs(l *locale.Locale, more ...crumb) []crumb {
-	list := []crumb{{Text: l.T("Shared limits"), Link: limitsPath}, {Text: l.T("Spending"), Link: spendingPath}}
+func spendingCrumbs(l *locale.Locale, more ...page.Crumb) []page.Crumb {
+	list := []page.Crumb{{Text: l.T("Shared limits"), Link: limitsPath}, {Text: l.T("Spending"), Link: spendingPath}}
 	if len(more) == 0 {
 		list[1].Link = ""
 	}
 	return append(list, more...)
 }
 
-func loadSpending(v *visit) (*content, error) {
+func loadSpending(v *page.Visit) (*page.Content, error) {
 	d := &spendingData{Days: sumDays}
-	if err := d.readSums(v.caller); err != nil {
+	if err := d.readSums(v.Caller); err != nil {
 		return nil, err
 	}
-	if v.MayAll(readers()...) {
-		limits, err := readLimits(v.caller)
+	if v.MayAll(page.Readers()...) {
+		limits, err := readLimits(v.Caller)
 		if err != nil {
 			return nil, err
 		}
 		d.Limits = slices.DeleteFunc(limits, func(l limitView) bool { return len(l.Money(v.Locale)) == 0 })
 	}
-	if err := d.readPrices(v.caller); err != nil {
+	if err := d.readPrices(v.Caller); err != nil {
 		return nil, err
 	}
-	return &content{title: v.T("Spending"), crumbs: spendingCrumbs(v.Locale), data: d}, nil
+	return &page.Content{Title: v.T("Spending"), Crumbs: spendingCrumbs(v.Locale), Data: d}, nil
 }
 
 // readSums reads what was spent, and adds it up over the days.
-func (d *spendingData) readSums(c *caller) error {
+func (d *spendingData) readSums(c *page.Caller) error {
 	sums, totals := map[spendingRow]people.Money{}, map[string]people.Money{}
 	query := url.Values{"days": {strconv.Itoa(sumDays)}, "limit": {"1000"}}
 	for range maxSpendingReads {
 		var page api.SpendingList
-		if err := c.get("/v1/spending", query, &page); err != nil {
+		if err := c.Get("/v1/spending", query, &page); err != nil {
 			return err
 		}
 		for _, x := range page.Spending {
@@ -128,9 +129,9 @@ func (d *spendingData) readSums(c *caller) error {
 }
 
 // readPrices reads the prices, and which channels have none.
-func (d *spendingData) readPrices(c *caller) error {
+func (d *spendingData) readPrices(c *page.Caller) error {
 	var all api.PriceList
-	if err := c.get("/v1/prices", nil, &all); err != nil {
+	if err := c.Get("/v1/prices", nil, &all); err != nil {
 		return err
 	}
 	priced := map[string]bool{}
@@ -152,9 +153,9 @@ func (d *spendingData) readPrices(c *caller) error {
 }
 
 // readPrice reads the price of a channel. found is false if the channel has none.
-func readPrice(c *caller, channel string) (p api.PriceView, found bool, err error) {
-	err = c.get(apiPath("v1", "prices", channel), nil, &p)
-	if status, _ := statusOf(err); err != nil && status == http.StatusNotFound {
+func readPrice(c *page.Caller, channel string) (p api.PriceView, found bool, err error) {
+	err = c.Get(page.Path("v1", "prices", channel), nil, &p)
+	if status, _ := page.StatusOf(err); err != nil && status == http.StatusNotFound {
 		_, err = readChannel(c, channel)
 		return api.PriceView{}, false, err
 	}
@@ -173,7 +174,7 @@ func priceFields() *form.Declaration {
 }
 
 // placePrice says which field a mistake about the whole price is about, and in which words.
-func placePrice(l *locale.Locale) ownPlace {
+func placePrice(l *locale.Locale) page.OwnPlace {
 	return func(field string, e *weir.FieldError) string {
 		if e.Pointer == "" && e.Code == "required" {
 			e.Detail = l.T("enter at least one of the three amounts")
@@ -184,8 +185,8 @@ func placePrice(l *locale.Locale) ownPlace {
 }
 
 // readPriceForm returns the form of the price of a channel, with the price that it has by now.
-func readPriceForm(v *visit, channel string) (*form.Form, *content, *formData, error) {
-	p, found, err := readPrice(v.caller, channel)
+func readPriceForm(v *page.Visit, channel string) (*form.Form, *page.Content, *page.FormData, error) {
+	p, found, err := readPrice(v.Caller, channel)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -193,62 +194,62 @@ func readPriceForm(v *visit, channel string) (*form.Form, *content, *formData, e
 	if err := f.Show(p.Price); err != nil {
 		return nil, nil, nil, err
 	}
-	d := &formData{Form: f, Action: priceEditLink(channel), Back: spendingPath, About: "What a contact over the channel costs. Each claim reserves it, and the end of the contact corrects it."}
+	d := &page.FormData{Form: f, Action: priceEditLink(channel), Back: spendingPath, About: "What a contact over the channel costs. Each claim reserves it, and the end of the contact corrects it."}
 	if found {
-		d.Delete = pricesPath + apiPath(channel, "delete")
+		d.Delete = pricesPath + page.Path(channel, "delete")
 	}
 	if n := len(p.Prefixes); n > 0 {
 		f.Input("per_attempt").Note = "What is left empty costs nothing. At least one is required, unless prefixes have amounts."
-		d.After = &remark{"prefixes", v.HTML("and %d prefixes, which <code>weir price put</code> sets. They keep their amounts, in the currency above.", n)}
+		d.After = &page.Remark{ID: "prefixes", Text: v.HTML("and %d prefixes, which <code>weir price put</code> sets. They keep their amounts, in the currency above.", n)}
 	}
-	return f, &content{title: v.T("Price of channel %s", channel), crumbs: spendingCrumbs(v.Locale, crumb{Text: v.T("Price of %s", channel)}), data: d}, d, nil
+	return f, &page.Content{Title: v.T("Price of channel %s", channel), Crumbs: spendingCrumbs(v.Locale, page.Crumb{Text: v.T("Price of %s", channel)}), Data: d}, d, nil
 }
 
-func editPrice(v *visit) (*content, error) {
-	_, c, _, err := readPriceForm(v, v.r.PathValue("channel"))
+func editPrice(v *page.Visit) (*page.Content, error) {
+	_, c, _, err := readPriceForm(v, v.Request.PathValue("channel"))
 	return c, err
 }
 
 // changePrice sets the price, or shows the form again with every mistake. The prefixes are those
 // that the price has by now.
-func changePrice(v *visit) (*content, error) {
-	channel := v.r.PathValue("channel")
+func changePrice(v *page.Visit) (*page.Content, error) {
+	channel := v.Request.PathValue("channel")
 	f, c, d, err := readPriceForm(v, channel)
 	if err != nil {
 		return nil, err
 	}
-	f.Fill(v.r.PostForm)
-	if err := v.call(http.MethodPut, apiPath("v1", "prices", channel), f.Body(), nil); err != nil {
-		d.Problem, err = c.refused(v.Locale, f, err, placePrice(v.Locale), notSaved())
+	f.Fill(v.Request.PostForm)
+	if err := v.Call(http.MethodPut, page.Path("v1", "prices", channel), f.Body(), nil); err != nil {
+		d.Problem, err = c.Refused(v.Locale, f, err, placePrice(v.Locale), page.NotSaved())
 		return c, err
 	}
-	return &content{to: spendingPath, flash: &flash{Text: v.T("The price of channel %s is saved. It counts for every later claim.", channel)}}, nil
+	return &page.Content{To: spendingPath, Flash: &page.Flash{Text: v.T("The price of channel %s is saved. It counts for every later claim.", channel)}}, nil
 }
 
-func askDeletePrice(v *visit) (*question, error) {
-	channel := v.r.PathValue("channel")
+func askDeletePrice(v *page.Visit) (*page.Question, error) {
+	channel := v.Request.PathValue("channel")
 	var p api.PriceView
-	if err := v.get(apiPath("v1", "prices", channel), nil, &p); err != nil {
+	if err := v.Get(page.Path("v1", "prices", channel), nil, &p); err != nil {
 		return nil, err
 	}
-	facts := []fact{{v.T("Currency"), p.Currency}}
-	for _, x := range []fact{{v.T("An attempt"), p.PerAttempt}, {v.T("A segment"), p.PerSegment}, {v.T("A minute"), p.PerMinute}} {
+	facts := []page.Fact{{Name: v.T("Currency"), Value: p.Currency}}
+	for _, x := range []page.Fact{{Name: v.T("An attempt"), Value: p.PerAttempt}, {Name: v.T("A segment"), Value: p.PerSegment}, {Name: v.T("A minute"), Value: p.PerMinute}} {
 		if x.Value != "" {
-			facts = append(facts, fact{x.Name, v.Amount(x.Value)})
+			facts = append(facts, page.Fact{Name: x.Name, Value: v.Amount(x.Value)})
 		}
 	}
 	if n := len(p.Prefixes); n > 0 {
-		facts = append(facts, fact{v.T("Prefixes"), v.Number(n)})
+		facts = append(facts, page.Fact{Name: v.T("Prefixes"), Value: v.Number(n)})
 	}
-	return &question{
-		title: v.T("Delete the price of channel %s", channel), Button: v.T("Delete"), Danger: true, back: priceEditLink(channel),
-		crumbs: spendingCrumbs(v.Locale, crumb{Text: v.T("Price of %s", channel), Link: priceEditLink(channel)}, crumb{Text: v.T("Delete")}),
+	return &page.Question{
+		Title: v.T("Delete the price of channel %s", channel), Button: v.T("Delete"), Danger: true, Back: priceEditLink(channel),
+		Crumbs: spendingCrumbs(v.Locale, page.Crumb{Text: v.T("Price of %s", channel), Link: priceEditLink(channel)}, page.Crumb{Text: v.T("Delete")}),
 		Text:   v.T("Later contacts over the channel cost nothing. What was spent stays counted."), Facts: facts,
 	}, nil
 }
 
-func deletePrice(v *visit) (*done, error) {
-	channel := v.r.PathValue("channel")
-	err := v.call(http.MethodDelete, apiPath("v1", "prices", channel), nil, nil)
-	return &done{text: v.T("The price of channel %s is deleted.", channel), to: spendingPath}, err
+func deletePrice(v *page.Visit) (*page.Done, error) {
+	channel := v.Request.PathValue("channel")
+	err := v.Call(http.MethodDelete, page.Path("v1", "prices", channel), nil, nil)
+	return &page.Done{Text: v.T("The price of channel %s is deleted.", channel), To: spendingPath}, err
 }

@@ -16,6 +16,7 @@ import (
 	"weir/surveys/calendar"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 	surveyapi "weir/web/surveys"
 )
 
@@ -93,25 +94,25 @@ type armRow struct {
 	Ratio                int
 }
 
-func readSurvey(c *caller, name string) (s surveyapi.SurveyView, err error) {
-	err = c.get(apiPath("v1", "surveys", name), nil, &s)
+func readSurvey(c *page.Caller, name string) (s surveyapi.SurveyView, err error) {
+	err = c.Get(page.Path("v1", "surveys", name), nil, &s)
 	return s, err
 }
 
 // surveyCrumbs returns the crumbs of a page of a survey.
-func surveyCrumbs(l *locale.Locale, name string, more ...crumb) []crumb {
-	return append([]crumb{{Text: l.T("Surveys"), Link: "/surveys"}, {Text: name, Link: surveyLink(name)}}, more...)
+func surveyCrumbs(l *locale.Locale, name string, more ...page.Crumb) []page.Crumb {
+	return append([]page.Crumb{{Text: l.T("Surveys"), Link: "/surveys"}, {Text: name, Link: surveyLink(name)}}, more...)
 }
 
 func surveyLink(name string) string { return "/surveys/" + url.PathEscape(name) }
 
-func (k *knownOfSurveys) loadSurvey(v *visit) (*content, error) {
-	s, err := readSurvey(v.caller, v.r.PathValue("name"))
+func (k *knownOfSurveys) loadSurvey(v *page.Visit) (*page.Content, error) {
+	s, err := readSurvey(v.Caller, v.Request.PathValue("name"))
 	if err != nil {
 		return nil, err
 	}
 	d := &surveyData{surveyCard: surveyCard{SurveySummary: s.SurveySummary}, Asks: s.Questions != nil, Purpose: cmp.Or(s.Purpose, people.DefaultPurpose), Arms: armsOf(v.Locale, s.Arms)}
-	stats, err := surveyStats(v.caller, s.Survey)
+	stats, err := surveyStats(v.Caller, s.Survey)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +121,7 @@ func (k *knownOfSurveys) loadSurvey(v *visit) (*content, error) {
 		d.addStats(v, stats)
 	}
 	if stats != nil && stats.Respondents > 0 {
-		if d.Course, err = readCourse(v.caller, k.courses, s.Survey); err != nil {
+		if d.Course, err = readCourse(v.Caller, k.courses, s.Survey); err != nil {
 			return nil, err
 		}
 	}
@@ -129,7 +130,7 @@ func (k *knownOfSurveys) loadSurvey(v *visit) (*content, error) {
 		d.Calendar = calendarOf(v.Locale, s.Schedule, schedule, v.Now())
 	}
 	var log surveyapi.SurveyLogList
-	if err := v.get(apiPath("v1", "surveys", s.Survey, "log"), url.Values{"limit": {strconv.Itoa(maxRecent)}}, &log); err != nil {
+	if err := v.Get(page.Path("v1", "surveys", s.Survey, "log"), url.Values{"limit": {strconv.Itoa(maxRecent)}}, &log); err != nil {
 		return nil, err
 	}
 	d.Log = log.Entries
@@ -142,7 +143,7 @@ func (k *knownOfSurveys) loadSurvey(v *visit) (*content, error) {
 	}
 	d.Waits = whyOf(v.Locale, &s.WhyView, "", moved, v.Now())
 	d.BrakeView = brakeOf(v.Locale, s.Brake, countOf(stats), s.Braked)
-	return &content{title: v.T("Survey %s", s.Survey), crumbs: surveyCrumbs(v.Locale, s.Survey), data: d}, nil
+	return &page.Content{Title: v.T("Survey %s", s.Survey), Crumbs: surveyCrumbs(v.Locale, s.Survey), Data: d}, nil
 }
 
 // countOf returns what a survey's brake counts; nil if it is not known.
@@ -154,7 +155,7 @@ func countOf(stats *surveyapi.StatsView) *weir.BrakeFigures {
 }
 
 // addStats builds the charts of the statistics.
-func (d *surveyData) addStats(v *visit, s *surveyapi.StatsView) {
+func (d *surveyData) addStats(v *page.Visit, s *surveyapi.StatsView) {
 	d.Funnel = funnelOf(v.Locale, s)
 	link := v.Link("/surveys", s.Survey, "respondents")
 	var rows []display.Row
@@ -312,11 +313,11 @@ type statusCount struct {
 
 // askSurvey returns the question about a step of a survey. Without statistics, all
 // counts are 0.
-func askSurvey(about asking, counts ...statusCount) func(*visit) (*question, error) {
-	return func(v *visit) (*question, error) {
-		name := v.r.PathValue("name")
-		q := about.question(v.Locale, name)
-		_, stats, err := aboutSurvey(v.caller, name, q)
+func askSurvey(about page.Asking, counts ...statusCount) func(*page.Visit) (*page.Question, error) {
+	return func(v *page.Visit) (*page.Question, error) {
+		name := v.Request.PathValue("name")
+		q := about.Question(v.Locale, name)
+		_, stats, err := aboutSurvey(v.Caller, name, q)
 		if err != nil {
 			return nil, err
 		}
@@ -325,35 +326,35 @@ func askSurvey(about asking, counts ...statusCount) func(*visit) (*question, err
 			for _, status := range c.of {
 				n += stats.Statuses[status]
 			}
-			q.Facts = append(q.Facts, fact{v.T(c.name), v.Number(n)})
+			q.Facts = append(q.Facts, page.Fact{Name: v.T(c.name), Value: v.Number(n)})
 		}
 		return q, nil
 	}
 }
 
 // deleteSurvey deletes a survey, and leads to the list, or from a pilot to its survey's pilots.
-func deleteSurvey(v *visit) (*done, error) {
-	name := v.r.PathValue("name")
+func deleteSurvey(v *page.Visit) (*page.Done, error) {
+	name := v.Request.PathValue("name")
 	to := "/surveys"
 	if of, n := surveys.PilotOf(name); n != 0 {
 		to = pilotLink(of)
 	}
-	return &done{text: v.T("Survey %s is deleted.", name), to: to}, v.call(http.MethodDelete, apiPath("v1", "surveys", name), nil, nil)
+	return &page.Done{Text: v.T("Survey %s is deleted.", name), To: to}, v.Call(http.MethodDelete, page.Path("v1", "surveys", name), nil, nil)
 }
 
 // aboutSurvey reads a survey and its statistics, and fills the question about it.
-func aboutSurvey(c *caller, name string, q *question) (s surveyapi.SurveyView, stats *surveyapi.StatsView, err error) {
+func aboutSurvey(c *page.Caller, name string, q *page.Question) (s surveyapi.SurveyView, stats *surveyapi.StatsView, err error) {
 	if s, err = readSurvey(c, name); err != nil {
 		return s, nil, err
 	}
 	if stats, err = surveyStats(c, s.Survey); err != nil {
 		return s, nil, err
 	}
-	q.back, q.crumbs = surveyLink(s.Survey), surveyCrumbs(c.Locale, s.Survey, crumb{Text: q.Button})
+	q.Back, q.Crumbs = surveyLink(s.Survey), surveyCrumbs(c.Locale, s.Survey, page.Crumb{Text: q.Button})
 	if stats == nil {
 		return s, &surveyapi.StatsView{}, nil
 	}
-	q.Facts = []fact{{c.T("Respondents"), c.Number(stats.Respondents)}}
+	q.Facts = []page.Fact{{Name: c.T("Respondents"), Value: c.Number(stats.Respondents)}}
 	return s, stats, nil
 }
 
@@ -402,7 +403,7 @@ func (c *launchCheck) Assumes(l *locale.Locale) string {
 }
 
 // facts returns how many respondents each mode is for, who is missing a value, and the forecast.
-func (c *launchCheck) facts(l *locale.Locale, schedule *calendar.Schedule) (list []fact) {
+func (c *launchCheck) facts(l *locale.Locale, schedule *calendar.Schedule) (list []page.Fact) {
 	for _, m := range c.Modes {
 		var texts []string
 		if m.First > 0 || m.Later == 0 {
@@ -411,20 +412,20 @@ func (c *launchCheck) facts(l *locale.Locale, schedule *calendar.Schedule) (list
 		if m.Later > 0 {
 			texts = append(texts, l.T("up to %d later", m.Later))
 		}
-		list = append(list, fact{l.T("Respondents by %s", m.Mode), strings.Join(texts, ", ")})
+		list = append(list, page.Fact{Name: l.T("Respondents by %s", m.Mode), Value: strings.Join(texts, ", ")})
 	}
 	if c.Missing > 0 {
-		list = append(list, fact{l.T("Missing a value used in the texts"), l.Number(c.Missing)})
+		list = append(list, page.Fact{Name: l.T("Missing a value used in the texts"), Value: l.Number(c.Missing)})
 	}
 	if c.Partial {
-		list = append(list, fact{l.T("Checked"), l.T("the first %d; the launch checks all", c.Respondents)})
+		list = append(list, page.Fact{Name: l.T("Checked"), Value: l.T("the first %d; the launch checks all", c.Respondents)})
 	}
 	if b := c.Budget; b != nil {
 		text := l.T("%[1]s of %[2]s %[3]s are left", l.Amount(b.Left), l.Amount(b.Money), b.Currency)
 		if b.Attempts != nil {
 			text = l.T("%[2]s of %[3]s %[4]s are left, which pays for about %[1]d attempts at %[5]s %[4]s", *b.Attempts, l.Amount(b.Left), l.Amount(b.Money), b.Currency, l.Amount(b.PerAttempt))
 		}
-		list = append(list, fact{l.T("Budget"), text})
+		list = append(list, page.Fact{Name: l.T("Budget"), Value: text})
 	}
 	if f := c.Forecast; f != nil && schedule != nil {
 		at := clockText(l, f.EndsAt.In(schedule.Zone())) + " " + schedule.Zone().String()
@@ -432,15 +433,15 @@ func (c *launchCheck) facts(l *locale.Locale, schedule *calendar.Schedule) (list
 		if f.TooShort {
 			text = l.T("not before the last window closes, %s", at)
 		}
-		list = append(list, fact{l.T("Ends at best"), text})
+		list = append(list, page.Fact{Name: l.T("Ends at best"), Value: text})
 	}
 	return list
 }
 
-func askLaunch(v *visit) (*question, error) {
-	name := v.r.PathValue("name")
-	q := asking{title: "Launch survey %s", button: "Launch", text: "Respondents are contacted whenever a window is open. After launch, channels, arms and texts are locked."}.question(v.Locale, name)
-	s, stats, err := aboutSurvey(v.caller, name, q)
+func askLaunch(v *page.Visit) (*page.Question, error) {
+	name := v.Request.PathValue("name")
+	q := page.Asking{Title: "Launch survey %s", Button: "Launch", Text: "Respondents are contacted whenever a window is open. After launch, channels, arms and texts are locked."}.Question(v.Locale, name)
+	s, stats, err := aboutSurvey(v.Caller, name, q)
 	if err != nil {
 		return nil, err
 	}
@@ -449,84 +450,84 @@ func askLaunch(v *visit) (*question, error) {
 	}
 	for _, mode := range surveys.Modes() {
 		if m, ok := s.Modes[mode]; ok {
-			q.Facts = append(q.Facts, fact{v.T("Channel for %s", mode), m.Channel})
+			q.Facts = append(q.Facts, page.Fact{Name: v.T("Channel for %s", mode), Value: m.Channel})
 		}
 	}
 	schedule, wrong := s.Schedule.Compile()
 	if len(wrong) == 0 {
-		q.Facts = append(q.Facts, fact{v.T("Window"), calendarOf(v.Locale, s.Schedule, schedule, v.Now()).Next})
+		q.Facts = append(q.Facts, page.Fact{Name: v.T("Window"), Value: calendarOf(v.Locale, s.Schedule, schedule, v.Now()).Next})
 	}
 	q.Facts = append(q.Facts, targetFacts(v.Locale, s.Definition)...)
 	switch {
 	case s.Application != nil && s.Application.URL != "":
 	case s.Questions != nil:
-		q.Facts = append(q.Facts, fact{v.T("Questions"), v.Number(len(s.Questions.Questions))})
+		q.Facts = append(q.Facts, page.Fact{Name: v.T("Questions"), Value: v.Number(len(s.Questions.Questions))})
 	case s.Answer != nil:
-		q.Facts = append(q.Facts, fact{v.T("Answers by text"), v.T("the first message completes a respondent, and is %s in the results", s.Answer.Attribute)})
+		q.Facts = append(q.Facts, page.Fact{Name: v.T("Answers by text"), Value: v.T("the first message completes a respondent, and is %s in the results", s.Answer.Attribute)})
 	default:
-		q.Facts = append(q.Facts, fact{v.T("Application"), v.T("none: answers are not evaluated, and nobody completes unless a program of yours reports it to the API")})
+		q.Facts = append(q.Facts, page.Fact{Name: v.T("Application"), Value: v.T("none: answers are not evaluated, and nobody completes unless a program of yours reports it to the API")})
 	}
 	if s.State != surveys.Draft {
 		return q, nil // a launch that is repeated changes nothing
 	}
 	check := &launchCheck{}
 	q.Check = check
-	if err := v.get(apiPath("v1", "surveys", s.Survey, "launch-check"), nil, &check.LaunchCheckView); err != nil {
+	if err := v.Get(page.Path("v1", "surveys", s.Survey, "launch-check"), nil, &check.LaunchCheckView); err != nil {
 		return nil, err
 	}
-	translate(v.Locale, check.Errors)
-	translate(v.Locale, check.Warnings)
+	page.Translate(v.Locale, check.Errors)
+	page.Translate(v.Locale, check.Warnings)
 	q.Facts = append(q.Facts, check.facts(v.Locale, schedule)...)
 	n := check.Missing
 	q.Refused = len(check.Others()) > 0 || n > 0 && n == check.Respondents
 	if n > 0 && n < check.Respondents {
-		q.Fields = []field{{Name: "skip", Label: v.T("Launch all the same, and do not contact respondents who are missing a value unless they are corrected before their turn"), Type: "checkbox", Required: true}}
+		q.Fields = []page.Field{{Name: "skip", Label: v.T("Launch all the same, and do not contact respondents who are missing a value unless they are corrected before their turn"), Type: "checkbox", Required: true}}
 	}
 	return q, nil
 }
 
 // targetFacts returns how many respondents a survey needs, and when it ends at the latest.
-func targetFacts(l *locale.Locale, d surveys.Definition) []fact {
+func targetFacts(l *locale.Locale, d surveys.Definition) []page.Fact {
 	plan, wrong := d.Compile(surveys.Defaults{})
 	if len(wrong) > 0 {
 		return nil // the check reports it
 	}
-	var facts []fact
+	var facts []page.Fact
 	if target := plan.Target(); target > 0 {
 		text := l.Number(target)
 		if rate := d.InitialSuccessRate; rate != nil && *rate > 0 {
 			text = l.T("%[2]s; about %[1]d respondents are needed if %[3]s succeed", plan.BatchSize(surveys.Tally{}), text, locale.Percent(*rate, 1))
 		}
-		facts = append(facts, fact{l.T("Target"), text})
+		facts = append(facts, page.Fact{Name: l.T("Target"), Value: text})
 	}
 	if last, bounded := plan.Schedule.LastClose(); bounded {
-		facts = append(facts, fact{l.T("Ends at the latest"), clockText(l, last.In(plan.Schedule.Zone())) + " " + plan.Schedule.Zone().String()})
+		facts = append(facts, page.Fact{Name: l.T("Ends at the latest"), Value: clockText(l, last.In(plan.Schedule.Zone())) + " " + plan.Schedule.Zone().String()})
 	}
 	return facts
 }
 
 // surveyStep applies a step to a survey. Errors of a launch, such as respondents without
 // a required attribute, are listed above the question.
-func surveyStep(step surveys.Step, became locale.Message) func(*visit) (*done, error) {
-	return func(v *visit) (*done, error) {
-		name := v.r.PathValue("name")
+func surveyStep(step surveys.Step, became locale.Message) func(*page.Visit) (*page.Done, error) {
+	return func(v *page.Visit) (*page.Done, error) {
+		name := v.Request.PathValue("name")
 		var s surveyapi.SurveyView
-		path := apiPath("v1", "surveys", name) + ":" + string(step)
-		if step == surveys.Launch && v.r.PostForm.Get("skip") != "" {
+		path := page.Path("v1", "surveys", name) + ":" + string(step)
+		if step == surveys.Launch && v.Request.PostForm.Get("skip") != "" {
 			path += "?missing=skip"
 		}
-		err := v.call(http.MethodPost, path, nil, &s)
+		err := v.Call(http.MethodPost, path, nil, &s)
 		text := v.T(became, name)
 		for _, w := range s.Warnings {
 			text += " " + v.T("Warning: %s.", v.Mistake(w.Detail))
 		}
-		return &done{text: text, to: surveyLink(name)}, err
+		return &page.Done{Text: text, To: surveyLink(name)}, err
 	}
 }
 
 // surveyFiles serves files about a survey below the path of its page.
-func surveyFiles(path string, files ...string) map[string]handler {
-	served := make(map[string]handler, len(files))
+func surveyFiles(path string, files ...string) map[string]page.Handler {
+	served := make(map[string]page.Handler, len(files))
 	for _, file := range files {
 		served[path+"/"+file] = surveyFile(file)
 	}
@@ -534,22 +535,22 @@ func surveyFiles(path string, files ...string) map[string]handler {
 }
 
 // surveyFile forwards a file from the API to the browser.
-func surveyFile(file string) handler {
-	return func(v *visit, w http.ResponseWriter) error {
-		if _, err := readSurvey(v.caller, v.r.PathValue("name")); err != nil {
+func surveyFile(file string) page.Handler {
+	return func(v *page.Visit, w http.ResponseWriter) error {
+		if _, err := readSurvey(v.Caller, v.Request.PathValue("name")); err != nil {
 			return err // rendered as a page
 		}
 		query := url.Values{}
 		if strings.HasPrefix(file, "results.") {
 			chooseRespondents(v, query)
 		}
-		if format := v.r.URL.Query().Get("format"); format != "" {
+		if format := v.Request.URL.Query().Get("format"); format != "" {
 			query.Set("format", format)
 		}
-		to := apiPath("v1", "surveys", v.r.PathValue("name"), file)
+		to := page.Path("v1", "surveys", v.Request.PathValue("name"), file)
 		if strings.HasSuffix(file, ".xlsx") {
-			return v.forward(w, withQuery(to, query))
+			return v.Forward(w, page.WithQuery(to, query))
 		}
-		return v.export(w, to, query)
+		return v.Export(w, to, query)
 	}
 }

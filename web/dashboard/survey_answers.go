@@ -14,6 +14,7 @@ import (
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 	surveyapi "weir/web/surveys"
 )
 
@@ -45,9 +46,9 @@ type answeredQuestion struct {
 	Kind    questions.Kind
 	Rows    []display.Row
 	Summary *surveyapi.AnswerSummaryView
-	Became  []fact   // how many respondents, by what became of the question
-	Written bool     // it has texts, which have a page
-	Heads   []string // of the table of groups, behind the group
+	Became  []page.Fact // how many respondents, by what became of the question
+	Written bool        // it has texts, which have a page
+	Heads   []string    // of the table of groups, behind the group
 	Groups  []answeredGroup
 }
 
@@ -67,8 +68,8 @@ func (d *answersData) HasAnswers() bool {
 
 func answersLink(survey string) string { return surveyLink(survey) + "/answers" }
 
-func loadAnswers(v *visit) (*content, error) {
-	s, err := readSurvey(v.caller, v.r.PathValue("name"))
+func loadAnswers(v *page.Visit) (*page.Content, error) {
+	s, err := readSurvey(v.Caller, v.Request.PathValue("name"))
 	if err != nil {
 		return nil, err
 	}
@@ -78,12 +79,12 @@ func loadAnswers(v *visit) (*content, error) {
 		for i := range s.Arms {
 			d.Arms = append(d.Arms, strconv.Itoa(i))
 		}
-		d.Arm = choose(v, query, "arm", d.Arms)
+		d.Arm = page.Choose(v, query, "arm", d.Arms)
 	}
 	if d.Asks {
 		d.offer(v, query, &s)
 		var sums surveyapi.AnswersView
-		if err := v.get(apiPath("v1", "surveys", s.Survey, "answers"), query, &sums); err != nil {
+		if err := v.Get(page.Path("v1", "surveys", s.Survey, "answers"), query, &sums); err != nil {
 			return nil, err
 		}
 		d.Respondents = sums.Respondents
@@ -93,11 +94,11 @@ func loadAnswers(v *visit) (*content, error) {
 			d.Questions = append(d.Questions, one)
 		}
 	}
-	return &content{title: v.T("Results of %s", s.Survey), crumbs: surveyCrumbs(v.Locale, s.Survey, crumb{Text: v.T("Results")}), data: d}, nil
+	return &page.Content{Title: v.T("Results of %s", s.Survey), Crumbs: surveyCrumbs(v.Locale, s.Survey, page.Crumb{Text: v.T("Results")}), Data: d}, nil
 }
 
 // offer reads how the answers are grouped, and how they may be.
-func (d *answersData) offer(v *visit, query url.Values, s *surveyapi.SurveyView) {
+func (d *answersData) offer(v *page.Visit, query url.Values, s *surveyapi.SurveyView) {
 	d.Offers = []form.Choice{{Value: string(surveys.ByDay), Text: v.T("Day")}}
 	if len(s.Arms) > 1 {
 		d.Offers = append(d.Offers, form.Choice{Value: string(surveys.ByArm), Text: v.T("Arm")})
@@ -109,7 +110,7 @@ func (d *answersData) offer(v *visit, query url.Values, s *surveyapi.SurveyView)
 	for _, o := range d.Offers {
 		offered = append(offered, o.Value)
 	}
-	d.By = choose(v, query, "by", offered)
+	d.By = page.Choose(v, query, "by", offered)
 	if i := slices.Index(offered, d.By); i >= 0 {
 		d.GroupHead = d.Offers[i].Text
 	}
@@ -117,7 +118,7 @@ func (d *answersData) offer(v *visit, query url.Values, s *surveyapi.SurveyView)
 
 // group fills the table of groups of a question: of choices the count and share of each, of numbers and
 // dates what they come to.
-func (d *answersData) group(v *visit, asked *questions.Definition, a *surveyapi.AnswerCountsView, one *answeredQuestion) {
+func (d *answersData) group(v *page.Visit, asked *questions.Definition, a *surveyapi.AnswerCountsView, one *answeredQuestion) {
 	if len(a.Groups) == 0 {
 		return
 	}
@@ -159,7 +160,7 @@ func (d *answersData) group(v *visit, asked *questions.Definition, a *surveyapi.
 	}
 }
 
-func groupName(v *visit, asked *questions.Definition, by, group string) string {
+func groupName(v *page.Visit, asked *questions.Definition, by, group string) string {
 	if group == "" {
 		return v.T("unknown")
 	}
@@ -186,7 +187,7 @@ func (d *answersData) unasked(a *surveyapi.AnswerCountsView) int {
 	return max(0, n)
 }
 
-func answered(v *visit, asked *questions.Definition, a *surveyapi.AnswerCountsView, unasked int) answeredQuestion {
+func answered(v *page.Visit, asked *questions.Definition, a *surveyapi.AnswerCountsView, unasked int) answeredQuestion {
 	i := slices.IndexFunc(asked.Questions, func(q questions.Question) bool { return q.Name == a.Question })
 	one := answeredQuestion{Number: i + 1, Name: a.Question, Kind: a.Kind, Summary: a.Summary, Written: a.Kind == questions.FreeText}
 	var q questions.Question
@@ -203,11 +204,11 @@ func answered(v *visit, asked *questions.Definition, a *surveyapi.AnswerCountsVi
 	one.Rows = display.Rows(v.Locale, max(1, float64(a.Statuses[questions.Answered])), one.Rows)
 	for _, status := range questions.Statuses() {
 		if n := a.Statuses[status]; n > 0 {
-			one.Became = append(one.Became, fact{becameText(v.Locale, status), v.Number(n)})
+			one.Became = append(one.Became, page.Fact{Name: becameText(v.Locale, status), Value: v.Number(n)})
 		}
 	}
 	if len(one.Became) > 0 && unasked > 0 {
-		one.Became = append(one.Became, fact{v.T("Not asked yet"), v.Number(unasked)})
+		one.Became = append(one.Became, page.Fact{Name: v.T("Not asked yet"), Value: v.Number(unasked)})
 	}
 	return one
 }
@@ -269,40 +270,40 @@ type textsData struct {
 	Text   string
 	Search string
 	Texts  []surveyapi.AnswerTextView
-	Pager  pager
+	Pager  page.Pager
 	Unread bool // the session may not read what people write
 }
 
 // maxSearch is the maximum number of bytes of a search.
 const maxSearch = 200
 
-func loadTexts(v *visit) (*content, error) {
-	s, err := readSurvey(v.caller, v.r.PathValue("name"))
+func loadTexts(v *page.Visit) (*page.Content, error) {
+	s, err := readSurvey(v.Caller, v.Request.PathValue("name"))
 	if err != nil {
 		return nil, err
 	}
-	d := &textsData{Survey: s.Survey, Name: v.r.PathValue("question"), Unread: !v.May(operators.ScopePIIRead)}
+	d := &textsData{Survey: s.Survey, Name: v.Request.PathValue("question"), Unread: !v.May(operators.ScopePIIRead)}
 	i := -1
 	if s.Questions != nil {
 		i = slices.IndexFunc(s.Questions.Questions, func(q questions.Question) bool { return q.Name == d.Name && q.Kind.Recorded() })
 	}
 	if i < 0 {
-		return nil, &problem{Status: http.StatusNotFound, Detail: v.T("The survey has no such question.")}
+		return nil, &page.Problem{Status: http.StatusNotFound, Detail: v.T("The survey has no such question.")}
 	}
 	if d.Text = s.Questions.Questions[i].Text[shownLanguage(v.Locale, s.Questions)]; d.Text == "" {
 		d.Text = d.Name
 	}
 	if !d.Unread {
-		query := v.listQuery(rowsPerPage)
-		if d.Search = strings.TrimSpace(v.r.URL.Query().Get("search")); d.Search != "" && len(d.Search) <= maxSearch {
+		query := v.ListQuery(page.RowsPerPage)
+		if d.Search = strings.TrimSpace(v.Request.URL.Query().Get("search")); d.Search != "" && len(d.Search) <= maxSearch {
 			query.Set("search", d.Search)
 		}
-		var page surveyapi.AnswerTextList
-		if err := v.get(apiPath("v1", "surveys", s.Survey, "answers", d.Name, "texts"), query, &page); err != nil {
+		var list surveyapi.AnswerTextList
+		if err := v.Get(page.Path("v1", "surveys", s.Survey, "answers", d.Name, "texts"), query, &list); err != nil {
 			return nil, err
 		}
-		d.Texts, d.Pager = page.Texts, v.more(page.NextCursor)
+		d.Texts, d.Pager = list.Texts, v.More(list.NextCursor)
 	}
-	crumbs := surveyCrumbs(v.Locale, s.Survey, crumb{Text: v.T("Results"), Link: answersLink(s.Survey)}, crumb{Text: d.Name})
-	return &content{title: v.T("Answers to %[1]s of %[2]s", d.Name, s.Survey), crumbs: crumbs, data: d}, nil
+	crumbs := surveyCrumbs(v.Locale, s.Survey, page.Crumb{Text: v.T("Results"), Link: answersLink(s.Survey)}, page.Crumb{Text: d.Name})
+	return &page.Content{Title: v.T("Answers to %[1]s of %[2]s", d.Name, s.Survey), Crumbs: crumbs, Data: d}, nil
 }

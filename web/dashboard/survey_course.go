@@ -7,6 +7,7 @@ import (
 
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 	surveyapi "weir/web/surveys"
 )
 
@@ -37,11 +38,11 @@ func (r passedRow) CompletedShare() string {
 }
 
 // readCourse returns nil if the course is not known: the definition is no longer valid.
-func readCourse(c *caller, known *cache[*courseData], name string) (*courseData, error) {
-	return known.get(name+"\n"+c.rights(), func() (*courseData, error) {
+func readCourse(c *page.Caller, known *page.Cache[*courseData], name string) (*courseData, error) {
+	return known.Get(name+"\n"+c.RightsKey(), func() (*courseData, error) {
 		var v surveyapi.CourseView
-		err := c.get(apiPath("v1", "surveys", name, "course"), nil, &v)
-		if status, _ := statusOf(err); err != nil && (status == http.StatusNotFound || status == http.StatusUnprocessableEntity) {
+		err := c.Get(page.Path("v1", "surveys", name, "course"), nil, &v)
+		if status, _ := page.StatusOf(err); err != nil && (status == http.StatusNotFound || status == http.StatusUnprocessableEntity) {
 			return nil, nil
 		}
 		return courseOf(c.Locale, &v), err

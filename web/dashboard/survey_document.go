@@ -17,6 +17,7 @@ import (
 	"weir/surveys"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 	surveyapi "weir/web/surveys"
 )
 
@@ -209,7 +210,7 @@ type documentForm struct {
 	Version    int64 // that the text was made of
 	Mistakes   map[string]string
 	Wrong      []lineMistake // in the text
-	Problem    *problem
+	Problem    *page.Problem
 }
 
 // Back returns the page to return to.
@@ -234,20 +235,20 @@ const exampleDefinition = `{
 }
 `
 
-func (f *documentForm) content() *content {
+func (f *documentForm) content() *page.Content {
 	if f.New {
-		return &content{title: f.T("New survey, as JSON"), crumbs: []crumb{{Text: f.T("Surveys"), Link: "/surveys"}, {Text: f.T("New"), Link: newSurveyPath}, {Text: "JSON"}}, data: f}
+		return &page.Content{Title: f.T("New survey, as JSON"), Crumbs: []page.Crumb{{Text: f.T("Surveys"), Link: "/surveys"}, {Text: f.T("New"), Link: newSurveyPath}, {Text: "JSON"}}, Data: f}
 	}
-	return &content{title: f.T("Edit survey %s as JSON", f.Name), crumbs: surveyCrumbs(f.Locale, f.Name, crumb{Text: f.T("Edit as JSON")}), data: f}
+	return &page.Content{Title: f.T("Edit survey %s as JSON", f.Name), Crumbs: surveyCrumbs(f.Locale, f.Name, page.Crumb{Text: f.T("Edit as JSON")}), Data: f}
 }
 
-func newDocument(v *visit) (*content, error) {
+func newDocument(v *page.Visit) (*page.Content, error) {
 	f := &documentForm{Locale: v.Locale, New: true, Text: exampleDefinition}
 	return f.content(), nil
 }
 
-func editDocument(v *visit) (*content, error) {
-	s, err := readSurvey(v.caller, v.r.PathValue("name"))
+func editDocument(v *page.Visit) (*page.Content, error) {
+	s, err := readSurvey(v.Caller, v.Request.PathValue("name"))
 	if err != nil {
 		return nil, err
 	}
@@ -275,11 +276,11 @@ func (f *documentForm) parse() (document map[string]any, lines map[string]int) {
 	return document, lines
 }
 
-func createDocument(v *visit) (*content, error) {
-	f := readDocumentForm(v.Locale, v.r.PostForm)
+func createDocument(v *page.Visit) (*page.Content, error) {
+	f := readDocumentForm(v.Locale, v.Request.PostForm)
 	f.New = true
 	document, lines := f.parse()
-	name, wrong, err := newSurveyName(v.caller, f.Name)
+	name, wrong, err := newSurveyName(v.Caller, f.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -287,19 +288,19 @@ func createDocument(v *visit) (*content, error) {
 		f.Mistakes["name"] = wrong
 	}
 	if document == nil {
-		return f.failed(&problem{Status: http.StatusUnprocessableEntity}, nil)
+		return f.failed(&page.Problem{Status: http.StatusUnprocessableEntity}, nil)
 	}
-	return f.done(v.save(http.MethodPut, apiPath("v1", "surveys", name), document, f.Mistakes, nil), lines)
+	return f.done(v.Save(http.MethodPut, page.Path("v1", "surveys", name), document, f.Mistakes, nil), lines)
 }
 
-func changeDocument(v *visit) (*content, error) {
-	f := readDocumentForm(v.Locale, v.r.PostForm)
-	f.Name = v.r.PathValue("name")
+func changeDocument(v *page.Visit) (*page.Content, error) {
+	f := readDocumentForm(v.Locale, v.Request.PostForm)
+	f.Name = v.Request.PathValue("name")
 	document, lines := f.parse()
 	if document == nil {
-		return f.failed(&problem{Status: http.StatusUnprocessableEntity}, nil)
+		return f.failed(&page.Problem{Status: http.StatusUnprocessableEntity}, nil)
 	}
-	s, err := readSurvey(v.caller, f.Name)
+	s, err := readSurvey(v.Caller, f.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -307,29 +308,29 @@ func changeDocument(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.done(patchSurvey(v.caller, f.Name, f.Version, mergePatch(before, document)), lines)
+	return f.done(patchSurvey(v.Caller, f.Name, f.Version, mergePatch(before, document)), lines)
 }
 
 // patchSurvey changes a survey if it still has the version that the change was made of.
-func patchSurvey(c *caller, name string, version int64, patch map[string]any) error {
-	return c.call(http.MethodPatch, apiPath("v1", "surveys", name)+"?version="+strconv.FormatInt(version, 10), patch, nil)
+func patchSurvey(c *page.Caller, name string, version int64, patch map[string]any) error {
+	return c.Call(http.MethodPatch, page.Path("v1", "surveys", name)+"?version="+strconv.FormatInt(version, 10), patch, nil)
 }
 
 // newSurveyName checks the name of a new survey, because the API would replace a draft of that
 // name. If it is wrong, the name returned is one for a dry run, which finds the other mistakes.
-func newSurveyName(c *caller, name string) (free, wrong string, _ error) {
-	none := c.newName(operators.ScopeSurveysAdmin)
+func newSurveyName(c *page.Caller, name string) (free, wrong string, _ error) {
+	none := c.NewName(operators.ScopeSurveysAdmin)
 	if !surveyName.MatchString(name) {
 		return none, c.T("1 to 63 characters: a-z, 0-9, dots, underscores and hyphens. It begins with a letter or a digit."), nil
 	}
 	if !c.MaySurvey(name, operators.ScopeSurveysAdmin) {
-		return none, c.nameOutside(operators.ScopeSurveysAdmin), nil
+		return none, c.NameOutside(operators.ScopeSurveysAdmin), nil
 	}
 	_, err := readSurvey(c, name)
 	if err == nil {
 		return none, c.T("There is a survey of this name already: choose another one, or edit that survey."), nil
 	}
-	if status, _ := statusOf(err); status != http.StatusNotFound {
+	if status, _ := page.StatusOf(err); status != http.StatusNotFound {
 		return none, "", err
 	}
 	return name, "", nil
@@ -339,18 +340,18 @@ func newSurveyName(c *caller, name string) (free, wrong string, _ error) {
 var surveyName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 
 // done sends the browser on, or shows the form again with every mistake.
-func (f *documentForm) done(err error, lines map[string]int) (*content, error) {
+func (f *documentForm) done(err error, lines map[string]int) (*page.Content, error) {
 	if err == nil {
 		return savedSurvey(f.Locale, f.Name, f.New), nil
 	}
-	status, p := statusOf(err)
+	status, p := page.StatusOf(err)
 	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict {
 		return nil, err
 	}
 	return f.failed(p, lines)
 }
 
-func (f *documentForm) failed(p *problem, lines map[string]int) (*content, error) {
+func (f *documentForm) failed(p *page.Problem, lines map[string]int) (*page.Content, error) {
 	rest := *p
 	rest.Errors = nil
 	var inText []weir.FieldError
@@ -368,15 +369,15 @@ func (f *documentForm) failed(p *problem, lines map[string]int) (*content, error
 		f.Problem = &rest
 	}
 	c := f.content()
-	c.status, c.flash = p.Status, &flash{Bad: true, Text: f.T("Nothing was saved. Correct the mistakes that are listed.")}
+	c.Status, c.Flash = p.Status, &page.Flash{Bad: true, Text: f.T("Nothing was saved. Correct the mistakes that are listed.")}
 	return c, nil
 }
 
 // savedSurvey is the result of a form that has saved a survey.
-func savedSurvey(l *locale.Locale, name string, created bool) *content {
-	c := &content{to: surveyLink(name), flash: &flash{Text: l.T("Survey %s is changed.", name)}}
+func savedSurvey(l *locale.Locale, name string, created bool) *page.Content {
+	c := &page.Content{To: surveyLink(name), Flash: &page.Flash{Text: l.T("Survey %s is changed.", name)}}
 	if created {
-		c.flash.Text = l.T("Survey %s is created. Import its respondents, then launch it.", name)
+		c.Flash.Text = l.T("Survey %s is created. Import its respondents, then launch it.", name)
 	}
 	return c
 }
@@ -396,19 +397,19 @@ func editableSurvey(s *surveyapi.SurveySummary) bool {
 // Editable reports whether the definition can be changed.
 func (d *definitionData) Editable() bool { return editableSurvey(&d.SurveySummary) }
 
-func loadDefinition(v *visit) (*content, error) {
-	s, err := readSurvey(v.caller, v.r.PathValue("name"))
+func loadDefinition(v *page.Visit) (*page.Content, error) {
+	s, err := readSurvey(v.Caller, v.Request.PathValue("name"))
 	if err != nil {
 		return nil, err
 	}
 	d := &definitionData{SurveySummary: s.SurveySummary, HasSecret: s.Application != nil && s.Application.HasSecret}
 	d.Text, err = indented(surveyBody(&s))
-	return &content{title: v.T("Definition of %s", s.Survey), crumbs: surveyCrumbs(v.Locale, s.Survey, crumb{Text: v.T("Definition")}), data: d}, err
+	return &page.Content{Title: v.T("Definition of %s", s.Survey), Crumbs: surveyCrumbs(v.Locale, s.Survey, page.Crumb{Text: v.T("Definition")}), Data: d}, err
 }
 
 // definitionFile answers with the definition, as "weir survey put" reads it.
-func definitionFile(v *visit, w http.ResponseWriter) error {
-	s, err := readSurvey(v.caller, v.r.PathValue("name"))
+func definitionFile(v *page.Visit, w http.ResponseWriter) error {
+	s, err := readSurvey(v.Caller, v.Request.PathValue("name"))
 	if err != nil {
 		return err
 	}
@@ -427,15 +428,15 @@ func attach(w http.ResponseWriter, kind, name string) {
 	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
 }
 
-func askClone(v *visit) (*question, error) {
-	s, err := readSurvey(v.caller, v.r.PathValue("name"))
+func askClone(v *page.Visit) (*page.Question, error) {
+	s, err := readSurvey(v.Caller, v.Request.PathValue("name"))
 	if err != nil {
 		return nil, err
 	}
-	q := &question{
-		title: v.T("Clone survey %s", s.Survey), Button: v.T("Clone"), back: surveyLink(s.Survey), crumbs: surveyCrumbs(v.Locale, s.Survey, crumb{Text: v.T("Clone")}),
+	q := &page.Question{
+		Title: v.T("Clone survey %s", s.Survey), Button: v.T("Clone"), Back: surveyLink(s.Survey), Crumbs: surveyCrumbs(v.Locale, s.Survey, page.Crumb{Text: v.T("Clone")}),
 		Text:   v.T("A draft with the same definition is created. Respondents are not copied."),
-		Fields: []field{{Name: "name", Label: v.T("Name of the new survey"), Type: "text", Required: true, Help: v.T("Such as flu-2027. It cannot be changed later.")}},
+		Fields: []page.Field{{Name: "name", Label: v.T("Name of the new survey"), Type: "text", Required: true, Help: v.T("Such as flu-2027. It cannot be changed later.")}},
 	}
 	if s.Application != nil && s.Application.HasSecret {
 		q.Text += " " + v.T("The secret of the application cannot be read and is not copied: set it before the launch.")
@@ -443,19 +444,19 @@ func askClone(v *visit) (*question, error) {
 	return q, nil
 }
 
-func cloneSurvey(v *visit) (*done, error) {
-	s, err := readSurvey(v.caller, v.r.PathValue("name"))
+func cloneSurvey(v *page.Visit) (*page.Done, error) {
+	s, err := readSurvey(v.Caller, v.Request.PathValue("name"))
 	if err != nil {
 		return nil, err
 	}
-	name := strings.TrimSpace(v.r.PostForm.Get("name"))
-	free, wrong, err := newSurveyName(v.caller, name)
+	name := strings.TrimSpace(v.Request.PostForm.Get("name"))
+	free, wrong, err := newSurveyName(v.Caller, name)
 	if err != nil {
 		return nil, err
 	}
 	if wrong != "" {
-		return nil, &problem{Status: http.StatusUnprocessableEntity, Detail: v.T("the survey was not cloned"), Errors: []weir.FieldError{{Detail: v.T("the name: %s", wrong)}}}
+		return nil, &page.Problem{Status: http.StatusUnprocessableEntity, Detail: v.T("the survey was not cloned"), Errors: []weir.FieldError{{Detail: v.T("the name: %s", wrong)}}}
 	}
-	err = v.call(http.MethodPut, apiPath("v1", "surveys", free), surveyBody(&s), nil)
-	return &done{text: v.T("Survey %[1]s is created from %[2]s.", name, s.Survey), to: surveyLink(name)}, err
+	err = v.Call(http.MethodPut, page.Path("v1", "surveys", free), surveyBody(&s), nil)
+	return &page.Done{Text: v.T("Survey %[1]s is created from %[2]s.", name, s.Survey), To: surveyLink(name)}, err
 }

@@ -18,6 +18,7 @@ import (
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 	surveyapi "weir/web/surveys"
 )
 
@@ -60,12 +61,12 @@ type surveyForm struct {
 	ManyArms   bool     // the arms and their texts are too many for the form, which keeps them
 	RichQuotas bool     // the quotas are, too
 	Kept       []string // fields of the definition that the form keeps and does not show
-	Channels   []option
+	Channels   []page.Option
 	NoChannels string            // why there are none to choose from; empty: there are some
 	types      map[string]string // of those whose type can be read
-	Purposes   []option
+	Purposes   []page.Option
 	Mistakes   map[string]string
-	Problem    *problem
+	Problem    *page.Problem
 
 	windowRows, quotaRows []int
 }
@@ -173,9 +174,9 @@ func (f *surveyForm) HasRules() bool {
 func (f *surveyForm) HasApplication() bool { return f.AppURL != "" || f.HasSecret || f.wrong("app_") }
 
 // Orders returns the places that a mode can have.
-func (m *modeForm) Orders() []option {
+func (m *modeForm) Orders() []page.Option {
 	l := m.Form.Locale
-	return []option{{"", l.T("in this order")}, {"1", l.T("first")}, {"2", l.T("second")}, {"3", l.T("third")}, {"4", l.T("fourth")}}
+	return []page.Option{{Value: "", Text: l.T("in this order")}, {Value: "1", Text: l.T("first")}, {Value: "2", Text: l.T("second")}, {Value: "3", Text: l.T("third")}, {Value: "4", Text: l.T("fourth")}}
 }
 
 // Back returns the page to return to.
@@ -186,11 +187,11 @@ func (f *surveyForm) Back() string {
 	return surveyLink(f.Name)
 }
 
-func (f *surveyForm) content() *content {
+func (f *surveyForm) content() *page.Content {
 	if f.New {
-		return &content{title: f.T("New survey"), crumbs: []crumb{{Text: f.T("Surveys"), Link: "/surveys"}, {Text: f.T("New")}}, data: f}
+		return &page.Content{Title: f.T("New survey"), Crumbs: []page.Crumb{{Text: f.T("Surveys"), Link: "/surveys"}, {Text: f.T("New")}}, Data: f}
 	}
-	return &content{title: f.T("Edit survey %s", f.Name), crumbs: surveyCrumbs(f.Locale, f.Name, crumb{Text: f.T("Edit")}), data: f}
+	return &page.Content{Title: f.T("Edit survey %s", f.Name), Crumbs: surveyCrumbs(f.Locale, f.Name, page.Crumb{Text: f.T("Edit")}), Data: f}
 }
 
 // WeekRows returns the painted week.
@@ -609,28 +610,28 @@ func channelUsers() []operators.Scope {
 
 // addChoices reads the channels and purposes to choose from. Those that the survey has are
 // always among them.
-func (f *surveyForm) addChoices(c *caller) error {
+func (f *surveyForm) addChoices(c *page.Caller) error {
 	list, _, err := readChannels(c)
 	if err != nil {
 		return err
 	}
-	f.Channels, f.types = []option{{"", f.T("not used")}}, map[string]string{}
+	f.Channels, f.types = []page.Option{{Value: "", Text: f.T("not used")}}, map[string]string{}
 	var names []string
 	for i := range list {
 		if name := list[i].Channel; c.MayChannel(name, channelUsers()...) {
-			f.Channels, names = append(f.Channels, option{name, name + " (" + list[i].Type + ")"}), append(names, name)
+			f.Channels, names = append(f.Channels, page.Option{Value: name, Text: name + " (" + list[i].Type + ")"}), append(names, name)
 			f.types[name] = list[i].Type
 		}
 	}
 	for _, name := range unreadable(c, names, channelUsers()...) {
-		f.Channels = append(f.Channels, option{name, name})
+		f.Channels = append(f.Channels, page.Option{Value: name, Text: name})
 	}
-	has := func(options []option, value string) bool {
-		return slices.ContainsFunc(options, func(o option) bool { return o.Value == value })
+	has := func(options []page.Option, value string) bool {
+		return slices.ContainsFunc(options, func(o page.Option) bool { return o.Value == value })
 	}
 	for _, m := range f.Modes {
 		if !has(f.Channels, m.Channel) {
-			f.Channels = append(f.Channels, option{m.Channel, m.Channel})
+			f.Channels = append(f.Channels, page.Option{Value: m.Channel, Text: m.Channel})
 		}
 	}
 	if len(f.Channels) == 1 { // not used
@@ -640,14 +641,14 @@ func (f *surveyForm) addChoices(c *caller) error {
 	if err != nil {
 		return err
 	}
-	f.Purposes = []option{{people.DefaultPurpose, people.DefaultPurpose}}
+	f.Purposes = []page.Option{{Value: people.DefaultPurpose, Text: people.DefaultPurpose}}
 	for i := range all {
 		if !has(f.Purposes, all[i].Name) {
-			f.Purposes = append(f.Purposes, option{all[i].Name, all[i].Name})
+			f.Purposes = append(f.Purposes, page.Option{Value: all[i].Name, Text: all[i].Name})
 		}
 	}
 	if !has(f.Purposes, f.Purpose) {
-		f.Purposes = append(f.Purposes, option{f.Purpose, f.Purpose})
+		f.Purposes = append(f.Purposes, page.Option{Value: f.Purpose, Text: f.Purpose})
 	}
 	return nil
 }
@@ -747,19 +748,19 @@ func (f *surveyForm) contentField(at []string, row func([]int, int) int) (field,
 	return "", ""
 }
 
-func newSurvey(v *visit) (*content, error) {
+func newSurvey(v *page.Visit) (*page.Content, error) {
 	f := surveyFormOf(v.Locale, &surveyapi.SurveyBody{Definition: surveys.Definition{Schedule: calendar.ScheduleSpec{
 		Weekdays: []string{"mon", "tue", "wed", "thu", "fri"}, Windows: []calendar.WindowSpec{{From: "09:00", To: "18:00"}},
 	}}})
 	f.New, f.AnswerFirst = true, true // who has an application unchecks it; without either nobody would ever complete
-	if err := f.addChoices(v.caller); err != nil {
+	if err := f.addChoices(v.Caller); err != nil {
 		return nil, err
 	}
-	return f.content(), f.chooseOnly(v.caller)
+	return f.content(), f.chooseOnly(v.Caller)
 }
 
 // chooseOnly chooses the channel if there is only one.
-func (f *surveyForm) chooseOnly(c *caller) error {
+func (f *surveyForm) chooseOnly(c *page.Caller) error {
 	if len(f.Channels) != 2 || f.types[f.Channels[1].Value] == "" { // the first is none
 		return nil
 	}
@@ -779,8 +780,8 @@ func (f *surveyForm) chooseOnly(c *caller) error {
 }
 
 // openSurveyForm returns the form of the survey of the path, and its definition.
-func openSurveyForm(v *visit) (*surveyForm, surveyapi.SurveyBody, error) {
-	s, err := readSurvey(v.caller, v.r.PathValue("name"))
+func openSurveyForm(v *page.Visit) (*surveyForm, surveyapi.SurveyBody, error) {
+	s, err := readSurvey(v.Caller, v.Request.PathValue("name"))
 	if err != nil {
 		return nil, surveyapi.SurveyBody{}, err
 	}
@@ -791,19 +792,19 @@ func openSurveyForm(v *visit) (*surveyForm, surveyapi.SurveyBody, error) {
 	return f, body, nil
 }
 
-func editSurvey(v *visit) (*content, error) {
+func editSurvey(v *page.Visit) (*page.Content, error) {
 	f, _, err := openSurveyForm(v)
 	if err != nil {
 		return nil, err
 	}
-	return f.content(), f.addChoices(v.caller)
+	return f.content(), f.addChoices(v.Caller)
 }
 
-func createSurvey(v *visit) (*content, error) {
+func createSurvey(v *page.Visit) (*page.Content, error) {
 	f := surveyFormOf(v.Locale, &surveyapi.SurveyBody{})
-	f.New, f.Name = true, strings.TrimSpace(v.r.PostForm.Get("name"))
-	f.read(v.r.PostForm)
-	name, wrong, err := newSurveyName(v.caller, f.Name)
+	f.New, f.Name = true, strings.TrimSpace(v.Request.PostForm.Get("name"))
+	f.read(v.Request.PostForm)
+	name, wrong, err := newSurveyName(v.Caller, f.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -814,10 +815,10 @@ func createSurvey(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.done(v, v.save(http.MethodPut, apiPath("v1", "surveys", name), document, f.Mistakes, nil))
+	return f.done(v, v.Save(http.MethodPut, page.Path("v1", "surveys", name), document, f.Mistakes, nil))
 }
 
-func changeSurvey(v *visit) (*content, error) {
+func changeSurvey(v *page.Visit) (*page.Content, error) {
 	f, body, err := openSurveyForm(v)
 	if err != nil {
 		return nil, err
@@ -826,36 +827,36 @@ func changeSurvey(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.Version, _ = strconv.ParseInt(v.r.PostForm.Get("version"), 10, 64)
-	f.read(v.r.PostForm)
+	f.Version, _ = strconv.ParseInt(v.Request.PostForm.Get("version"), 10, 64)
+	f.read(v.Request.PostForm)
 	document, err := f.apply(body)
 	if err != nil {
 		return nil, err
 	}
-	return f.done(v, patchSurvey(v.caller, f.Name, f.Version, mergePatch(before, document)))
+	return f.done(v, patchSurvey(v.Caller, f.Name, f.Version, mergePatch(before, document)))
 }
 
 // done sends the browser on, or shows the form again with every mistake.
-func (f *surveyForm) done(v *visit, err error) (*content, error) {
+func (f *surveyForm) done(v *page.Visit, err error) (*page.Content, error) {
 	if err == nil {
 		c := savedSurvey(f.Locale, f.Name, f.New)
 		if f.Asks {
-			c.to, c.flash.Text = surveyLink(f.Name)+"/questions", f.T("Survey %s is created. Write its questions, then import its respondents and launch it.", f.Name)
+			c.To, c.Flash.Text = surveyLink(f.Name)+"/questions", f.T("Survey %s is created. Write its questions, then import its respondents and launch it.", f.Name)
 		}
 		return c, nil
 	}
-	status, p := statusOf(err)
+	status, p := page.StatusOf(err)
 	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict {
 		return nil, err
 	}
-	f.Problem = place(p, f.Mistakes, f.spot)
+	f.Problem = page.Place(p, f.Mistakes, f.spot)
 	if p.Status == http.StatusConflict && f.Problem == nil {
-		f.Problem = &problem{Status: p.Status, Detail: p.Detail}
+		f.Problem = &page.Problem{Status: p.Status, Detail: p.Detail}
 	}
 	c := f.content()
-	c.status, c.flash = status, &flash{Bad: true, Text: f.T("Nothing was saved. Correct the marked fields of the form.")}
+	c.Status, c.Flash = status, &page.Flash{Bad: true, Text: f.T("Nothing was saved. Correct the marked fields of the form.")}
 	if len(f.Mistakes) == 0 {
-		c.flash.Text = f.T("Nothing was saved.")
+		c.Flash.Text = f.T("Nothing was saved.")
 	}
-	return c, f.addChoices(v.caller)
+	return c, f.addChoices(v.Caller)
 }

@@ -8,6 +8,7 @@ import (
 	"weir/surveys"
 	"weir/surveys/respondents"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 )
 
 // fieldAttribute is the field of a column whose values become an attribute of its name.
@@ -24,8 +25,8 @@ type respondentFile struct {
 	over       bool // the survey takes nobody in
 }
 
-func newRespondentFile(v *visit, form url.Values) (fileUse, error) {
-	s, err := readSurvey(v.caller, v.r.PathValue("name"))
+func newRespondentFile(v *page.Visit, form url.Values) (fileUse, error) {
+	s, err := readSurvey(v.Caller, v.Request.PathValue("name"))
 	if err != nil {
 		return nil, err
 	}
@@ -48,14 +49,14 @@ func (f *respondentFile) about() *fileWords {
 		first = f.T("This survey takes no more respondents; a clone of it does.")
 	}
 	return &fileWords{
-		title: f.T("Import respondents of %s", f.survey), crumbs: surveyCrumbs(f.Locale, f.survey, crumb{Text: f.T("Import")}), Path: surveyLink(f.survey) + "/import", Verb: f.T("Import"),
+		title: f.T("Import respondents of %s", f.survey), crumbs: surveyCrumbs(f.Locale, f.survey, page.Crumb{Text: f.T("Import")}), Path: surveyLink(f.survey) + "/import", Verb: f.T("Import"),
 		Help:  f.T("The first line names the columns, separated by commas, semicolons or tabs. Excel on Windows saves CSV as windows-1252. The phone number identifies a respondent within the survey."),
 		First: first,
 		Named: "Name of the attribute", NamedOf: "Name of the attribute of column %s", Shown: []string{respondents.FieldPhone}, Heads: []string{f.T("Phone number"), f.T("Attributes")},
 		done: f.T("File imported"), doneInPart: f.T("File imported in part"), Stopped: "Not all of %[1]s was imported, because %[2]s.",
 		Whole: f.T("Or mend and send the whole file: what was imported is not imported twice."),
 		Again: f.T("Import the same file again: nobody is added twice."),
-		Next:  crumb{f.T("To the survey"), f.link},
+		Next:  page.Crumb{Text: f.T("To the survey"), Link: f.link},
 	}
 }
 
@@ -63,8 +64,8 @@ func (f *respondentFile) columns() *columnRules {
 	return &columnRules{
 		max: respondents.MaxAttributes + 4, // the phone number and the remarks
 		fields: []columnField{
-			{option: option{respondents.FieldPhone, f.T("phone number")}, required: true},
-			{option: option{fieldAttribute, f.T("attribute")}, many: true, named: true},
+			{Option: page.Option{Value: respondents.FieldPhone, Text: f.T("phone number")}, required: true},
+			{Option: page.Option{Value: fieldAttribute, Text: f.T("attribute")}, many: true, named: true},
 		},
 		nameOf: attributeName,
 		nameRule: func(name string) string {
@@ -94,16 +95,16 @@ func attributeName(header string) string {
 	}, strings.ToLower(strings.TrimSpace(header)))
 }
 
-func (f *respondentFile) fields(*caller) (first, more []fileField, err error) {
-	return nil, []fileField{{Name: "duplicates", Label: f.T("Numbers that the survey has already"), Value: f.duplicates, Choices: []option{
-		{"skip", f.T("keep the respondent as it is")}, {"update", f.T("update its attributes, if it was not contacted yet")},
+func (f *respondentFile) fields(*page.Caller) (first, more []fileField, err error) {
+	return nil, []fileField{{Name: "duplicates", Label: f.T("Numbers that the survey has already"), Value: f.duplicates, Choices: []page.Option{
+		{Value: "skip", Text: f.T("keep the respondent as it is")}, {Value: "update", Text: f.T("update its attributes, if it was not contacted yet")},
 	}}}, nil
 }
 
 func (*respondentFile) mistakes() []string { return nil }
 
 func (f *respondentFile) request() (path string, query url.Values, defaults map[string]any) {
-	return apiPath("v1", "surveys", f.survey, "respondents"), url.Values{"on_error": {"skip"}, "duplicates": {f.duplicates}}, nil
+	return page.Path("v1", "surveys", f.survey, "respondents"), url.Values{"on_error": {"skip"}, "duplicates": {f.duplicates}}, nil
 }
 
 func (*respondentFile) ofAPI(name string) (field, own string) {

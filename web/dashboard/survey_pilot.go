@@ -12,6 +12,7 @@ import (
 	"weir/surveys/questions"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 	surveyapi "weir/web/surveys"
 )
 
@@ -27,7 +28,7 @@ type pilotData struct {
 	Language  string
 	Has       []pilotAttribute
 	Mistakes  map[string]string
-	Problem   *problem
+	Problem   *page.Problem
 	Shown     *surveyapi.PilotView // nil: there is none yet
 	Others    []surveyapi.PilotSummary
 }
@@ -49,8 +50,8 @@ func (d *pilotData) Says(a surveyapi.AnswerView) string {
 func pilotLink(survey string) string { return surveyLink(survey) + "/pilot" }
 
 // openPilot reads what the page of pilots shows.
-func openPilot(v *visit) (*pilotData, error) {
-	s, err := readSurvey(v.caller, v.r.PathValue("name"))
+func openPilot(v *page.Visit) (*pilotData, error) {
+	s, err := readSurvey(v.Caller, v.Request.PathValue("name"))
 	if err != nil {
 		return nil, err
 	}
@@ -65,15 +66,15 @@ func openPilot(v *visit) (*pilotData, error) {
 		}
 	}
 	var list surveyapi.PilotList
-	if err := v.get(apiPath("v1", "surveys", s.Survey, "pilots"), nil, &list); err != nil {
+	if err := v.Get(page.Path("v1", "surveys", s.Survey, "pilots"), nil, &list); err != nil {
 		return nil, err
 	}
 	d.Next = list.Next
-	asked, _ := strconv.Atoi(v.r.URL.Query().Get("pilot"))
+	asked, _ := strconv.Atoi(v.Request.URL.Query().Get("pilot"))
 	at := max(0, slices.IndexFunc(list.Pilots, func(p surveyapi.PilotSummary) bool { return p.Pilot == asked }))
 	if len(list.Pilots) > 0 {
 		d.Shown = &surveyapi.PilotView{}
-		if err := v.get(apiPath("v1", "surveys", s.Survey, "pilots", strconv.Itoa(list.Pilots[at].Pilot)), nil, d.Shown); err != nil {
+		if err := v.Get(page.Path("v1", "surveys", s.Survey, "pilots", strconv.Itoa(list.Pilots[at].Pilot)), nil, d.Shown); err != nil {
 			return nil, err
 		}
 		d.Others = slices.Delete(list.Pilots, at, at+1)
@@ -81,11 +82,11 @@ func openPilot(v *visit) (*pilotData, error) {
 	return d, nil
 }
 
-func (d *pilotData) content() *content {
-	return &content{title: d.T("Pilot of %s", d.Survey), crumbs: surveyCrumbs(d.Locale, d.Survey, crumb{Text: d.T("Pilot")}), data: d}
+func (d *pilotData) content() *page.Content {
+	return &page.Content{Title: d.T("Pilot of %s", d.Survey), Crumbs: surveyCrumbs(d.Locale, d.Survey, page.Crumb{Text: d.T("Pilot")}), Data: d}
 }
 
-func loadPilot(v *visit) (*content, error) {
+func loadPilot(v *page.Visit) (*page.Content, error) {
 	d, err := openPilot(v)
 	if err != nil {
 		return nil, err
@@ -94,26 +95,26 @@ func loadPilot(v *visit) (*content, error) {
 }
 
 // beginPilot begins a pilot. The form has its number, so that a form that is sent twice asks nobody twice.
-func beginPilot(v *visit) (*content, error) {
+func beginPilot(v *page.Visit) (*page.Content, error) {
 	d, err := openPilot(v)
 	if err != nil {
 		return nil, err
 	}
-	body := d.read(v.r.PostForm)
+	body := d.read(v.Request.PostForm)
 	c := d.content()
-	err = v.call(http.MethodPut, apiPath("v1", "surveys", d.Survey, "pilots", strconv.Itoa(d.Next)), body, nil)
+	err = v.Call(http.MethodPut, page.Path("v1", "surveys", d.Survey, "pilots", strconv.Itoa(d.Next)), body, nil)
 	if err == nil {
-		c.to, c.flash = pilotLink(d.Survey), &flash{Text: d.T("Pilot %[1]s of %[2]s has begun.", strconv.Itoa(d.Next), d.Survey)}
+		c.To, c.Flash = pilotLink(d.Survey), &page.Flash{Text: d.T("Pilot %[1]s of %[2]s has begun.", strconv.Itoa(d.Next), d.Survey)}
 		return c, nil
 	}
-	status, p := statusOf(err)
+	status, p := page.StatusOf(err)
 	switch status {
 	case http.StatusUnprocessableEntity, http.StatusBadRequest, http.StatusConflict:
 	default:
 		return nil, err
 	}
-	d.Problem = place(p, d.Mistakes, d.spot)
-	c.status, c.flash = status, &flash{Bad: true, Text: d.T("Nobody was contacted.")}
+	d.Problem = page.Place(p, d.Mistakes, d.spot)
+	c.Status, c.Flash = status, &page.Flash{Bad: true, Text: d.T("Nobody was contacted.")}
 	return c, nil
 }
 

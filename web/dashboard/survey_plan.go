@@ -13,6 +13,7 @@ import (
 	"weir/surveys/calendar"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 	surveyapi "weir/web/surveys"
 )
 
@@ -82,12 +83,12 @@ type plannedSurvey struct {
 	Course surveyapi.CourseView // by days in UTC, from the first day of the calendar
 }
 
-func (k *knownOfSurveys) loadSurveyCalendar(v *visit) (*content, error) {
-	plan, err := k.plans.get(v.rights(), func() (*surveyPlan, error) { return readPlan(v.caller, time.Now().UTC()) })
-	return &content{title: v.T("Calendar of surveys"), crumbs: []crumb{{Text: v.T("Surveys"), Link: "/surveys"}, {Text: v.T("Calendar")}}, data: plan}, err
+func (k *knownOfSurveys) loadSurveyCalendar(v *page.Visit) (*page.Content, error) {
+	plan, err := k.plans.Get(v.RightsKey(), func() (*surveyPlan, error) { return readPlan(v.Caller, time.Now().UTC()) })
+	return &page.Content{Title: v.T("Calendar of surveys"), Crumbs: []page.Crumb{{Text: v.T("Surveys"), Link: "/surveys"}, {Text: v.T("Calendar")}}, Data: plan}, err
 }
 
-func readPlan(c *caller, now time.Time) (*surveyPlan, error) {
+func readPlan(c *page.Caller, now time.Time) (*surveyPlan, error) {
 	capacity, err := capacities(c)
 	if err != nil {
 		return nil, err
@@ -101,8 +102,8 @@ func readPlan(c *caller, now time.Time) (*surveyPlan, error) {
 	var known []plannedSurvey
 	for i := range list {
 		p := plannedSurvey{SurveySummary: list[i]}
-		err := c.get(apiPath("v1", "surveys", list[i].Survey, "course"), url.Values{"since": {first.Format(time.RFC3339)}, "until": {last.Format(time.RFC3339)}, "time_zone": {"UTC"}}, &p.Course)
-		switch status, _ := statusOf(err); {
+		err := c.Get(page.Path("v1", "surveys", list[i].Survey, "course"), url.Values{"since": {first.Format(time.RFC3339)}, "until": {last.Format(time.RFC3339)}, "time_zone": {"UTC"}}, &p.Course)
+		switch status, _ := page.StatusOf(err); {
 		case err != nil && status == http.StatusUnprocessableEntity:
 			plan.Invalid = append(plan.Invalid, list[i].Survey)
 		case err != nil && status != http.StatusNotFound: // it may have been deleted
@@ -116,9 +117,9 @@ func readPlan(c *caller, now time.Time) (*surveyPlan, error) {
 }
 
 // capacities returns the slots of each channel; without the right to see channels, of none.
-func capacities(c *caller) (map[string]int, error) {
+func capacities(c *page.Caller) (map[string]int, error) {
 	out := map[string]int{}
-	if !c.May(readers()...) {
+	if !c.May(page.Readers()...) {
 		return out, nil
 	}
 	list, _, err := readChannels(c)
@@ -135,12 +136,12 @@ func planDays(now time.Time) (first, last time.Time) {
 }
 
 // readPlanned lists the surveys that are not over, and those that have been for less than two weeks.
-func readPlanned(c *caller, now time.Time) (list []surveyapi.SurveySummary, more bool, err error) {
+func readPlanned(c *page.Caller, now time.Time) (list []surveyapi.SurveySummary, more bool, err error) {
 	first, _ := planDays(now)
 	query := url.Values{"limit": {"100"}}
 	for {
 		var page surveyapi.SurveyList
-		if err := c.get("/v1/surveys", query, &page); err != nil {
+		if err := c.Get("/v1/surveys", query, &page); err != nil {
 			return nil, false, err
 		}
 		for i := range page.Surveys {

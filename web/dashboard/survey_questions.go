@@ -10,6 +10,7 @@ import (
 	"weir/surveys"
 	"weir/surveys/questions"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 	"weir/web/dashboard/questionnaire"
 	surveyapi "weir/web/surveys"
 )
@@ -28,7 +29,7 @@ type questionsData struct {
 	Replaces  bool // saving replaces what the survey asks now
 	Languages []questions.Language
 	Phone     *questionnaire.Phone
-	Problem   *problem
+	Problem   *page.Problem
 }
 
 // LastCard is the place of the last question, from 0; -1: there is none.
@@ -75,24 +76,24 @@ func surveyQuestions(s *surveyapi.SurveyView) (body map[string]any, asked questi
 	return body, asked, err
 }
 
-func (d *questionsData) content(v *visit) *content {
-	return &content{title: v.T("Questions of %s", d.Survey), crumbs: surveyCrumbs(v.Locale, d.Survey, crumb{Text: v.T("Questions")}), data: d}
+func (d *questionsData) content(v *page.Visit) *page.Content {
+	return &page.Content{Title: v.T("Questions of %s", d.Survey), Crumbs: surveyCrumbs(v.Locale, d.Survey, page.Crumb{Text: v.T("Questions")}), Data: d}
 }
 
 // show fills in a document.
-func (d *questionsData) show(v *visit, asked questionnaire.Document) (err error) {
+func (d *questionsData) show(v *page.Visit, asked questionnaire.Document) (err error) {
 	d.Editor, err = questionnaire.Show(asked, v.Locale)
 	d.Languages = asked.Languages()
 	return err
 }
 
-func openQuestions(v *visit) (d *questionsData, s surveyapi.SurveyView, err error) {
-	s, err = readSurvey(v.caller, v.r.PathValue("name"))
+func openQuestions(v *page.Visit) (d *questionsData, s surveyapi.SurveyView, err error) {
+	s, err = readSurvey(v.Caller, v.Request.PathValue("name"))
 	open := s.State == surveys.Running || s.State == surveys.Paused
 	return &questionsData{Survey: s.Survey, Version: s.Version, Launched: s.State != surveys.Draft, Open: open}, s, err
 }
 
-func loadQuestions(v *visit) (*content, error) {
+func loadQuestions(v *page.Visit) (*page.Content, error) {
 	d, s, err := openQuestions(v)
 	if err != nil {
 		return nil, err
@@ -113,18 +114,18 @@ func loadQuestions(v *visit) (*content, error) {
 	return d.content(v), nil
 }
 
-func person(v *visit, language string) questions.Person {
+func person(v *page.Visit, language string) questions.Person {
 	return questions.Person{Now: v.Now(), Attributes: map[string]string{"language": language}}
 }
 
 // changeQuestions does what a button of the page says: it saves the questions, tries them, or changes
 // the page alone.
-func changeQuestions(v *visit) (*content, error) {
+func changeQuestions(v *page.Visit) (*page.Content, error) {
 	d, s, err := openQuestions(v)
 	if err != nil {
 		return nil, err
 	}
-	sent := v.r.PostForm
+	sent := v.Request.PostForm
 	do := sent.Get("do")
 	body, before, err := surveyQuestions(&s)
 	if err != nil {
@@ -153,7 +154,7 @@ func changeQuestions(v *visit) (*content, error) {
 // spoken reports whether the telephone was used.
 func spoken(sent url.Values) bool { return strings.TrimSpace(sent.Get("say")) != "" }
 
-func (d *questionsData) try(v *visit, qs *questions.Questionnaire, sent url.Values) {
+func (d *questionsData) try(v *page.Visit, qs *questions.Questionnaire, sent url.Values) {
 	messages := slices.Clone(sent["said"])
 	if spoken(sent) {
 		messages = append(messages, sent.Get("say"))
@@ -171,7 +172,7 @@ func (d *questionsData) try(v *visit, qs *questions.Questionnaire, sent url.Valu
 }
 
 // save stores the questions, or shows the page again with every mistake.
-func (d *questionsData) save(v *visit, c *content, body map[string]any, asked questionnaire.Document) (*content, error) {
+func (d *questionsData) save(v *page.Visit, c *page.Content, body map[string]any, asked questionnaire.Document) (*page.Content, error) {
 	after := map[string]any{}
 	for name, value := range body {
 		if !d.Replaces || name != "questionnaires" && name != "answer" && name != "application" && name != "quota_message" {
@@ -179,15 +180,15 @@ func (d *questionsData) save(v *visit, c *content, body map[string]any, asked qu
 		}
 	}
 	after["questions"] = map[string]any(asked)
-	err := patchSurvey(v.caller, d.Survey, d.Version, mergePatch(body, after))
+	err := patchSurvey(v.Caller, d.Survey, d.Version, mergePatch(body, after))
 	if err == nil {
-		c.to, c.flash = surveyLink(d.Survey)+"/questions", &flash{Text: v.T("The questions of %s are saved.", d.Survey)}
+		c.To, c.Flash = surveyLink(d.Survey)+"/questions", &page.Flash{Text: v.T("The questions of %s are saved.", d.Survey)}
 		if d.Open {
-			c.flash.Text = v.T("The texts of %s are corrected.", d.Survey)
+			c.Flash.Text = v.T("The texts of %s are corrected.", d.Survey)
 		}
 		return c, nil
 	}
-	status, p := statusOf(err)
+	status, p := page.StatusOf(err)
 	switch status {
 	case http.StatusUnprocessableEntity, http.StatusBadRequest, http.StatusConflict, http.StatusPreconditionFailed:
 	default:
@@ -197,9 +198,9 @@ func (d *questionsData) save(v *visit, c *content, body map[string]any, asked qu
 		p.Errors[i].Pointer = strings.TrimPrefix(p.Errors[i].Pointer, "/questions")
 	}
 	d.Place(p.Errors)
-	if c.status, c.flash = status, (&flash{Bad: true, Text: v.T("Nothing was saved. Correct the marked fields of the form.")}); len(p.Errors) == 0 {
-		c.flash.Text, d.Problem = v.T("Nothing was saved."), p
+	if c.Status, c.Flash = status, (&page.Flash{Bad: true, Text: v.T("Nothing was saved. Correct the marked fields of the form.")}); len(p.Errors) == 0 {
+		c.Flash.Text, d.Problem = v.T("Nothing was saved."), p
 	}
-	d.try(v, nil, v.r.PostForm)
+	d.try(v, nil, v.Request.PostForm)
 	return c, nil
 }

@@ -13,6 +13,7 @@ import (
 	"weir/operators"
 	"weir/surveys"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/page"
 	surveyapi "weir/web/surveys"
 )
 
@@ -23,7 +24,7 @@ type respondentList struct {
 	Statuses            []string
 	Dispositions        []surveys.Disposition
 	Respondents         []surveyapi.RespondentView
-	Pager               pager
+	Pager               page.Pager
 	Number              string // of a search; it must not get into a URL
 	Mistakes            map[string]string
 	Importable          bool // the survey takes respondents in
@@ -60,43 +61,43 @@ func newRespondentList(survey string) (l *respondentList, ended []string) {
 	return l, ended
 }
 
-func (l *respondentList) content(v *visit) (*content, error) {
-	s, err := readSurvey(v.caller, l.Survey)
+func (l *respondentList) content(v *page.Visit) (*page.Content, error) {
+	s, err := readSurvey(v.Caller, l.Survey)
 	l.Importable = surveyCard{SurveySummary: s.SurveySummary}.Importable()
-	return &content{title: v.T("Respondents of %s", l.Survey), crumbs: surveyCrumbs(v.Locale, l.Survey, crumb{Text: v.T("Respondents")}), data: l}, err
+	return &page.Content{Title: v.T("Respondents of %s", l.Survey), Crumbs: surveyCrumbs(v.Locale, l.Survey, page.Crumb{Text: v.T("Respondents")}), Data: l}, err
 }
 
 // searchRespondent finds the respondent with a phone number, which is posted in a form so that
 // it never appears in a URL.
-func searchRespondent(v *visit) (*content, error) {
-	l, _ := newRespondentList(v.r.PathValue("name"))
-	l.Number = strings.TrimSpace(v.r.PostForm.Get("number"))
+func searchRespondent(v *page.Visit) (*page.Content, error) {
+	l, _ := newRespondentList(v.Request.PathValue("name"))
+	l.Number = strings.TrimSpace(v.Request.PostForm.Get("number"))
 	c, err := l.content(v)
 	if err != nil {
 		return nil, err
 	}
-	var page surveyapi.RespondentList
-	err = v.get(apiPath("v1", "surveys", l.Survey, "respondents"), url.Values{"phone": {l.Number}, "limit": {"2"}}, &page)
-	if status, p := statusOf(err); err != nil && status == http.StatusUnprocessableEntity {
-		c.status, l.Mistakes["number"] = status, v.T("This is no phone number.")
+	var list surveyapi.RespondentList
+	err = v.Get(page.Path("v1", "surveys", l.Survey, "respondents"), url.Values{"phone": {l.Number}, "limit": {"2"}}, &list)
+	if status, p := page.StatusOf(err); err != nil && status == http.StatusUnprocessableEntity {
+		c.Status, l.Mistakes["number"] = status, v.T("This is no phone number.")
 		for _, e := range p.Errors {
 			l.Mistakes["number"] = display.Sentence(e.Detail)
 		}
 		return c, nil
 	}
-	if l.Respondents = page.Respondents; len(l.Respondents) == 1 {
-		c.to = surveyLink(l.Survey) + "/respondents/" + url.PathEscape(l.Respondents[0].ID)
+	if l.Respondents = list.Respondents; len(l.Respondents) == 1 {
+		c.To = surveyLink(l.Survey) + "/respondents/" + url.PathEscape(l.Respondents[0].ID)
 	}
 	return c, err
 }
 
 // chooseRespondents returns the list that a page or a file is asked for, with its filters in the query.
-func chooseRespondents(v *visit, query url.Values) *respondentList {
-	l, ended := newRespondentList(v.r.PathValue("name"))
-	if l.Status = choose(v, query, "status", l.Statuses); l.Status == endedStatus {
+func chooseRespondents(v *page.Visit, query url.Values) *respondentList {
+	l, ended := newRespondentList(v.Request.PathValue("name"))
+	if l.Status = page.Choose(v, query, "status", l.Statuses); l.Status == endedStatus {
 		query.Set("status", strings.Join(ended, ","))
 	}
-	l.Disposition = choose(v, query, "disposition", l.Dispositions)
+	l.Disposition = page.Choose(v, query, "disposition", l.Dispositions)
 	return l
 }
 
@@ -108,18 +109,18 @@ func (l *respondentList) ResultsQuery() template.URL {
 			query.Set(name, value)
 		}
 	}
-	return template.URL(withQuery("", query)) //nolint:gosec // of the closed lists of filters
+	return template.URL(page.WithQuery("", query)) //nolint:gosec // of the closed lists of filters
 }
 
-func loadRespondents(v *visit) (*content, error) {
-	name := v.r.PathValue("name")
-	query := v.listQuery(rowsPerPage)
+func loadRespondents(v *page.Visit) (*page.Content, error) {
+	name := v.Request.PathValue("name")
+	query := v.ListQuery(page.RowsPerPage)
 	l := chooseRespondents(v, query)
-	var page surveyapi.RespondentList
-	if err := v.get(apiPath("v1", "surveys", name, "respondents"), query, &page); err != nil {
+	var list surveyapi.RespondentList
+	if err := v.Get(page.Path("v1", "surveys", name, "respondents"), query, &list); err != nil {
 		return nil, err
 	}
-	l.Respondents, l.Pager = page.Respondents, v.more(page.NextCursor)
+	l.Respondents, l.Pager = list.Respondents, v.More(list.NextCursor)
 	return l.content(v)
 }
 
@@ -128,8 +129,8 @@ type respondentData struct {
 	surveyapi.RespondentView
 	Waits          *whyView // nil: it does not wait
 	Stoppable      bool     // the survey contacts the respondent, and the token may stop that
-	AttemptsByMode []fact
-	Attributes     []fact
+	AttemptsByMode []page.Fact
+	Attributes     []page.Fact
 	respondentHistory
 }
 
@@ -144,44 +145,44 @@ const maxHistory = 200
 
 // readHistory reads a respondent's events from the survey's log. It is cached for a few
 // seconds, because the log has no index by respondent.
-func readHistory(c *caller, known *cache[respondentHistory], r *surveyapi.RespondentView) (respondentHistory, error) {
-	return known.get(strings.Join([]string{r.Survey, r.ID, c.rights()}, "\n"), func() (past respondentHistory, err error) {
+func readHistory(c *page.Caller, known *page.Cache[respondentHistory], r *surveyapi.RespondentView) (respondentHistory, error) {
+	return known.Get(strings.Join([]string{r.Survey, r.ID, c.RightsKey()}, "\n"), func() (past respondentHistory, err error) {
 		// Nothing about a respondent is older than its import, so that the log is read from
 		// there.
 		query := url.Values{"respondent": {r.ID}, "limit": {strconv.Itoa(maxHistory)}, "since": {r.AddedAt.Format(time.RFC3339)}}
-		for range maxEmptyPages {
-			var page surveyapi.SurveyLogList
-			if err := c.get(apiPath("v1", "surveys", r.Survey, "log"), query, &page); err != nil {
+		for range page.MaxEmptyPages {
+			var list surveyapi.SurveyLogList
+			if err := c.Get(page.Path("v1", "surveys", r.Survey, "log"), query, &list); err != nil {
 				return past, err
 			}
-			past.History, past.More = append(past.History, page.Entries...), page.NextCursor != ""
+			past.History, past.More = append(past.History, list.Entries...), list.NextCursor != ""
 			if !past.More || len(past.History) >= maxHistory {
 				break
 			}
-			query.Set("cursor", page.NextCursor)
+			query.Set("cursor", list.NextCursor)
 		}
 		slices.Reverse(past.History)
 		return past, nil
 	})
 }
 
-func (k *knownOfSurveys) loadRespondent(v *visit) (*content, error) {
-	name, id := v.r.PathValue("name"), v.r.PathValue("id")
+func (k *knownOfSurveys) loadRespondent(v *page.Visit) (*page.Content, error) {
+	name, id := v.Request.PathValue("name"), v.Request.PathValue("id")
 	d := &respondentData{}
-	if err := v.get(apiPath("v1", "surveys", name, "respondents", id), nil, &d.RespondentView); err != nil {
+	if err := v.Get(page.Path("v1", "surveys", name, "respondents", id), nil, &d.RespondentView); err != nil {
 		return nil, err
 	}
 	if v.MaySurvey(name, operators.ScopeSurveysAdmin) && !d.Status.Final() {
-		s, err := readSurvey(v.caller, name)
+		s, err := readSurvey(v.Caller, name)
 		if err != nil {
 			return nil, err
 		}
 		d.Stoppable = s.State == surveys.Running || s.State == surveys.Paused
 	}
 	d.Waits = whyOf(v.Locale, &d.RespondentView.WhyView, "", time.Time{}, v.Now())
-	d.Attributes = factsOf(d.RespondentView.Attributes, func(value string) string { return value })
+	d.Attributes = page.FactsOf(d.RespondentView.Attributes, func(value string) string { return value })
 	var err error
-	if d.respondentHistory, err = readHistory(v.caller, k.histories, &d.RespondentView); err != nil {
+	if d.respondentHistory, err = readHistory(v.Caller, k.histories, &d.RespondentView); err != nil {
 		return nil, err
 	}
 	a := d.RespondentView.Attempts
@@ -190,9 +191,9 @@ func (k *knownOfSurveys) loadRespondent(v *visit) (*content, error) {
 		count int
 	}{{surveys.IVR, a.IVR}, {surveys.SMS, a.SMS}, {surveys.MobileWeb, a.MobileWeb}, {surveys.CATI, a.CATI}} {
 		if m.count > 0 {
-			d.AttemptsByMode = append(d.AttemptsByMode, fact{string(m.mode), v.Number(m.count)})
+			d.AttemptsByMode = append(d.AttemptsByMode, page.Fact{Name: string(m.mode), Value: v.Number(m.count)})
 		}
 	}
-	crumbs := surveyCrumbs(v.Locale, name, crumb{Text: v.T("Respondents"), Link: surveyLink(name) + "/respondents"}, crumb{Text: d.ID})
-	return &content{title: v.T("Respondent %[1]s of %[2]s", d.ID, name), crumbs: crumbs, data: d}, nil
+	crumbs := surveyCrumbs(v.Locale, name, page.Crumb{Text: v.T("Respondents"), Link: surveyLink(name) + "/respondents"}, page.Crumb{Text: d.ID})
+	return &page.Content{Title: v.T("Respondent %[1]s of %[2]s", d.ID, name), Crumbs: crumbs, Data: d}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"weir/surveys"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 	surveyapi "weir/web/surveys"
 )
 
@@ -21,26 +22,26 @@ type surveyList struct {
 	State  string // filter; empty: none
 	States []surveys.State
 	Cards  []surveyCard
-	Pager  pager
+	Pager  page.Pager
 }
 
 // Filtered reports whether the list may omit surveys.
 func (l *surveyList) Filtered() bool { return l.State != "" || l.Pager.First != "" }
 
-func (k *knownOfSurveys) loadSurveys(v *visit) (*content, error) {
-	query := v.listQuery(surveysPerPage)
+func (k *knownOfSurveys) loadSurveys(v *page.Visit) (*page.Content, error) {
+	query := v.ListQuery(surveysPerPage)
 	l := &surveyList{States: surveys.States()}
-	l.State = choose(v, query, "state", l.States)
-	var page surveyapi.SurveyList
-	if err := v.get("/v1/surveys", query, &page); err != nil {
+	l.State = page.Choose(v, query, "state", l.States)
+	var list surveyapi.SurveyList
+	if err := v.Get("/v1/surveys", query, &list); err != nil {
 		return nil, err
 	}
-	l.Pager = v.more(page.NextCursor)
+	l.Pager = v.More(list.NextCursor)
 	var err error
 	// Statistics are cached for a few seconds, not computed for each browser; the
 	// state is always current.
-	l.Cards, err = cachedCards(v.caller, k.cards, page.Surveys)
-	return &content{title: v.T("Surveys"), crumbs: []crumb{{Text: v.T("Surveys")}}, data: l}, err
+	l.Cards, err = cachedCards(v.Caller, k.cards, list.Surveys)
+	return &page.Content{Title: v.T("Surveys"), Crumbs: []page.Crumb{{Text: v.T("Surveys")}}, Data: l}, err
 }
 
 // surveyCard is a survey on the overview.
@@ -81,14 +82,14 @@ func (c surveyCard) Of(status surveys.Status) int { return c.Stats.Statuses[stat
 
 // runningSurveys lists the running, paused and stopping surveys. Their statistics are
 // cached for a few seconds, not computed for each browser.
-func runningSurveys(c *caller, known *cache[[]surveyCard]) ([]surveyCard, error) {
-	if !c.May(surveyReaders()...) {
+func runningSurveys(c *page.Caller, known *page.Cache[[]surveyCard]) ([]surveyCard, error) {
+	if !c.May(page.SurveyReaders()...) {
 		return nil, nil
 	}
-	return known.get(c.rights(), func() ([]surveyCard, error) {
+	return known.Get(c.RightsKey(), func() ([]surveyCard, error) {
 		var list surveyapi.SurveyList
 		query := url.Values{"state": {"running,paused,stopping"}, "limit": {strconv.Itoa(maxSurveys)}}
-		if err := c.get("/v1/surveys", query, &list); err != nil {
+		if err := c.Get("/v1/surveys", query, &list); err != nil {
 			return nil, err
 		}
 		return cardsOf(c, list.Surveys)
@@ -96,15 +97,15 @@ func runningSurveys(c *caller, known *cache[[]surveyCard]) ([]surveyCard, error)
 }
 
 // cachedCards reads the statistics of surveys.
-func cachedCards(c *caller, known *cache[[]surveyCard], list []surveyapi.SurveySummary) ([]surveyCard, error) {
-	key := []string{"list", c.rights()}
+func cachedCards(c *page.Caller, known *page.Cache[[]surveyCard], list []surveyapi.SurveySummary) ([]surveyCard, error) {
+	key := []string{"list", c.RightsKey()}
 	for _, s := range list {
 		key = append(key, s.Survey, string(s.State), strconv.FormatBool(s.Locked))
 	}
-	return known.get(strings.Join(key, "\n"), func() ([]surveyCard, error) { return cardsOf(c, list) })
+	return known.Get(strings.Join(key, "\n"), func() ([]surveyCard, error) { return cardsOf(c, list) })
 }
 
-func cardsOf(c *caller, list []surveyapi.SurveySummary) ([]surveyCard, error) {
+func cardsOf(c *page.Caller, list []surveyapi.SurveySummary) ([]surveyCard, error) {
 	cards := make([]surveyCard, len(list))
 	for i, s := range list {
 		cards[i].SurveySummary = s
@@ -141,10 +142,10 @@ func (c *surveyCard) fill(l *locale.Locale, s *surveyapi.StatsView) {
 
 // surveyStats reads the statistics of a survey; nil: not available, because its
 // definition is no longer valid or it was deleted.
-func surveyStats(c *caller, name string) (*surveyapi.StatsView, error) {
+func surveyStats(c *page.Caller, name string) (*surveyapi.StatsView, error) {
 	var stats surveyapi.StatsView
-	err := c.get(apiPath("v1", "surveys", name, "stats"), nil, &stats)
-	if status, _ := statusOf(err); err != nil && (status == http.StatusNotFound || status == http.StatusUnprocessableEntity) {
+	err := c.Get(page.Path("v1", "surveys", name, "stats"), nil, &stats)
+	if status, _ := page.StatusOf(err); err != nil && (status == http.StatusNotFound || status == http.StatusUnprocessableEntity) {
 		return nil, nil
 	}
 	return &stats, err
@@ -154,22 +155,22 @@ func surveyStats(c *caller, name string) (*surveyapi.StatsView, error) {
 type surveyLog struct {
 	Survey   string
 	Log      []surveyapi.SurveyLogView
-	Interval interval
-	Pager    pager
+	Interval page.Interval
+	Pager    page.Pager
 }
 
-func loadSurveyLog(v *visit) (*content, error) {
-	name := v.r.PathValue("name")
-	query, span, err := v.intervalQuery()
+func loadSurveyLog(v *page.Visit) (*page.Content, error) {
+	name := v.Request.PathValue("name")
+	query, span, err := v.IntervalQuery()
 	if err != nil {
 		return nil, err
 	}
-	var page surveyapi.SurveyLogList
-	if err := v.get(apiPath("v1", "surveys", name, "log"), query, &page); err != nil {
+	var list surveyapi.SurveyLogList
+	if err := v.Get(page.Path("v1", "surveys", name, "log"), query, &list); err != nil {
 		return nil, err
 	}
-	return &content{
-		title: v.T("Log of %s", name), crumbs: surveyCrumbs(v.Locale, name, crumb{Text: v.T("Log")}),
-		data: &surveyLog{name, page.Entries, span, v.more(page.NextCursor)},
+	return &page.Content{
+		Title: v.T("Log of %s", name), Crumbs: surveyCrumbs(v.Locale, name, page.Crumb{Text: v.T("Log")}),
+		Data: &surveyLog{name, list.Entries, span, v.More(list.NextCursor)},
 	}, nil
 }

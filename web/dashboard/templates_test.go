@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 )
 
 // english returns the language in which most tests read pages.
@@ -16,9 +17,9 @@ func english() *locale.Locale {
 }
 
 // templatesOf returns the templates of all pages, in English.
-func templatesOf(t *testing.T) pageTemplates {
+func templatesOf(t *testing.T) page.Templates {
 	t.Helper()
-	all, err := newTemplates(templateFiles, english(), functions(english()))
+	all, err := page.NewTemplates(templateFiles, english(), functions(english()))
 	if err != nil {
 		t.Fatal(err)
 	}

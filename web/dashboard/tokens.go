@@ -13,6 +13,7 @@ import (
 	"weir/operators"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/page"
 )
 
 const tokensPath = "/tokens"
@@ -21,8 +22,8 @@ const tokensPath = "/tokens"
 type tokensData struct {
 	*form.Form
 	List    []tokenCard
-	Pager   pager
-	Problem *problem       // what no field has
+	Pager   page.Pager
+	Problem *page.Problem  // what no field has
 	Made    *api.TokenView // just now: its text is shown once
 }
 
@@ -52,18 +53,18 @@ func tokenFields() *form.Declaration {
 
 const maxTokenDays = 3650
 
-func loadTokens(v *visit) (*content, error) {
+func loadTokens(v *page.Visit) (*page.Content, error) {
 	return tokensPage(v, &tokensData{Form: tokenFields().New(true)})
 }
 
 // tokensPage adds the list and the choices to a page.
-func tokensPage(v *visit, d *tokensData) (*content, error) {
-	var page api.TokenList
-	if err := v.get("/v1/tokens", v.listQuery(rowsPerPage), &page); err != nil {
+func tokensPage(v *page.Visit, d *tokensData) (*page.Content, error) {
+	var list api.TokenList
+	if err := v.Get("/v1/tokens", v.ListQuery(page.RowsPerPage), &list); err != nil {
 		return nil, err
 	}
-	d.Pager = v.more(page.NextCursor)
-	for _, t := range page.Tokens {
+	d.Pager = v.More(list.NextCursor)
+	for _, t := range list.Tokens {
 		d.List = append(d.List, tokenCard{t})
 	}
 	var choices []form.Choice
@@ -74,15 +75,15 @@ func tokensPage(v *visit, d *tokensData) (*content, error) {
 	scopes.Chosen = slices.DeleteFunc(slices.Clone(scopes.Chosen), func(s string) bool { return !slices.Contains(v.Who.Scopes, s) })
 	scopes.Choose(choices, true)
 	d.Input("limit").Advice = []any{operators.JoinScopes(operators.LimitableScopes())}
-	return &content{title: v.T("Tokens"), crumbs: []crumb{{Text: v.T("Tokens")}}, data: d}, nil
+	return &page.Content{Title: v.T("Tokens"), Crumbs: []page.Crumb{{Text: v.T("Tokens")}}, Data: d}, nil
 }
 
 // createToken creates a token, or shows the form again with every mistake.
-func createToken(v *visit) (*content, error) {
+func createToken(v *page.Visit) (*page.Content, error) {
 	d := &tokensData{Form: tokenFields().New(true)}
-	d.Fill(v.r.PostForm)
+	d.Fill(v.Request.PostForm)
 	scopes, fields := d.chosen(v.Locale)
-	body := map[string]any{"name": v.r.PostForm.Get("name"), "scopes": scopes}
+	body := map[string]any{"name": v.Request.PostForm.Get("name"), "scopes": scopes}
 	if text := d.Input("days").Value; text != "" {
 		if days, err := strconv.Atoi(text); err != nil || days < 1 || days > maxTokenDays {
 			d.Wrong("days", v.T("Must be a number from 1 to 3650, or empty."))
@@ -91,11 +92,11 @@ func createToken(v *visit) (*content, error) {
 		}
 	}
 	var made api.TokenView
-	failed := v.save(http.MethodPost, "/v1/tokens", body, d.Mistakes, &made)
+	failed := v.Save(http.MethodPost, "/v1/tokens", body, d.Mistakes, &made)
 	if failed == nil {
 		d = &tokensData{Form: tokenFields().New(true), Made: &made}
 		if v.Who.Open { // it was the first token: this page needs one from now on
-			return &content{title: v.T("Tokens"), crumbs: []crumb{{Text: v.T("Tokens")}}, data: d}, nil
+			return &page.Content{Title: v.T("Tokens"), Crumbs: []page.Crumb{{Text: v.T("Tokens")}}, Data: d}, nil
 		}
 		return tokensPage(v, d)
 	}
@@ -104,7 +105,7 @@ func createToken(v *visit) (*content, error) {
 		return nil, err
 	}
 	const none = "No token was created. Correct the marked fields of the form."
-	d.Problem, err = c.refused(v.Locale, d.Form, failed, placeToken(v.Locale, scopes, fields), refusedWords{none, none})
+	d.Problem, err = c.Refused(v.Locale, d.Form, failed, placeToken(v.Locale, scopes, fields), page.RefusedWords{Nothing: none, Correct: none})
 	return c, err
 }
 
@@ -129,7 +130,7 @@ func (d *tokensData) chosen(l *locale.Locale) (scopes, fields []string) {
 }
 
 // placeToken says which field a mistake of a scope is about; fields has the field of each of the scopes.
-func placeToken(l *locale.Locale, scopes, fields []string) ownPlace {
+func placeToken(l *locale.Locale, scopes, fields []string) page.OwnPlace {
 	return func(field string, e *weir.FieldError) string {
 		i, err := strconv.Atoi(strings.TrimPrefix(e.Pointer, "/scopes/"))
 		if field != "scopes" || err != nil || i >= len(fields) {
@@ -146,17 +147,17 @@ func placeToken(l *locale.Locale, scopes, fields []string) ownPlace {
 }
 
 // askRevoke asks whether to revoke a token.
-func askRevoke(v *visit) (*question, error) {
-	id := v.r.PathValue("id")
-	return &question{
-		title: v.T("Revoke token %s", id), Button: v.T("Revoke"), Danger: true, back: tokensPath,
-		crumbs: []crumb{{Text: v.T("Tokens"), Link: tokensPath}, {Text: id}, {Text: v.T("Revoke")}},
+func askRevoke(v *page.Visit) (*page.Question, error) {
+	id := v.Request.PathValue("id")
+	return &page.Question{
+		Title: v.T("Revoke token %s", id), Button: v.T("Revoke"), Danger: true, Back: tokensPath,
+		Crumbs: []page.Crumb{{Text: v.T("Tokens"), Link: tokensPath}, {Text: id}, {Text: v.T("Revoke")}},
 		Text:   v.T("This cannot be undone. Requests with the token are refused within seconds, and its sessions end."),
 	}, nil
 }
 
-func revokeToken(v *visit) (*done, error) {
-	id := v.r.PathValue("id")
-	err := v.call(http.MethodDelete, apiPath("v1", "tokens", id), nil, nil)
-	return &done{text: v.T("Token %s is revoked.", id), to: tokensPath}, err
+func revokeToken(v *page.Visit) (*page.Done, error) {
+	id := v.Request.PathValue("id")
+	err := v.Call(http.MethodDelete, page.Path("v1", "tokens", id), nil, nil)
+	return &page.Done{Text: v.T("Token %s is revoked.", id), To: tokensPath}, err
 }

@@ -8,6 +8,7 @@ import (
 	"weir/api"
 	"weir/operators"
 	"weir/people"
+	"weir/web/dashboard/page"
 )
 
 const undecidedPath = peoplePath + "/undecided"
@@ -18,7 +19,7 @@ type undecidedData struct {
 	Waiting  int
 	Clipped  bool // more wait than are counted
 	Unread   bool // the token may not read what was said
-	Pager    pager
+	Pager    page.Pager
 }
 
 // undecidedPage is the length of a page.
@@ -28,46 +29,46 @@ const undecidedPage = 50
 const maxCountedUndecided = 1000
 
 // countUndecided returns how many messages wait for a decision; 0 if the token may not know.
-func countUndecided(c *caller) (int, error) {
+func countUndecided(c *page.Caller) (int, error) {
 	if !c.May(operators.ScopePeopleAdmin) {
 		return 0, nil
 	}
-	var page api.UndecidedList
-	err := c.get("/v1/consents:undecided", url.Values{"limit": {"1"}}, &page)
-	if status, _ := statusOf(err); err != nil && status == http.StatusNotFound {
+	var list api.UndecidedList
+	err := c.Get("/v1/consents:undecided", url.Values{"limit": {"1"}}, &list)
+	if status, _ := page.StatusOf(err); err != nil && status == http.StatusNotFound {
 		return 0, nil // the API has no routes of people
 	}
-	return page.Waiting, err
+	return list.Waiting, err
 }
 
-func loadUndecided(v *visit) (*content, error) {
-	var page api.UndecidedList
-	if err := v.get("/v1/consents:undecided", v.listQuery(undecidedPage), &page); err != nil {
+func loadUndecided(v *page.Visit) (*page.Content, error) {
+	var list api.UndecidedList
+	if err := v.Get("/v1/consents:undecided", v.ListQuery(undecidedPage), &list); err != nil {
 		return nil, err
 	}
-	d := &undecidedData{Messages: page.Messages, Waiting: page.Waiting, Clipped: page.Waiting >= maxCountedUndecided, Unread: !v.May(operators.ScopePIIRead), Pager: v.more(page.NextCursor)}
-	return &content{title: v.T("May be an opt-out"), crumbs: []crumb{{Text: v.T("People"), Link: peoplePath}, {Text: v.T("May be an opt-out")}}, data: d}, nil
+	d := &undecidedData{Messages: list.Messages, Waiting: list.Waiting, Clipped: list.Waiting >= maxCountedUndecided, Unread: !v.May(operators.ScopePIIRead), Pager: v.More(list.NextCursor)}
+	return &page.Content{Title: v.T("May be an opt-out"), Crumbs: []page.Crumb{{Text: v.T("People"), Link: peoplePath}, {Text: v.T("May be an opt-out")}}, Data: d}, nil
 }
 
 // decideUndecided decides about one message, and returns to the list.
-func decideUndecided(v *visit) (*content, error) {
-	id, decision := v.r.PostForm.Get("id"), v.r.PostForm.Get("decision")
+func decideUndecided(v *page.Visit) (*page.Content, error) {
+	id, decision := v.Request.PostForm.Get("id"), v.Request.PostForm.Get("decision")
 	var out api.DecisionView
-	err := v.call(http.MethodPost, "/v1/consents:decide", map[string]any{"id": id, "decision": decision}, &out)
-	status, p := statusOf(err)
+	err := v.Call(http.MethodPost, "/v1/consents:decide", map[string]any{"id": id, "decision": decision}, &out)
+	status, p := page.StatusOf(err)
 	if err != nil && !slices.Contains([]int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}, status) {
 		return nil, err
 	}
-	c := &content{title: v.T("May be an opt-out"), to: undecidedPath}
+	c := &page.Content{Title: v.T("May be an opt-out"), To: undecidedPath}
 	switch {
 	case err != nil:
-		c.flash = &flash{Bad: true, Text: v.T("Nothing was decided: %s.", p.Detail)}
+		c.Flash = &page.Flash{Bad: true, Text: v.T("Nothing was decided: %s.", p.Detail)}
 	case out.State == nil:
-		c.flash = &flash{Text: v.T("The message is dismissed. Nothing is recorded.")}
+		c.Flash = &page.Flash{Text: v.T("The message is dismissed. Nothing is recorded.")}
 	case out.State.Status == string(people.Refused):
-		c.flash = &flash{Text: v.T("The refusal is recorded with the message as its words. From now on contacts to this person end as suppressed. Only the person can take it back.")}
+		c.Flash = &page.Flash{Text: v.T("The refusal is recorded with the message as its words. From now on contacts to this person end as suppressed. Only the person can take it back.")}
 	default:
-		c.flash = &flash{Bad: true, Text: v.T("The refusal is kept in the history and changes nothing: the person took it back after this message.")}
+		c.Flash = &page.Flash{Bad: true, Text: v.T("The refusal is kept in the history and changes nothing: the person took it back after this message.")}
 	}
 	return c, nil
 }

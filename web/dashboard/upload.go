@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/web/dashboard/page"
 	"weir/web/route"
 )
 
@@ -36,7 +37,7 @@ type upload struct {
 }
 
 // readUpload reads the fields of the form up to the file, which is its last one.
-func readUpload(v *visit, w http.ResponseWriter) (_ *upload, err error) {
+func readUpload(v *page.Visit, w http.ResponseWriter) (_ *upload, err error) {
 	u := &upload{form: url.Values{}, answer: w, deadlines: route.NewDeadlines(w)}
 	defer func() {
 		if err != nil {
@@ -44,11 +45,11 @@ func readUpload(v *visit, w http.ResponseWriter) (_ *upload, err error) {
 		}
 	}()
 	u.deadlines.ExtendRead()
-	u.body = route.BodyReader{Reader: http.MaxBytesReader(w, v.r.Body, maxUpload+maxFormFields), Deadlines: u.deadlines}
-	v.r.Body = io.NopCloser(u.body)
-	parts, err := v.r.MultipartReader()
+	u.body = route.BodyReader{Reader: http.MaxBytesReader(w, v.Request.Body, maxUpload+maxFormFields), Deadlines: u.deadlines}
+	v.Request.Body = io.NopCloser(u.body)
+	parts, err := v.Request.MultipartReader()
 	if err != nil {
-		return nil, &problem{Status: http.StatusBadRequest, Detail: v.T("the form is not one with a file")}
+		return nil, &page.Problem{Status: http.StatusBadRequest, Detail: v.T("the form is not one with a file")}
 	}
 	for left := maxFormFields; ; {
 		part, err := parts.NextPart()
@@ -82,7 +83,7 @@ func (u *upload) field(part *multipart.Part, left int) (int, error) {
 		return 0, uploadError(err)
 	}
 	if len(value) > left {
-		return 0, &problem{Status: http.StatusBadRequest, words: "the form is larger than 64 KiB, without its file"}
+		return 0, &page.Problem{Status: http.StatusBadRequest, Words: "the form is larger than 64 KiB, without its file"}
 	}
 	u.form.Add(part.FormName(), string(value))
 	return left - len(value), nil
@@ -114,10 +115,10 @@ func (p *peeked) empty() bool { return p.none }
 // uploadError returns the error for a form that cannot be read to its end.
 func uploadError(err error) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return &problem{Status: http.StatusRequestEntityTooLarge, words: "the file is larger than 256 MiB; divide it, or use the command line"}
+		return &page.Problem{Status: http.StatusRequestEntityTooLarge, Words: "the file is larger than 256 MiB; divide it, or use the command line"}
 	}
 	if errors.Is(err, errStopped) {
-		return &problem{Status: http.StatusConflict, words: "it was stopped on the page of its progress"}
+		return &page.Problem{Status: http.StatusConflict, Words: "it was stopped on the page of its progress"}
 	}
-	return &problem{Status: http.StatusBadRequest, words: "the file did not arrive whole; choose it and send it again"}
+	return &page.Problem{Status: http.StatusBadRequest, Words: "the file did not arrive whole; choose it and send it again"}
 }

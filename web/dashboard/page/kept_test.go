@@ -1,4 +1,4 @@
-package dashboard
+package page
 
 import (
 	"net/url"

@@ -1,4 +1,4 @@
-package dashboard
+package page
 
 import (
 	"crypto/rand"
@@ -59,45 +59,45 @@ func (k *keptForms) drop(id string) {
 
 // keepForm keeps a form that was posted without a session, if it is not too large and has no file. It
 // returns the path from which it can be sent after the log-in; otherwise that of its page.
-func (d *Dashboard) keepForm(v *visit, w http.ResponseWriter) string {
-	path := v.r.URL.RequestURI()
-	if !strings.HasPrefix(v.r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") || v.readForm(w, maxForm) != nil {
-		return v.r.URL.Path
+func (d *Site) keepForm(v *Visit, w http.ResponseWriter) string {
+	path := v.Request.URL.RequestURI()
+	if !strings.HasPrefix(v.Request.Header.Get("Content-Type"), "application/x-www-form-urlencoded") || v.ReadForm(w, MaxForm) != nil {
+		return v.Request.URL.Path
 	}
-	return keptPath + "?" + url.Values{"form": {d.kept.keep(path, v.r.PostForm, v.Now())}}.Encode()
+	return keptPath + "?" + url.Values{"form": {d.kept.keep(path, v.Request.PostForm, v.Now())}}.Encode()
 }
 
-// keptPage returns the page that sends a kept form.
-func keptPage() *page { return &page{name: "kept", path: keptPath, load: loadKept} }
+// KeptPage returns the page that sends a kept form.
+func KeptPage() *Page { return &Page{Name: "kept", Path: keptPath, Load: loadKept} }
 
 // keptData is the data of the page that sends a kept form.
 type keptData struct{ ID, Action, Path string }
 
-func loadKept(v *visit) (*content, error) {
-	f, ok := v.d.kept.find(v.r.URL.Query().Get("form"), v.Now())
+func loadKept(v *Visit) (*Content, error) {
+	f, ok := v.d.kept.find(v.Request.URL.Query().Get("form"), v.Now())
 	if !ok {
 		return nil, noKept(v)
 	}
 	path, _, _ := strings.Cut(f.path, "?")
 	title := v.T("What you entered is kept")
-	return &content{title: title, crumbs: []crumb{{Text: title}}, data: keptData{f.id, v.d.Prefix + f.path, v.d.Prefix + path}}, nil
+	return &Content{Title: title, Crumbs: []Crumb{{Text: title}}, Data: keptData{f.id, v.d.Prefix + f.path, v.d.Prefix + path}}, nil
 }
 
 // restore replaces a form that stands for a kept one by what was entered.
-func (v *visit) restore() error {
-	id := v.r.PostForm.Get(keptField)
+func (v *Visit) restore() error {
+	id := v.Request.PostForm.Get(keptField)
 	if id == "" {
 		return nil
 	}
 	f, ok := v.d.kept.find(id, v.Now())
-	if !ok || f.path != v.r.URL.RequestURI() {
+	if !ok || f.path != v.Request.URL.RequestURI() {
 		return noKept(v)
 	}
 	v.d.kept.drop(id)
-	v.r.PostForm = f.values
+	v.Request.PostForm = f.values
 	return nil
 }
 
-func noKept(v *visit) error {
-	return &problem{Status: http.StatusNotFound, Detail: v.T("what was entered before the log-in is no longer kept; enter it again")}
+func noKept(v *Visit) error {
+	return &Problem{Status: http.StatusNotFound, Detail: v.T("what was entered before the log-in is no longer kept; enter it again")}
 }

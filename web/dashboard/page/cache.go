@@ -1,4 +1,4 @@
-package dashboard
+package page
 
 import (
 	"sync"
@@ -7,14 +7,14 @@ import (
 	"weir/web/auth"
 )
 
-// maxCached is the maximum number of entries kept of a kind; beyond it, values are
+// MaxCached is the maximum number of entries kept of a kind; beyond it, values are
 // computed every time. There are never more streams than that, and entries created
 // by requesting ever new addresses would be of no use.
-const maxCached = auth.MaxStreams
+const MaxCached = auth.MaxStreams
 
-// cache keeps a value computed for one browser for a moment, for all with the same
+// Cache keeps a value computed for one browser for a moment, for all with the same
 // rights: ten browsers cost about as much as one. The keys include the rights.
-type cache[T any] struct {
+type Cache[T any] struct {
 	life    time.Duration
 	mu      sync.Mutex
 	swept   time.Time
@@ -28,19 +28,19 @@ type cacheEntry[T any] struct {
 	value T
 }
 
-func newCache[T any](life time.Duration) *cache[T] {
-	return &cache[T]{life: life, entries: map[string]*cacheEntry[T]{}}
+func NewCache[T any](life time.Duration) *Cache[T] {
+	return &Cache[T]{life: life, entries: map[string]*cacheEntry[T]{}}
 }
 
-// get returns the value of a key. Concurrent callers wait for one computation. A
+// Get returns the value of a key. Concurrent callers wait for one computation. A
 // failed computation is not cached.
-func (c *cache[T]) get(key string, read func() (T, error)) (T, error) {
+func (c *Cache[T]) Get(key string, read func() (T, error)) (T, error) {
 	return c.getSince(key, time.Time{}, read)
 }
 
 // getSince returns the value of a key as of at or later, for a caller that has already
 // seen the state at that time.
-func (c *cache[T]) getSince(key string, at time.Time, read func() (T, error)) (T, error) {
+func (c *Cache[T]) getSince(key string, at time.Time, read func() (T, error)) (T, error) {
 	e := c.entryOf(key)
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -55,7 +55,7 @@ func (c *cache[T]) getSince(key string, at time.Time, read func() (T, error)) (T
 	return value, err
 }
 
-func (c *cache[T]) entryOf(key string) *cacheEntry[T] {
+func (c *Cache[T]) entryOf(key string) *cacheEntry[T] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
@@ -70,7 +70,7 @@ func (c *cache[T]) entryOf(key string) *cacheEntry[T] {
 	e := c.entries[key]
 	if e == nil {
 		e = &cacheEntry[T]{}
-		if len(c.entries) < maxCached {
+		if len(c.entries) < MaxCached {
 			c.entries[key] = e
 		}
 	}

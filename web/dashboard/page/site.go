@@ -1,4 +1,4 @@
-package dashboard
+package page
 
 import (
 	"context"
@@ -52,46 +52,46 @@ type Sessions interface {
 	NoteFailure(r *http.Request, presented string)
 }
 
-// sources are what a site is made of.
-type sources struct {
-	pages     []*page // in the order of the navigation
-	templates fs.FS
-	assets    fs.FS
-	functions func(*locale.Locale) template.FuncMap // that templates can call, beside those of [display.Functions]
-	help      func(path string) string              // the path of what explains a page, by the path of that; empty: nothing does
+// Sources are what a site is made of.
+type Sources struct {
+	Pages     []*Page // in the order of the navigation
+	Templates fs.FS
+	Assets    fs.FS
+	Functions func(*locale.Locale) template.FuncMap // that templates can call, beside those of [display.Functions]
+	Help      func(path string) string              // the path of what explains a page, by the path of that; empty: nothing does
 }
 
-// Dashboard serves the pages. The server of the API mounts its patterns.
-type Dashboard struct {
+// Site serves the pages. The server of the API mounts its patterns.
+type Site struct {
 	Options
 	help          func(path string) string
 	files         *files
 	locales       *locale.Set
-	templates     map[string]pageTemplates // by the code of a language
+	templates     map[string]Templates // by the code of a language
 	streams       *auth.ConcurrencyLimit
-	fragmentCache *cache[[]fragment]
+	fragmentCache *Cache[[]fragment]
 	origins       *http.CrossOriginProtection
 	routes        map[string]http.Handler
-	pages         []*page
+	pages         []*Page
 	nav           []navItem
 	names         *nameLogins
 	kept          keptForms
 }
 
-// newSite returns a dashboard. Templates and catalogs are read when they are first used; that all are
+// New returns a dashboard. Templates and catalogs are read when they are first used; that all are
 // valid is for the tests to say.
-func newSite(o Options, s sources) (*Dashboard, error) {
-	d := &Dashboard{
-		Options: o, help: s.help, pages: s.pages, streams: auth.NewConcurrencyLimit(auth.MaxStreams, auth.MaxStreamsPerToken), fragmentCache: newCache[[]fragment](fragmentLife),
-		origins: http.NewCrossOriginProtection(), routes: map[string]http.Handler{}, locales: locale.New(), templates: map[string]pageTemplates{},
+func New(o Options, s Sources) (*Site, error) {
+	d := &Site{
+		Options: o, help: s.Help, pages: s.Pages, streams: auth.NewConcurrencyLimit(auth.MaxStreams, auth.MaxStreamsPerToken), fragmentCache: NewCache[[]fragment](fragmentLife),
+		origins: http.NewCrossOriginProtection(), routes: map[string]http.Handler{}, locales: locale.New(), templates: map[string]Templates{},
 	}
 	d.names = &nameLogins{o.Names, o.Sessions, o.GroupsWithScopes, o.Record, o.Logger}
 	var err error
-	if d.files, err = readFiles(s.assets); err != nil {
+	if d.files, err = readFiles(s.Assets); err != nil {
 		return nil, err
 	}
 	for _, l := range d.locales.List() {
-		if d.templates[l.Code], err = newTemplates(s.templates, l, s.functions(l)); err != nil {
+		if d.templates[l.Code], err = NewTemplates(s.Templates, l, s.Functions(l)); err != nil {
 			return nil, err
 		}
 	}

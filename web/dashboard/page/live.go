@@ -1,4 +1,4 @@
-package dashboard
+package page
 
 import (
 	"bytes"
@@ -40,26 +40,26 @@ func fragmentOf(id string, html []byte, seed maphash.Seed) fragment {
 
 // stream serves the updates of a page: each live region when it has changed. A slow
 // browser gets fewer updates; one that reads nothing is disconnected.
-func (d *Dashboard) stream(p *page) handler {
-	return func(v *visit, w http.ResponseWriter) error {
+func (d *Site) stream(p *Page) Handler {
+	return func(v *Visit, w http.ResponseWriter) error {
 		if d.Ending() {
-			return &problem{Status: http.StatusServiceUnavailable, Detail: v.T("this process is shutting down"), wait: "2"}
+			return &Problem{Status: http.StatusServiceUnavailable, Detail: v.T("this process is shutting down"), Wait: "2"}
 		}
-		leave, ok := d.streams.Acquire(v.r.Context(), v.Who.Token, 0)
+		leave, ok := d.streams.Acquire(v.Request.Context(), v.Who.Token, 0)
 		if !ok {
-			return &problem{Status: http.StatusServiceUnavailable, Detail: v.T("too many open pages; close some and try again"), wait: "10"}
+			return &Problem{Status: http.StatusServiceUnavailable, Detail: v.T("too many open pages; close some and try again"), Wait: "10"}
 		}
 		defer leave()
-		page := *v.r.URL // load runs as if the page itself were requested
+		page := *v.Request.URL // load runs as if the page itself were requested
 		page.Path, page.RawPath = strings.TrimPrefix(page.Path, "/live"), strings.TrimPrefix(page.RawPath, "/live")
-		v.r = v.r.Clone(v.r.Context())
-		v.r.URL = &page
-		s := &stream{Dashboard: d, page: p, visit: v, conn: http.NewResponseController(w), out: w, sent: map[string]uint64{}}
+		v.Request = v.Request.Clone(v.Request.Context())
+		v.Request.URL = &page
+		s := &stream{Site: d, page: p, visit: v, conn: http.NewResponseController(w), out: w, sent: map[string]uint64{}}
 		_ = s.conn.SetReadDeadline(time.Time{}) // not supported in tests
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.Header().Set("X-Accel-Buffering", "no") // otherwise proxies would buffer the stream
 		w.WriteHeader(http.StatusOK)
-		if v.r.Method != http.MethodHead { // HEAD: no write would arrive, or fail
+		if v.Request.Method != http.MethodHead { // HEAD: no write would arrive, or fail
 			s.follow()
 		}
 		return nil
@@ -68,9 +68,9 @@ func (d *Dashboard) stream(p *page) handler {
 
 // stream is one browser that watches a page.
 type stream struct {
-	*Dashboard
-	page      *page
-	visit     *visit
+	*Site
+	page      *Page
+	visit     *Visit
 	conn      *http.ResponseController
 	out       http.ResponseWriter
 	sent      map[string]uint64 // hash of the version the browser has, by region
@@ -91,7 +91,7 @@ func (s *stream) follow() {
 	updated := time.Now()
 	for {
 		select {
-		case <-s.visit.r.Context().Done():
+		case <-s.visit.Request.Context().Done():
 			return
 		case now := <-look.C:
 			if s.Ending() {
@@ -113,14 +113,14 @@ func (s *stream) follow() {
 func (s *stream) update(since time.Time) bool {
 	err := s.visit.readIdentity()
 	if err == nil {
-		err = s.page.need(s.page.scopes).check(s.visit)
+		err = s.page.need(s.page.Scopes).check(s.visit)
 	}
 	var list []fragment
 	if began := time.Now(); err == nil && !began.Before(s.due) {
 		list, err = s.fragments(s.page, s.visit, since)
 		s.due = time.Now().Add(updatePause * time.Since(began))
 	}
-	if status, _ := statusOf(err); err != nil {
+	if status, _ := StatusOf(err); err != nil {
 		if status < http.StatusInternalServerError && status != http.StatusTooManyRequests {
 			s.send("event: end\ndata: end\n\n") // the script requests the page again, which shows the reason
 			return false
@@ -158,22 +158,22 @@ func (s *stream) write(text []byte) bool {
 
 // fragments renders the live regions of a page once for all sessions with the same
 // rights, not earlier than since.
-func (d *Dashboard) fragments(p *page, v *visit, since time.Time) ([]fragment, error) {
-	key := strings.Join([]string{p.name, v.r.URL.EscapedPath(), v.r.URL.RawQuery, v.rights()}, "\n")
+func (d *Site) fragments(p *Page, v *Visit, since time.Time) ([]fragment, error) {
+	key := strings.Join([]string{p.Name, v.Request.URL.EscapedPath(), v.Request.URL.RawQuery, v.RightsKey()}, "\n")
 	return d.fragmentCache.getSince(key, since, func() ([]fragment, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(v.r.Context()), renderTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(v.Request.Context()), renderTimeout)
 		defer cancel()
 		own := *v
-		own.r = v.r.WithContext(ctx)
-		c, err := p.load(&own)
+		own.Request = v.Request.WithContext(ctx)
+		c, err := p.Load(&own)
 		if err != nil {
 			return nil, err
 		}
-		x := &view{visit: &own, Title: c.title, Data: c.data}
+		x := &View{Visit: &own, Title: c.Title, Data: c.Data}
 		var list []fragment
-		for _, name := range p.live {
+		for _, name := range p.Live {
 			var b bytes.Buffer
-			if err := d.templates[v.Code].execute(&b, p.name, name, x); err != nil {
+			if err := d.templates[v.Code].execute(&b, p.Name, name, x); err != nil {
 				return nil, err
 			}
 			list = append(list, fragmentOf(name, b.Bytes(), d.files.seed))

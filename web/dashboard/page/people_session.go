@@ -1,4 +1,4 @@
-package dashboard
+package page
 
 import (
 	"errors"
@@ -38,40 +38,40 @@ type nameLogins struct {
 }
 
 // form returns nil if nobody logs in by name.
-func (l *nameLogins) form(v *visit, next string) *nameLogin {
+func (l *nameLogins) form(v *Visit, next string) *nameLogin {
 	if l.provider == nil {
 		return nil
 	}
 	n := &nameLogin{Title: l.provider.Title(), Link: v.d.Prefix + namePath + "?" + url.Values{"next": {next}}.Encode()}
-	if err := l.provider.Ready(v.r.Context()); err != nil {
+	if err := l.provider.Ready(v.Request.Context()); err != nil {
 		n.Down = v.T(locale.Message(refusalOf(err).Text())) // see apiWords
-		l.log.WarnContext(v.r.Context(), "log-in provider unreachable", "request", v.id, "error", err)
+		l.log.WarnContext(v.Request.Context(), "log-in provider unreachable", "request", v.id, "error", err)
 	}
 	return n
 }
 
 // attempt returns the cookie of a log-in that begins or ends. It is Lax: the provider's page sends
 // the browser back, with a GET.
-func attempt(v *visit, value string, life time.Duration) *http.Cookie {
+func attempt(v *Visit, value string, life time.Duration) *http.Cookie {
 	c := v.cookie(attemptCookie, value, life) //nolint:gosec // v.cookie sets all three
 	c.Path, c.SameSite = v.d.Prefix+namePath, http.SameSiteLaxMode
 	return c
 }
 
 // start sends the browser to the provider.
-func (l *nameLogins) start(v *visit, w http.ResponseWriter) error {
+func (l *nameLogins) start(v *Visit, w http.ResponseWriter) error {
 	if l.provider == nil {
-		return &problem{Status: http.StatusNotFound, Detail: v.T("log-in by name is not configured: WEIR_OIDC_ISSUER is not set")}
+		return &Problem{Status: http.StatusNotFound, Detail: v.T("log-in by name is not configured: WEIR_OIDC_ISSUER is not set")}
 	}
-	next := localPath(v.r.URL.Query().Get("next"))
+	next := LocalPath(v.Request.URL.Query().Get("next"))
 	// The provider sends people back to PUBLIC_URL, so the cookie has to be of its host. A proxy may
 	// hide under which host the browser is here: once is enough.
 	here, _ := url.Parse(strings.TrimSuffix(l.provider.RedirectURL(), "/callback"))
-	if here != nil && !strings.EqualFold(here.Host, v.r.Host) && v.r.URL.Query().Get("moved") == "" {
+	if here != nil && !strings.EqualFold(here.Host, v.Request.Host) && v.Request.URL.Query().Get("moved") == "" {
 		here.RawQuery = url.Values{"next": {next}, "moved": {"1"}}.Encode()
 		return goTo(w, here.String())
 	}
-	address, kept, err := l.provider.Start(v.r.Context(), next)
+	address, kept, err := l.provider.Start(v.Request.Context(), next)
 	if err != nil {
 		return l.refuse(v, w, refusalOf(err), openid.Person{})
 	}
@@ -87,25 +87,25 @@ func goTo(w http.ResponseWriter, address string) error {
 }
 
 // finish begins the session of a person whom the provider sent back.
-func (l *nameLogins) finish(v *visit, w http.ResponseWriter) error {
+func (l *nameLogins) finish(v *Visit, w http.ResponseWriter) error {
 	if l.provider == nil {
-		return &problem{Status: http.StatusNotFound, Detail: v.T("log-in by name is not configured: WEIR_OIDC_ISSUER is not set")}
+		return &Problem{Status: http.StatusNotFound, Detail: v.T("log-in by name is not configured: WEIR_OIDC_ISSUER is not set")}
 	}
-	if err := l.sessions.AdmitAttempt(v.r); err != nil {
-		return &problem{Status: http.StatusTooManyRequests, Detail: v.T("too many failed log-ins from this address; try again later"), wait: "5"}
+	if err := l.sessions.AdmitAttempt(v.Request); err != nil {
+		return &Problem{Status: http.StatusTooManyRequests, Detail: v.T("too many failed log-ins from this address; try again later"), Wait: "5"}
 	}
 	kept := ""
-	if c, err := v.r.Cookie(attemptCookie); err == nil && len(c.Value) <= maxKept {
+	if c, err := v.Request.Cookie(attemptCookie); err == nil && len(c.Value) <= maxKept {
 		kept = c.Value
 	}
 	http.SetCookie(w, attempt(v, "", -time.Second))
-	query := v.r.URL.Query()
-	who, next, err := l.provider.Finish(v.r.Context(), kept, query)
+	query := v.Request.URL.Query()
+	who, next, err := l.provider.Finish(v.Request.Context(), kept, query)
 	if err != nil {
-		l.sessions.NoteFailure(v.r, query.Get("code"))
+		l.sessions.NoteFailure(v.Request, query.Get("code"))
 		return l.refuse(v, w, refusalOf(err), who)
 	}
-	session, err := l.sessions.BeginPerson(v.r.Context(), who.ID, who.Groups)
+	session, err := l.sessions.BeginPerson(v.Request.Context(), who.ID, who.Groups)
 	switch {
 	case weir.CodeOf(err) == weir.CodeForbidden:
 		return l.refuseStranger(v, w, err, who)
@@ -116,7 +116,7 @@ func (l *nameLogins) finish(v *visit, w http.ResponseWriter) error {
 	http.SetCookie(w, v.cookie(sessionCookie, session, auth.SessionLife))
 	// Not a redirect: the browser would withhold the session's cookie from a request that the
 	// provider's page caused.
-	return v.d.render(v, w, http.StatusOK, "again", &content{title: v.T("Logged in"), data: v.d.Prefix + localPath(next)})
+	return v.d.render(v, w, http.StatusOK, "again", &Content{Title: v.T("Logged in"), Data: v.d.Prefix + LocalPath(next)})
 }
 
 func refusalOf(err error) *openid.RefusalError {
@@ -137,7 +137,7 @@ type refusedLogin struct {
 }
 
 // refuse shows why a log-in failed.
-func (l *nameLogins) refuse(v *visit, w http.ResponseWriter, r *openid.RefusalError, who openid.Person) error {
+func (l *nameLogins) refuse(v *Visit, w http.ResponseWriter, r *openid.RefusalError, who openid.Person) error {
 	if r.ByProvider() {
 		l.record(v, who, "log-in", r.Status(), string(r.Reason))
 	}
@@ -146,20 +146,20 @@ func (l *nameLogins) refuse(v *visit, w http.ResponseWriter, r *openid.RefusalEr
 		w.Header().Set("Retry-After", "10")
 	}
 	data := refusedLogin{Text: v.T(locale.Message(r.Text())), Request: v.id, Again: v.d.Prefix + "/login"}
-	return v.d.render(v, w, r.Status(), "refused", &content{title: v.T("Not logged in"), data: data})
+	return v.d.render(v, w, r.Status(), "refused", &Content{Title: v.T("Not logged in"), Data: data})
 }
 
 // maxShownGroups is the max number of groups on the page of a person without access.
 const maxShownGroups = 50
 
 // refuseStranger shows a person without access which groups they are in, and which have scopes.
-func (l *nameLogins) refuseStranger(v *visit, w http.ResponseWriter, err error, who openid.Person) error {
+func (l *nameLogins) refuseStranger(v *Visit, w http.ResponseWriter, err error, who openid.Person) error {
 	l.record(v, who, "log-in", http.StatusForbidden, "in no group that has scopes")
 	noteError(w, err)
 	name, _ := operators.PersonName(who.ID)
 	groups := slices.Sorted(slices.Values(who.Groups))
 	data := refusedLogin{Person: name, Groups: groups[:min(len(groups), maxShownGroups)], Wanted: l.groups, Request: v.id, Again: v.d.Prefix + "/login"}
-	return v.d.render(v, w, http.StatusForbidden, "refused", &content{title: v.T("No access"), data: data})
+	return v.d.render(v, w, http.StatusForbidden, "refused", &Content{Title: v.T("No access"), Data: data})
 }
 
 // noteError records the error of the response for the log.
@@ -170,7 +170,7 @@ func noteError(w http.ResponseWriter, err error) {
 }
 
 // record adds a log-in or log-out of a person to the audit log.
-func (l *nameLogins) record(v *visit, who openid.Person, action string, status int, refused string) {
+func (l *nameLogins) record(v *Visit, who openid.Person, action string, status int, refused string) {
 	var changes []operators.FieldChange
 	for _, c := range []operators.FieldChange{{Field: "subject", After: who.Subject}, {Field: "groups", After: strings.Join(who.Groups, ", ")}, {Field: "refused", After: refused}} {
 		if c.After != "" {

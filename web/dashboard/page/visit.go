@@ -1,4 +1,4 @@
-package dashboard
+package page
 
 import (
 	"cmp"
@@ -12,42 +12,42 @@ import (
 	"weir/web/dashboard/locale"
 )
 
-// visit is one request to the dashboard, with a session that the API accepts.
+// Visit is one request to the dashboard, with a session that the API accepts.
 // Templates use its exported methods.
-type visit struct {
-	*caller
-	d *Dashboard
-	r *http.Request
+type Visit struct {
+	*Caller
+	d       *Site
+	Request *http.Request
 }
 
-// handler serves a visit.
-type handler func(*visit, http.ResponseWriter) error
+// Handler serves a visit.
+type Handler func(*Visit, http.ResponseWriter) error
 
 // Link returns the path of a page; all segments except the first are escaped.
-func (v *visit) Link(first string, segments ...string) string {
-	return v.d.Prefix + first + strings.TrimSuffix(apiPath(segments...), "/")
+func (v *Visit) Link(first string, segments ...string) string {
+	return v.d.Prefix + first + strings.TrimSuffix(Path(segments...), "/")
 }
 
-// redirect sends the browser to a path below the prefix.
-func (v *visit) redirect(w http.ResponseWriter, path string) { v.d.redirect(w, path) }
+// Redirect sends the browser to a path below the prefix.
+func (v *Visit) Redirect(w http.ResponseWriter, path string) { v.d.redirect(w, path) }
 
 // Asset returns the path of a file, with its hash.
-func (v *visit) Asset(name string) string { return v.d.Prefix + "/assets/" + v.d.files.hashed(name) }
+func (v *Visit) Asset(name string) string { return v.d.Prefix + "/assets/" + v.d.files.hashed(name) }
 
 // Now returns the reference time for all relative times on the page.
-func (v *visit) Now() time.Time { return time.Now() }
+func (v *Visit) Now() time.Time { return time.Now() }
 
 // Wall reports whether the page is shown on a wall screen.
-func (v *visit) Wall() bool { return v.r.URL.Query().Get("wall") == "1" }
+func (v *Visit) Wall() bool { return v.Request.URL.Query().Get("wall") == "1" }
 
 // Version returns the running version.
-func (v *visit) Version() string { return v.d.Version }
+func (v *Visit) Version() string { return v.d.Version }
 
 // scopeWords names scopes of which one is needed.
-func (c *caller) scopeWords(list []operators.Scope) string { return display.Join(list, c.T(" or ")) }
+func (c *Caller) scopeWords(list []operators.Scope) string { return display.Join(list, c.T(" or ")) }
 
-// apiPath joins the segments of a path, each escaped.
-func apiPath(segments ...string) string {
+// Path joins the segments of a path, each escaped.
+func Path(segments ...string) string {
 	var b strings.Builder
 	for _, s := range segments {
 		b.WriteString("/" + url.PathEscape(s))
@@ -58,13 +58,13 @@ func apiPath(segments ...string) string {
 // requestID identifies a request in responses, in the log and in the audit log.
 const requestID = "X-Request-Id"
 
-// readers returns the scopes for lists of channels and contacts; one is needed.
-func readers() []operators.Scope {
+// Readers returns the scopes for lists of channels and contacts; one is needed.
+func Readers() []operators.Scope {
 	return []operators.Scope{operators.ScopeContactsRead, operators.ScopeChannelsAdmin}
 }
 
-// surveyReaders returns the scopes for reading surveys; one is needed.
-func surveyReaders() []operators.Scope {
+// SurveyReaders returns the scopes for reading surveys; one is needed.
+func SurveyReaders() []operators.Scope {
 	return []operators.Scope{operators.ScopeContactsRead, operators.ScopeSurveysAdmin}
 }
 
@@ -72,10 +72,10 @@ func surveyReaders() []operators.Scope {
 const fragmentHeader = "Weir-Fragment"
 
 // Fragment reports whether the script requested a part of a page.
-func (v *visit) Fragment() bool { return v.r.Header.Get(fragmentHeader) != "" }
+func (v *Visit) Fragment() bool { return v.Request.Header.Get(fragmentHeader) != "" }
 
 // Here returns the path of the page, below the prefix.
-func (v *visit) Here() string { return v.r.URL.EscapedPath() }
+func (v *Visit) Here() string { return v.Request.URL.EscapedPath() }
 
 const (
 	sessionCookie = "weir_session"
@@ -83,16 +83,16 @@ const (
 	themeCookie   = "weir_theme"
 	localeCookie  = "weir_language"
 	choiceLife    = 365 * 24 * time.Hour
-	maxForm       = 64 << 10
+	MaxForm       = 64 << 10
 	maxToken      = 512
 )
 
 // cookie returns a cookie that no request from another site carries and no script
 // can read.
-func (v *visit) cookie(name, value string, life time.Duration) *http.Cookie {
+func (v *Visit) cookie(name, value string, life time.Duration) *http.Cookie {
 	return &http.Cookie{ //nolint:gosec // Secure where people use https
 		Name: name, Value: value, Path: cmp.Or(v.d.Prefix, "/"), HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		Secure: v.r.TLS != nil || strings.HasPrefix(strings.ToLower(v.d.PublicURL), "https:"), MaxAge: max(-1, int(life.Seconds())),
+		Secure: v.Request.TLS != nil || strings.HasPrefix(strings.ToLower(v.d.PublicURL), "https:"), MaxAge: max(-1, int(life.Seconds())),
 	}
 }
 
@@ -104,8 +104,8 @@ func themeOf(word string) string {
 }
 
 // Theme returns light, dark, or empty to follow the system.
-func (v *visit) Theme() string {
-	c, err := v.r.Cookie(themeCookie)
+func (v *Visit) Theme() string {
+	c, err := v.Request.Cookie(themeCookie)
 	if err != nil {
 		return ""
 	}
@@ -113,10 +113,10 @@ func (v *visit) Theme() string {
 }
 
 // Languages lists the languages that the reader can choose.
-func (v *visit) Languages() []*locale.Locale { return v.d.locales.List() }
+func (v *Visit) Languages() []*locale.Locale { return v.d.locales.List() }
 
 // localeOf returns the language that a browser's user chose, or else the one that it asks for.
-func (d *Dashboard) localeOf(r *http.Request) *locale.Locale {
+func (d *Site) localeOf(r *http.Request) *locale.Locale {
 	chosen := ""
 	if c, err := r.Cookie(localeCookie); err == nil {
 		chosen = c.Value
@@ -125,7 +125,7 @@ func (d *Dashboard) localeOf(r *http.Request) *locale.Locale {
 }
 
 // Person returns the name of the person who is logged in; empty: a token is.
-func (v *visit) Person() string {
+func (v *Visit) Person() string {
 	if name, ok := operators.PersonName(v.Who.Token); ok {
 		return name
 	}
@@ -133,8 +133,8 @@ func (v *visit) Person() string {
 }
 
 // readSession reads the session from the browser's cookie.
-func (v *visit) readSession() {
-	if c, err := v.r.Cookie(sessionCookie); err == nil {
+func (v *Visit) readSession() {
+	if c, err := v.Request.Cookie(sessionCookie); err == nil {
 		v.token, v.session = c.Value, true
 	}
 }

@@ -1,4 +1,4 @@
-package dashboard
+package page_test
 
 import (
 	"net/http/httptest"
@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"weir/operators"
+	"weir/web/dashboard"
+	"weir/web/dashboard/page"
 )
 
 // A page about one channel or survey is for tokens whose scopes reach its name, whatever the parameter of its path is called.
@@ -16,28 +18,32 @@ func TestNeed_PagesAboutANameAskForItsReach(t *testing.T) {
 	for _, scope := range operators.LimitableScopes() {
 		limited = append(limited, scope.Limit("north-"))
 	}
-	north := &caller{held: operators.RightsOf(limited)}
-	mayOpen := func(p *page, name string) bool {
+	north := operators.RightsOf(limited)
+	mayOpen := func(p *page.Page, name string) bool {
 		r := httptest.NewRequestWithContext(t.Context(), "GET", "/", nil)
-		for part := range strings.SplitSeq(p.path, "/") {
+		for part := range strings.SplitSeq(p.Path, "/") {
 			if strings.HasPrefix(part, "{") {
 				r.SetPathValue(strings.Trim(part, "{}"), name)
 			}
 		}
-		return p.need(scopes).about(north, r)
+		return p.Admits(scopes, north, r)
 	}
 	checked := 0
-	for _, p := range pages("") {
-		kind, parameter := p.subject()
+	site, err := dashboard.New(dashboard.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range site.Pages() {
+		kind, parameter := p.Subject()
 		if parameter == "" || kind != "channels" && kind != "prices" && kind != "surveys" {
 			continue
 		}
 		checked++
 		renamed := *p
-		renamed.path = strings.Replace(p.path, "{"+parameter+"}", "{other}", 1)
-		for _, one := range []*page{p, &renamed} {
+		renamed.Path = strings.Replace(p.Path, "{"+parameter+"}", "{other}", 1)
+		for _, one := range []*page.Page{p, &renamed} {
 			if mayOpen(one, "south-1") || !mayOpen(one, "north-1") {
-				t.Errorf("%s: south %v, north %v", one.path, mayOpen(one, "south-1"), mayOpen(one, "north-1"))
+				t.Errorf("%s: south %v, north %v", one.Path, mayOpen(one, "south-1"), mayOpen(one, "north-1"))
 			}
 		}
 	}

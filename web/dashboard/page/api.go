@@ -1,4 +1,4 @@
-package dashboard
+package page
 
 import (
 	"bytes"
@@ -23,27 +23,27 @@ import (
 	"weir/web/dashboard/locale"
 )
 
-// problem is an error response of the API.
-type problem struct {
+// Problem is an error response of the API.
+type Problem struct {
 	Status int               `json:"status"`
 	Detail string            `json:"detail"`
 	Errors []weir.FieldError `json:"errors"`
-	wait   string            `json:"-"` // Retry-After
-	// words are the detail of a problem of the dashboard itself, where no language is known. The
+	Wait   string            `json:"-"` // Retry-After
+	// Words are the detail of a problem of the dashboard itself, where no language is known. The
 	// details of its errors are messages, too.
-	words locale.Message `json:"-"`
+	Words locale.Message `json:"-"`
 }
 
 // Error returns the API's detail.
-func (p *problem) Error() string { return cmp.Or(p.Detail, string(p.words)) }
+func (p *Problem) Error() string { return cmp.Or(p.Detail, string(p.Words)) }
 
-// in returns the problem in a language.
-func (p *problem) in(l *locale.Locale) *problem {
-	if p.words == "" {
+// In returns the problem in a language.
+func (p *Problem) In(l *locale.Locale) *Problem {
+	if p.Words == "" {
 		return p
 	}
 	out := *p
-	out.Detail, out.Errors = l.T(p.words), slices.Clone(p.Errors)
+	out.Detail, out.Errors = l.T(p.Words), slices.Clone(p.Errors)
 	for i := range out.Errors {
 		out.Errors[i].Detail = l.T(locale.Message(out.Errors[i].Detail))
 	}
@@ -58,8 +58,8 @@ type routerError struct {
 	} `json:"details"`
 }
 
-// caller calls the API with the rights of a browser's session.
-type caller struct {
+// Caller calls the API with the rights of a browser's session.
+type Caller struct {
 	*locale.Locale // of the reader
 	api            http.Handler
 	browser        *http.Request // whose address and context the calls have
@@ -71,46 +71,46 @@ type caller struct {
 }
 
 // May reports whether the token has one of the scopes, be it with a limit; none: any token will do.
-func (c *caller) May(oneOf ...operators.Scope) bool { return oneOf == nil || c.held.MaySome(oneOf...) }
+func (c *Caller) May(oneOf ...operators.Scope) bool { return oneOf == nil || c.held.MaySome(oneOf...) }
 
 // MayAll reports whether the token has one of the scopes for the whole installation; none: any token will do.
-func (c *caller) MayAll(oneOf ...operators.Scope) bool {
+func (c *Caller) MayAll(oneOf ...operators.Scope) bool {
 	return oneOf == nil || c.held.MayAll(oneOf...)
 }
 
 // MayChannel reports whether the token has one of the scopes for a channel; none: any token will do.
-func (c *caller) MayChannel(name string, oneOf ...operators.Scope) bool {
+func (c *Caller) MayChannel(name string, oneOf ...operators.Scope) bool {
 	return oneOf == nil || c.held.May(oneOf, operators.Channel(name))
 }
 
 // MaySurvey reports whether the token has one of the scopes for a survey; none: any token will do.
-func (c *caller) MaySurvey(name string, oneOf ...operators.Scope) bool {
+func (c *Caller) MaySurvey(name string, oneOf ...operators.Scope) bool {
 	return oneOf == nil || c.held.May(oneOf, operators.Survey(name))
 }
 
 // MaySearch reports whether the API lets the token search for people.
-func (c *caller) MaySearch() bool {
+func (c *Caller) MaySearch() bool {
 	return c.May(operators.ScopePIIRead) && c.May(operators.ScopePeopleAdmin, operators.ScopeContactsRead)
 }
 
 // Limit returns what names must begin with, if the token has the scopes only for some; empty: it may be any.
-func (c *caller) Limit(oneOf ...operators.Scope) string {
+func (c *Caller) Limit(oneOf ...operators.Scope) string {
 	if c.held.MayAll(oneOf...) {
 		return ""
 	}
 	return strings.Join(c.held.Prefixes(oneOf), c.T(" or "))
 }
 
-// prefixes returns what names must begin with, if the token has the scopes only for some.
-func (c *caller) prefixes(oneOf ...operators.Scope) []string { return c.held.Prefixes(oneOf) }
+// Prefixes returns what names must begin with, if the token has the scopes only for some.
+func (c *Caller) Prefixes(oneOf ...operators.Scope) []string { return c.held.Prefixes(oneOf) }
 
-// nameOutside returns the mistake in the name of a new channel or survey that the token may not have.
-func (c *caller) nameOutside(oneOf ...operators.Scope) string {
+// NameOutside returns the mistake in the name of a new channel or survey that the token may not have.
+func (c *Caller) NameOutside(oneOf ...operators.Scope) string {
 	return c.T("It must begin with %s: your scopes are limited to such names.", c.Limit(oneOf...))
 }
 
-// newName returns a name within the limits of the token that nothing has: for a dry run of what has no usable name yet.
-func (c *caller) newName(oneOf ...operators.Scope) string {
+// NewName returns a name within the limits of the token that nothing has: for a dry run of what has no usable name yet.
+func (c *Caller) NewName(oneOf ...operators.Scope) string {
 	name := strings.ToLower(rand.Text())
 	if c.held.MayAll(oneOf...) {
 		return name
@@ -129,83 +129,83 @@ func (c *caller) newName(oneOf ...operators.Scope) string {
 // maxName is the max length of a name of a channel, a survey, a purpose or a limit.
 const maxName = 63
 
-// save sends a document that was filled in to the API. If the page has found mistakes itself, it is a dry run, in which the API
+// Save sends a document that was filled in to the API. If the page has found mistakes itself, it is a dry run, in which the API
 // finds all others and changes nothing.
-func (c *caller) save(method, path string, body any, mistakes map[string]string, into any) error {
+func (c *Caller) Save(method, path string, body any, mistakes map[string]string, into any) error {
 	if len(mistakes) == 0 {
-		return c.call(method, path, body, into)
+		return c.Call(method, path, body, into)
 	}
 	at, query, _ := strings.Cut(path, "?")
 	if query != "" {
 		query += "&"
 	}
-	if err := c.call(method, at+"?"+query+"dry_run=true", body, nil); err != nil {
+	if err := c.Call(method, at+"?"+query+"dry_run=true", body, nil); err != nil {
 		return err
 	}
-	return &problem{Status: http.StatusUnprocessableEntity} // the mistakes of the page are all that there are
+	return &Problem{Status: http.StatusUnprocessableEntity} // the mistakes of the page are all that there are
 }
 
-// rights returns a key that is equal for all who see the same.
-func (c *caller) rights() string { return c.Code + " " + display.Join(c.Who.Scopes, " ") }
+// RightsKey returns a key that is equal for all who see the same.
+func (c *Caller) RightsKey() string { return c.Code + " " + display.Join(c.Who.Scopes, " ") }
 
-// get reads a resource of the API.
-func (c *caller) get(path string, query url.Values, into any) error {
+// Get reads a resource of the API.
+func (c *Caller) Get(path string, query url.Values, into any) error {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	return c.call(http.MethodGet, path, nil, into)
+	return c.Call(http.MethodGet, path, nil, into)
 }
 
-// call sends a request to the API with the rights of the session. body is sent as
+// Call sends a request to the API with the rights of the session. body is sent as
 // JSON; into, if not nil, receives the response.
-func (c *caller) call(method, path string, body, into any) error {
-	_, err := c.exchange(method, path, "", body, into)
+func (c *Caller) Call(method, path string, body, into any) error {
+	_, err := c.Exchange(method, path, "", body, into)
 	return err
 }
 
-// exchange is call for a resource that has versions: tag is the one that the request demands, if
+// Exchange is call for a resource that has versions: tag is the one that the request demands, if
 // it is not empty, and the response has the one returned.
-func (c *caller) exchange(method, path, tag string, body, into any) (string, error) {
-	req, err := c.request(c.browser.Context(), method, path, body)
+func (c *Caller) Exchange(method, path, tag string, body, into any) (string, error) {
+	req, err := c.NewRequest(c.browser.Context(), method, path, body)
 	if err != nil {
 		return "", err
 	}
 	if tag != "" {
 		req.Header.Set("If-Match", tag)
 	}
-	return c.send(req, into)
+	return c.Send(req, into)
 }
 
-// send sends a request to the API, and returns the version of what it answers, if that has one.
-func (c *caller) send(req *http.Request, into any) (string, error) {
-	res := &responseBuffer{header: http.Header{}}
+// Send sends a request to the API, and returns the version of what it answers, if that has one.
+func (c *Caller) Send(req *http.Request, into any) (string, error) {
+	res := &ResponseBuffer{Fields: http.Header{}}
 	c.api.ServeHTTP(res, req)
 	if err := req.Context().Err(); err != nil {
 		return "", err
 	}
 	res.WriteHeader(http.StatusOK) // for a handler that has not
-	if res.status >= http.StatusBadRequest {
-		return "", problemOf(c.Locale, res)
+	if res.Status >= http.StatusBadRequest {
+		return "", ProblemOf(c.Locale, res)
 	}
-	if into == nil || res.status == http.StatusNoContent {
+	if into == nil || res.Status == http.StatusNoContent {
 		return "", nil
 	}
-	if err := plainjson.Unmarshal(res.body.Bytes(), into); err != nil {
+	if err := plainjson.Unmarshal(res.Body.Bytes(), into); err != nil {
 		return "", fmt.Errorf("decode a response of the API: %w", err)
 	}
-	return res.header.Get("ETag"), nil
+	return res.Fields.Get("ETag"), nil
 }
 
-// context is that of the browser's request.
-func (c *caller) context() context.Context { return c.browser.Context() }
+// Context is that of the browser's request.
+func (c *Caller) Context() context.Context { return c.browser.Context() }
 
-// answer lets the API answer a request.
-func (c *caller) answer(w http.ResponseWriter, req *http.Request) { c.api.ServeHTTP(w, req) }
+// Answer lets the API answer a request.
+func (c *Caller) Answer(w http.ResponseWriter, req *http.Request) { c.api.ServeHTTP(w, req) }
 
-// forward lets the API answer the browser directly, for files too large to buffer
+// Forward lets the API answer the browser directly, for files too large to buffer
 // in memory.
-func (c *caller) forward(w http.ResponseWriter, path string) error {
-	req, err := c.request(c.browser.Context(), http.MethodGet, path, nil)
+func (c *Caller) Forward(w http.ResponseWriter, path string) error {
+	req, err := c.NewRequest(c.browser.Context(), http.MethodGet, path, nil)
 	if err != nil {
 		return err
 	}
@@ -213,8 +213,8 @@ func (c *caller) forward(w http.ResponseWriter, path string) error {
 	return nil
 }
 
-// request builds a request that the API treats as the browser's own.
-func (c *caller) request(ctx context.Context, method, path string, body any) (*http.Request, error) {
+// NewRequest builds a request that the API treats as the browser's own.
+func (c *Caller) NewRequest(ctx context.Context, method, path string, body any) (*http.Request, error) {
 	var r io.Reader = http.NoBody
 	if body != nil {
 		raw, err := json.Marshal(body)
@@ -252,69 +252,69 @@ func (c *caller) request(ctx context.Context, method, path string, body any) (*h
 	return req, nil
 }
 
-// problemOf returns the problem in an answer of the API, in the language of the reader.
-func problemOf(l *locale.Locale, res *responseBuffer) error {
+// ProblemOf returns the problem in an answer of the API, in the language of the reader.
+func ProblemOf(l *locale.Locale, res *ResponseBuffer) error {
 	var said struct {
-		problem
+		Problem
 		Router *routerError `json:"error"`
 	}
-	_ = json.Unmarshal(res.body.Bytes(), &said) // an unreadable body leaves only the status
-	p := &said.problem
+	_ = json.Unmarshal(res.Body.Bytes(), &said) // an unreadable body leaves only the status
+	p := &said.Problem
 	if e := said.Router; e != nil {
 		p.Detail = e.Message
 		for _, d := range e.Details {
 			p.Errors = append(p.Errors, weir.FieldError{Detail: d.Message})
 		}
 	}
-	p.Detail = l.Mistake(cmp.Or(p.Detail, http.StatusText(res.status)))
-	translate(l, p.Errors)
-	p.Status, p.wait = res.status, res.header.Get("Retry-After")
+	p.Detail = l.Mistake(cmp.Or(p.Detail, http.StatusText(res.Status)))
+	Translate(l, p.Errors)
+	p.Status, p.Wait = res.Status, res.Fields.Get("Retry-After")
 	return p
 }
 
-// translate puts what the API says of mistakes into the language of the reader.
-func translate(l *locale.Locale, list []weir.FieldError) {
+// Translate puts what the API says of mistakes into the language of the reader.
+func Translate(l *locale.Locale, list []weir.FieldError) {
 	for i := range list {
 		list[i].Detail = l.Mistake(list[i].Detail)
 	}
 }
 
-// responseBuffer buffers a response of the API in memory.
-type responseBuffer struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
+// ResponseBuffer buffers a response of the API in memory.
+type ResponseBuffer struct {
+	Fields http.Header
+	Status int
+	Body   bytes.Buffer
 }
 
 // Header implements http.ResponseWriter.
-func (h *responseBuffer) Header() http.Header { return h.header }
+func (h *ResponseBuffer) Header() http.Header { return h.Fields }
 
 // WriteHeader implements http.ResponseWriter.
-func (h *responseBuffer) WriteHeader(status int) {
-	if h.status == 0 {
-		h.status = status
+func (h *ResponseBuffer) WriteHeader(status int) {
+	if h.Status == 0 {
+		h.Status = status
 	}
 }
 
 // Write implements http.ResponseWriter.
-func (h *responseBuffer) Write(b []byte) (int, error) {
+func (h *ResponseBuffer) Write(b []byte) (int, error) {
 	h.WriteHeader(http.StatusOK)
-	return h.body.Write(b)
+	return h.Body.Write(b)
 }
 
-// statusOf returns the HTTP status of an error, and its problem.
-func statusOf(err error) (int, *problem) {
-	if p, ok := errors.AsType[*problem](err); ok {
+// StatusOf returns the HTTP status of an error, and its problem.
+func StatusOf(err error) (int, *Problem) {
+	if p, ok := errors.AsType[*Problem](err); ok {
 		return p.Status, p
 	}
-	p := &problem{Status: http.StatusInternalServerError, words: "internal error; details are in the log"}
+	p := &Problem{Status: http.StatusInternalServerError, Words: "internal error; details are in the log"}
 	switch code := weir.CodeOf(err); {
 	case code == weir.CodeUnauthorised: // a session could not begin or end, here and in the next case
-		p = &problem{Status: http.StatusUnauthorized}
+		p = &Problem{Status: http.StatusUnauthorized}
 	case code == weir.CodeUnavailable:
-		p = &problem{Status: http.StatusServiceUnavailable, words: "the session could not be stored; try again", wait: "2"}
+		p = &Problem{Status: http.StatusServiceUnavailable, Words: "the session could not be stored; try again", Wait: "2"}
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded): // the browser disconnected, or it took too long
-		p = &problem{Status: http.StatusServiceUnavailable, words: "the request timed out; try again", wait: "2"}
+		p = &Problem{Status: http.StatusServiceUnavailable, Words: "the request timed out; try again", Wait: "2"}
 	}
 	return p.Status, p
 }
@@ -339,9 +339,9 @@ func titleOf(status int) locale.Message {
 }
 
 // readIdentity reads the identity and scopes of the session.
-func (c *caller) readIdentity() error {
+func (c *Caller) readIdentity() error {
 	c.Who = api.WhoView{}
-	err := c.get("/v1/whoami", nil, &c.Who)
+	err := c.Get("/v1/whoami", nil, &c.Who)
 	c.held = operators.RightsOf(operators.ScopesOf(c.Who.Scopes))
 	return err
 }
