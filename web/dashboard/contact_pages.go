@@ -4,12 +4,13 @@ import (
 	"html/template"
 
 	"weir/operators"
+	"weir/web/dashboard/files"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
 )
 
 // contactPages returns the pages of contacts and dead letters.
-func contactPages(sender *fileSender) []*page.Page {
+func contactPages(sender *files.Sender) []*page.Page {
 	const one = "/contacts/{id}"
 	reader, writer := []operators.Scope{operators.ScopeContactsRead}, []operators.Scope{operators.ScopeContactsWrite}
 	return append([]*page.Page{
@@ -35,7 +36,7 @@ func contactPages(sender *fileSender) []*page.Page {
 			},
 		},
 		{Name: "dead_list", Path: deadLettersPath + "/list", Scopes: reader, Load: loadDeadList},
-	}, sender.pages(importPath, writer, newContactFile)...)
+	}, sender.Pages(importPath, writer, newContactFile)...)
 }
 
 // contactFunctions are what templates call to show contacts.

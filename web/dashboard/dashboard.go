@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"weir/web/dashboard/files"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
 )
@@ -36,7 +37,7 @@ func functions(l *locale.Locale) template.FuncMap {
 
 // pages returns all pages, in the order of the navigation.
 func pages(prefix string) []*page.Page {
-	cards, sender := newSurveyCards(), newFileSender()
+	cards, sender := newSurveyCards(), files.NewSender()
 	return slices.Concat(
 		[]*page.Page{overviewPages(cards)}, channelPages(),
 		contactPages(sender), allPeoplePages(), allLimitPages(), surveyPages(cards, sender), routerPages(), accessPages(),

@@ -5,12 +5,13 @@ import (
 
 	"weir/operators"
 	"weir/surveys"
+	"weir/web/dashboard/files"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
 )
 
 // surveyPages returns the pages of surveys and their respondents.
-func surveyPages(cards *page.Cache[[]surveyCard], sender *fileSender) []*page.Page {
+func surveyPages(cards *page.Cache[[]surveyCard], sender *files.Sender) []*page.Page {
 	const one = "/surveys/{name}"
 	reader, admin := page.SurveyReaders(), []operators.Scope{operators.ScopeSurveysAdmin}
 	known := &knownOfSurveys{cards, page.NewCache[*courseData](chartsLife), page.NewCache[*surveyPlan](chartsLife), page.NewCache[respondentHistory](chartsLife), page.NewCache[[]skippedRow](chartsLife)}
@@ -69,7 +70,7 @@ func surveyPages(cards *page.Cache[[]surveyCard], sender *fileSender) []*page.Pa
 		},
 		{Name: "respondent_form", Path: one + "/respondents/{id}/edit", Scopes: admin, Load: editRespondent, Posted: changeRespondent, Room: maxRespondentForm},
 		{Name: "survey_log", Path: one + "/log", Scopes: reader, Load: loadSurveyLog},
-	}, sender.pages(one+"/import", admin, newRespondentFile)...)
+	}, sender.Pages(one+"/import", admin, newRespondentFile)...)
 }
 
 // knownOfSurveys is what was read for a page of a survey a moment ago.

@@ -1,4 +1,4 @@
-package dashboard
+package files
 
 import (
 	"bytes"
@@ -24,46 +24,40 @@ import (
 	"weir/web/route"
 )
 
-// A file is sent in two steps: the first one shows what its rows become, the second one sends them.
-// Nothing of it is stored in between: a small file travels in the form of the second step, a larger
-// one is chosen again. Both steps pass the file on to the API, the second one while it arrives, so that
-// its memory does not depend on the length of the file. Rows that were sent are recognized when they are sent again, and so the
-// whole file can be repeated after an interruption of any kind.
-
 // Limits of a file.
 const (
 	maxUploads = 8 // at once
 	shownRows  = 10
 )
 
-// fileUse is what an uploaded file is for.
-type fileUse interface {
-	// about returns the words of the page.
-	about() *fileWords
-	// columns returns what columns can be.
-	columns() *columnRules
-	// fields returns the fields of the form that are shown first, and those beside the columns.
-	fields(c *page.Caller) (first, more []fileField, err error)
-	// mistakes returns what is wrong with the fields.
-	mistakes() []string
-	// request returns where the file is sent, with parameters beside those of every file, and what its
+// Use is what an uploaded file is for.
+type Use interface {
+	// About returns the words of the page.
+	About() *Words
+	// Columns returns what columns can be.
+	Columns() *Rules
+	// Fields returns the fields of the form that are shown first, and those beside the columns.
+	Fields(c *page.Caller) (first, more []Field, err error)
+	// Mistakes returns what is wrong with the fields.
+	Mistakes() []string
+	// Request returns where the file is sent, with parameters beside those of every file, and what its
 	// rows leave out; an empty path: that is not known yet.
-	request() (path string, query url.Values, defaults map[string]any)
-	// ofAPI returns the field and the name of a column, by its field in the API, and toAPI the reverse.
-	ofAPI(name string) (field, own string)
-	toAPI(field, own string) string
-	// row returns a row of the preview.
-	row(told *toldRow) map[string]any
-	// notes returns what to know before the rows are sent that were checked: all of them, or the first ones.
-	notes(f *fileForm, told *toldImport, whole bool) []string
-	// outcome returns what came of the rows that were sent, as figures and in words.
-	outcome(l *locale.Locale, told *toldImport) (figures []fileFigure, text string)
+	Request() (path string, query url.Values, defaults map[string]any)
+	// OfAPI returns the field and the name of a column, by its field in the API, and toAPI the reverse.
+	OfAPI(name string) (field, own string)
+	ToAPI(field, own string) string
+	// Row returns a row of the preview.
+	Row(told *AnswerRow) map[string]any
+	// Notes returns what to know before the rows are sent that were checked: all of them, or the first ones.
+	Notes(f *Form, told *Answer, whole bool) []string
+	// Outcome returns what came of the rows that were sent, as figures and in words.
+	Outcome(l *locale.Locale, told *Answer) (figures []Figure, text string)
 }
 
-// fileWords are the words of the page of a use.
-type fileWords struct {
-	title  string
-	crumbs []page.Crumb
+// Words are the words of the page of a use.
+type Words struct {
+	Title  string
+	Crumbs []page.Crumb
 	Path   string   // of the page
 	Verb   string   // of the button, such as Send
 	Help   string   // for the choice of a file
@@ -73,16 +67,16 @@ type fileWords struct {
 	Again  string   // what happens if the file is sent again
 	Whole  string   // what happens if it is sent again with the refused rows mended
 	// Titles of the result.
-	done, doneInPart string
+	Done, DoneInPart string
 	Named            locale.Message // the name of a named column
 	NamedOf          locale.Message // the same, of a column
 	Stopped          locale.Message // that a file was not sent to its end, and why
 	Next             page.Crumb
-	next             []operators.Scope // who may follow it; nil: everyone
+	NextScopes       []operators.Scope // who may follow it; nil: everyone
 }
 
-// fileField is a field of the form beside the file and its columns.
-type fileField struct {
+// Field is a field of the form beside the file and its columns.
+type Field struct {
 	Name, Label, Help, Value string
 	Choices                  []page.Option // nil: it is typed
 	Long                     bool          // in lines
@@ -90,65 +84,65 @@ type fileField struct {
 	Max                      int // characters
 }
 
-// fileFigure is a figure of the result. The name of its element may be empty.
-type fileFigure struct {
+// Figure is a figure of the result. The name of its element may be empty.
+type Figure struct {
 	ID, Text string
 	N        int
 }
 
-// fileRow is a row of a file.
-type fileRow struct {
+// Row is a row of a file.
+type Row struct {
 	Line   int
 	Column string // that Reason is about; empty: the whole row
 	Reason string // why the row is not sent; empty: it can be sent
 	Shown  [][]string
 }
 
-// fileForm is the form that sends a file, as it was filled in.
-type fileForm struct {
+// Form is the form that sends a file, as it was filled in.
+type Form struct {
 	*locale.Locale
-	use         fileUse
-	About       *fileWords
-	Rules       *columnRules
-	First, More []fileField
+	use         Use
+	About       *Words
+	Rules       *Rules
+	First, More []Field
 	Encoding    string
 	Name        string // of the file
 	Header      string // identifies the columns of the file that was previewed
-	Columns     []column
-	Carried     string    // the whole file, in base64; empty: it is chosen again
-	Rows        []fileRow // the first ones
-	Total       int       // rows of a file that is carried
-	Wrong       []string  // mistakes
-	Notes       []string  // what to know before it is sent
-	Result      *fileResult
-	Once        string      // random, by which the page of the progress knows it
-	told        *toldImport // what came of it
+	Columns     []Column
+	Carried     string   // the whole file, in base64; empty: it is chosen again
+	Rows        []Row    // the first ones
+	Total       int      // rows of a file that is carried
+	Wrong       []string // mistakes
+	Notes       []string // what to know before it is sent
+	Result      *Result
+	Once        string  // random, by which the page of the progress knows it
+	told        *Answer // what came of it
 }
 
-// fileResult is what came of the rows of a file.
-type fileResult struct {
+// Result is what came of the rows of a file.
+type Result struct {
 	Rows    int // that were read
-	Figures []fileFigure
+	Figures []Figure
 	Stopped *page.Problem // why not all rows were sent; nil: all were
 	Last    int           // line up to which everything was sent
 	Refused *refusedRows
 }
 
-// newFileUse makes the use of a file from the fields of its form.
-type newFileUse func(v *page.Visit, form url.Values) (fileUse, error)
+// NewUse makes the use of a file from the fields of its form.
+type NewUse func(v *page.Visit, form url.Values) (Use, error)
 
-// fileSender sends files. All uses share what it has room for.
-type fileSender struct {
+// Sender sends files. All uses share what it has room for.
+type Sender struct {
 	uploads  *auth.ConcurrencyLimit // files that are being sent
 	sendings sendings
 }
 
-func newFileSender() *fileSender {
-	return &fileSender{uploads: auth.NewConcurrencyLimit(maxUploads, maxUploads/2)}
+func NewSender() *Sender {
+	return &Sender{uploads: auth.NewConcurrencyLimit(maxUploads, maxUploads/2)}
 }
 
-// pages returns the pages that preview and send a file for a use.
-func (s *fileSender) pages(at string, scopes []operators.Scope, start newFileUse) []*page.Page {
+// Pages returns the pages that preview and send a file for a use.
+func (s *Sender) Pages(at string, scopes []operators.Scope, start NewUse) []*page.Page {
 	load := func(v *page.Visit) (*page.Content, error) {
 		f, err := newFileForm(v, v.Request.URL.Query(), start)
 		if err != nil {
@@ -157,23 +151,23 @@ func (s *fileSender) pages(at string, scopes []operators.Scope, start newFileUse
 		return f.content(), f.addFields(v.Caller)
 	}
 	return []*page.Page{
-		{Name: "file_import", Path: at, Scopes: scopes, Load: load, Uploaded: start.upload((*fileForm).preview)},
+		{Name: "file_import", Path: at, Scopes: scopes, Load: load, Uploaded: start.upload((*Form).preview)},
 		{Name: "file_import", Path: at + "/send", Scopes: scopes, Load: load, Uploaded: start.upload(s.send)},
 		{Name: "file_progress", Path: at + "/progress", Scopes: scopes, Load: s.progress(start), Posted: s.stop(start), Live: []string{"state"}},
 	}
 }
 
-func newFileForm(v *page.Visit, form url.Values, start newFileUse) (*fileForm, error) {
+func newFileForm(v *page.Visit, form url.Values, start NewUse) (*Form, error) {
 	use, err := start(v, form)
 	if err != nil {
 		return nil, err
 	}
 	field := func(name string) string { return strings.TrimSpace(form.Get(name)) }
-	return &fileForm{Locale: v.Locale, use: use, About: use.about(), Rules: use.columns(), Encoding: field("encoding"), Header: field("header"), Name: field("name"), Once: rand.Text()}, nil
+	return &Form{Locale: v.Locale, use: use, About: use.About(), Rules: use.Columns(), Encoding: field("encoding"), Header: field("header"), Name: field("name"), Once: rand.Text()}, nil
 }
 
 // upload returns what shows the page for a posted file. A mistake shows its form again.
-func (start newFileUse) upload(step func(*fileForm, *page.Visit, *upload) error) func(*page.Visit, http.ResponseWriter) (*page.Content, error) {
+func (start NewUse) upload(step func(*Form, *page.Visit, *upload) error) func(*page.Visit, http.ResponseWriter) (*page.Content, error) {
 	return func(v *page.Visit, w http.ResponseWriter) (*page.Content, error) {
 		u, err := readUpload(v, w)
 		if err != nil {
@@ -184,7 +178,7 @@ func (start newFileUse) upload(step func(*fileForm, *page.Visit, *upload) error)
 		if err != nil {
 			return nil, err
 		}
-		for _, text := range f.use.mistakes() {
+		for _, text := range f.use.Mistakes() {
 			f.refuse(text)
 		}
 		if u.file == nil {
@@ -203,50 +197,50 @@ func (start newFileUse) upload(step func(*fileForm, *page.Visit, *upload) error)
 	}
 }
 
-func (f *fileForm) content() *page.Content {
-	c := &page.Content{Title: f.About.title, Crumbs: f.About.crumbs, Data: f}
+func (f *Form) content() *page.Content {
+	c := &page.Content{Title: f.About.Title, Crumbs: f.About.Crumbs, Data: f}
 	if f.Result == nil {
 		return c
 	}
-	_, text := f.use.outcome(f.Locale, f.told)
-	c.Title, c.Flash = f.About.done, &page.Flash{Text: text, Bad: f.Result.Stopped != nil}
+	_, text := f.use.Outcome(f.Locale, f.told)
+	c.Title, c.Flash = f.About.Done, &page.Flash{Text: text, Bad: f.Result.Stopped != nil}
 	if n := f.Result.Refused.Count; n > 0 {
 		c.Flash.Text += " " + f.T("%d rows are refused.", n)
 	}
 	if f.Result.Stopped != nil {
-		c.Title = f.About.doneInPart
+		c.Title = f.About.DoneInPart
 		c.Status = f.Result.Stopped.Status
 	}
 	c.Crumbs[len(c.Crumbs)-1].Text = c.Title
 	return c
 }
 
-func (f *fileForm) addFields(c *page.Caller) (err error) {
-	f.First, f.More, err = f.use.fields(c)
+func (f *Form) addFields(c *page.Caller) (err error) {
+	f.First, f.More, err = f.use.Fields(c)
 	encodings := []page.Option{{Value: "", Text: f.T("as the file says, or UTF-8")}}
 	for _, e := range respondents.Encodings() {
 		encodings = append(encodings, page.Option{Value: e, Text: e})
 	}
-	f.First = append(f.First, fileField{Name: "encoding", Label: f.T("Encoding"), Value: f.Encoding, Choices: encodings})
+	f.First = append(f.First, Field{Name: "encoding", Label: f.T("Encoding"), Value: f.Encoding, Choices: encodings})
 	return err
 }
 
 // FileText returns the name of the file, for people.
-func (f *fileForm) FileText() string { return display.Truncate(100, cmp.Or(f.Name, f.T("the file"))) }
+func (f *Form) FileText() string { return display.Truncate(100, cmp.Or(f.Name, f.T("the file"))) }
 
 // RefusedName returns the name of the file of refused rows.
-func (f *fileForm) RefusedName() string {
+func (f *Form) RefusedName() string {
 	return "refused-" + cmp.Or(strings.TrimSuffix(f.Name, path.Ext(f.Name)), "rows") + ".csv"
 }
 
 // MayNext reports whether the token may follow the link of the result.
-func (f *fileForm) MayNext(v *page.View) bool { return v.May(f.About.next...) }
+func (f *Form) MayNext(v *page.View) bool { return v.May(f.About.NextScopes...) }
 
 // refuse adds a mistake that concerns the whole file.
-func (f *fileForm) refuse(text string) { f.Wrong = append(f.Wrong, display.Sentence(text)) }
+func (f *Form) refuse(text string) { f.Wrong = append(f.Wrong, display.Sentence(text)) }
 
 // preview shows what the rows become. It sends nothing.
-func (f *fileForm) preview(v *page.Visit, u *upload) error {
+func (f *Form) preview(v *page.Visit, u *upload) error {
 	head, err := io.ReadAll(io.LimitReader(u.file, maxCarried+1))
 	if err != nil {
 		return uploadError(err)
@@ -262,13 +256,13 @@ func (f *fileForm) preview(v *page.Visit, u *upload) error {
 }
 
 // previewHead shows what the rows of the beginning of a file become. Its last line may be cut off; the preview needs none that long.
-func (f *fileForm) previewHead(v *page.Visit, u *upload, head []byte) error {
+func (f *Form) previewHead(v *page.Visit, u *upload, head []byte) error {
 	return f.previewFile(v, u, nil, bytes.NewReader(head[:bytes.LastIndexByte(head, '\n')+1]))
 }
 
 // previewFile shows what the rows of a file become. carried is the whole file, if the form can have it.
-func (f *fileForm) previewFile(v *page.Visit, u *upload, carried []byte, file io.Reader) error {
-	if path, _, _ := f.use.request(); path == "" {
+func (f *Form) previewFile(v *page.Visit, u *upload, carried []byte, file io.Reader) error {
+	if path, _, _ := f.use.Request(); path == "" {
 		return nil // said already
 	}
 	chosen := f.chosen(u.form)
@@ -287,12 +281,12 @@ func (f *fileForm) previewFile(v *page.Visit, u *upload, carried []byte, file io
 		return f.refuseFile(err, len(told.Columns))
 	}
 	f.showRows(told)
-	f.Notes = append(f.Notes, f.use.notes(f, told, carried != nil)...)
+	f.Notes = append(f.Notes, f.use.Notes(f, told, carried != nil)...)
 	return nil
 }
 
 // chosen returns the parameters that say what the columns are: as the form says, or as they are guessed.
-func (f *fileForm) chosen(fields url.Values) url.Values {
+func (f *Form) chosen(fields url.Values) url.Values {
 	names := fields["column_name"]
 	columns := make([]imports.Column, len(fields["column"]))
 	for i, field := range fields["column"] {
@@ -300,7 +294,7 @@ func (f *fileForm) chosen(fields url.Values) url.Values {
 		if len(names) == len(columns) {
 			own = strings.TrimSpace(names[i])
 		}
-		columns[i].Field = f.use.toAPI(field, own)
+		columns[i].Field = f.use.ToAPI(field, own)
 	}
 	if len(columns) == 0 {
 		return url.Values{"columns": {imports.Rest + "="}}
@@ -313,8 +307,8 @@ func (f *fileForm) chosen(fields url.Values) url.Values {
 }
 
 // post sends a file to the API. The answer is also that of an error, as far as there is one.
-func (f *fileForm) post(v *page.Visit, u *upload, file io.Reader, query url.Values, dry bool) (*toldImport, error) {
-	path, own, defaults := f.use.request()
+func (f *Form) post(v *page.Visit, u *upload, file io.Reader, query url.Values, dry bool) (*Answer, error) {
+	path, own, defaults := f.use.Request()
 	maps.Copy(query, own)
 	if f.Encoding != "" {
 		query.Set("encoding", f.Encoding)
@@ -322,7 +316,7 @@ func (f *fileForm) post(v *page.Visit, u *upload, file io.Reader, query url.Valu
 	if dry {
 		query.Set("dry_run", "true")
 	}
-	return importFile(v.Caller, u, path+"?"+query.Encode(), defaults, file)
+	return sendToAPI(v.Caller, u, path+"?"+query.Encode(), defaults, file)
 }
 
 // shownCells returns the values of fields for people, and all others in the last cell.
@@ -353,7 +347,7 @@ func shownCells(body map[string]any, fields []string) (cells [][]string) {
 }
 
 // send sends the rows, and notes what came of them.
-func (s *fileSender) send(f *fileForm, v *page.Visit, u *upload) error {
+func (s *Sender) send(f *Form, v *page.Visit, u *upload) error {
 	release, ok := s.uploads.Acquire(v.Request.Context(), v.Who.Token, route.AcquireTime)
 	if !ok {
 		return &page.Problem{Status: http.StatusServiceUnavailable, Detail: v.T("too many files are being sent at once; try again"), Wait: "10"}
@@ -374,7 +368,7 @@ func (s *fileSender) send(f *fileForm, v *page.Visit, u *upload) error {
 }
 
 // sendFile sends the file, and notes what came of it. carried is the whole file, if the form has it.
-func (f *fileForm) sendFile(v *page.Visit, u *upload, carried []byte) error {
+func (f *Form) sendFile(v *page.Visit, u *upload, carried []byte) error {
 	if u.form["column"] == nil {
 		f.refuse(f.T("this file has other columns than the one of the preview; choose it and show the preview first"))
 	}
@@ -391,7 +385,7 @@ func (f *fileForm) sendFile(v *page.Visit, u *upload, carried []byte) error {
 	told, err := f.post(v, u, u.file, f.chosen(u.form), false)
 	if told.Rows > 0 || !refusedWhole(err) {
 		f.told = told
-		f.end(&fileResult{Rows: told.Rows, Last: told.LastLine, Refused: told.refused(f.Locale)}, err)
+		f.end(&Result{Rows: told.Rows, Last: told.LastLine, Refused: told.refused(f.Locale)}, err)
 		return nil
 	}
 	if changed(err) {
@@ -407,9 +401,9 @@ func (f *fileForm) sendFile(v *page.Visit, u *upload, carried []byte) error {
 }
 
 // end shows the result; err ended the upload, if it is not nil.
-func (f *fileForm) end(r *fileResult, err error) {
+func (f *Form) end(r *Result, err error) {
 	f.Result = r
-	f.Result.Figures, _ = f.use.outcome(f.Locale, f.told)
+	f.Result.Figures, _ = f.use.Outcome(f.Locale, f.told)
 	if err == nil {
 		return
 	}

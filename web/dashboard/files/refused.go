@@ -1,4 +1,4 @@
-package dashboard
+package files
 
 import (
 	"encoding/base64"
@@ -17,7 +17,7 @@ const (
 type refusedRows struct {
 	Count int
 	Kept  int // rows of the file
-	First []fileRow
+	First []Row
 
 	text strings.Builder
 }

@@ -1,4 +1,4 @@
-package dashboard
+package files
 
 import (
 	"bytes"
@@ -21,8 +21,8 @@ import (
 	"weir/web/route"
 )
 
-// toldImport is the answer of the API to a file.
-type toldImport struct {
+// Answer is the answer of the API to a file.
+type Answer struct {
 	Rows       int                    `json:"rows"`
 	Rejected   int                    `json:"rejected"`
 	Duplicates int                    `json:"duplicates"`
@@ -30,7 +30,7 @@ type toldImport struct {
 	Errors     []respondents.RowError `json:"errors"`
 	Header     string                 `json:"header"`
 	Columns    []imports.ImportColumn `json:"columns"`
-	First      []toldRow              `json:"first"`
+	First      []AnswerRow            `json:"first"`
 
 	Queued int `json:"queued"` // contacts
 
@@ -41,19 +41,19 @@ type toldImport struct {
 	file []byte // the refused rows, or the first ones
 }
 
-// toldRow is a row of the preview: a contact, or a respondent.
-type toldRow struct {
+// AnswerRow is a row of the preview: a contact, or a respondent.
+type AnswerRow struct {
 	Line       int               `json:"line"`
 	Contact    map[string]any    `json:"contact"`
 	Phone      string            `json:"phone"`
 	Attributes map[string]string `json:"attributes"`
 }
 
-// importFile uploads a file to the API while it arrives, with what its rows leave out; nil: they leave out nothing.
-func importFile(c *page.Caller, u *upload, path string, defaults map[string]any, file io.Reader) (*toldImport, error) {
+// sendToAPI uploads a file to the API while it arrives, with what its rows leave out; nil: they leave out nothing.
+func sendToAPI(c *page.Caller, u *upload, path string, defaults map[string]any, file io.Reader) (*Answer, error) {
 	req, err := c.NewRequest(c.Context(), http.MethodPost, path, nil)
 	if err != nil {
-		return &toldImport{}, err
+		return &Answer{}, err
 	}
 	if u.sending != nil {
 		req = req.WithContext(imports.WithProgress(req.Context(), u.sending.note))
@@ -123,12 +123,12 @@ func (a *importAnswer) Write(b []byte) (int, error) {
 func (a *importAnswer) Unwrap() http.ResponseWriter { return a.browser }
 
 // read reads the answer.
-func (a *importAnswer) read(l *locale.Locale) (*toldImport, error) {
+func (a *importAnswer) read(l *locale.Locale) (*Answer, error) {
 	a.WriteHeader(http.StatusOK) // for a handler that has not
-	told := &toldImport{}
+	told := &Answer{}
 	if a.Status >= http.StatusBadRequest {
 		var said struct {
-			Import *toldImport `json:"import"`
+			Import *Answer `json:"import"`
 		}
 		if err := json.Unmarshal(a.Body.Bytes(), &said); err == nil && said.Import != nil {
 			*told = *said.Import
@@ -155,10 +155,10 @@ func (a *importAnswer) read(l *locale.Locale) (*toldImport, error) {
 }
 
 // refused returns the refused rows, whole ones only.
-func (t *toldImport) refused(l *locale.Locale) *refusedRows {
+func (t *Answer) refused(l *locale.Locale) *refusedRows {
 	r := &refusedRows{Count: t.Rejected}
 	for _, why := range t.Errors[:min(len(t.Errors), shownRefused)] {
-		r.First = append(r.First, fileRow{Line: why.Line, Column: why.Column, Reason: l.Mistake(why.Reason)})
+		r.First = append(r.First, Row{Line: why.Line, Column: why.Column, Reason: l.Mistake(why.Reason)})
 	}
 	end, quoted := 0, false
 	for i, b := range t.file[:min(len(t.file), maxRefusedBytes)] {
@@ -176,15 +176,15 @@ func (t *toldImport) refused(l *locale.Locale) *refusedRows {
 }
 
 // showColumns shows what the columns are: as the form says of the same file, or as the API has understood them.
-func (f *fileForm) showColumns(told *toldImport, form url.Values) {
-	if len(told.Columns) == 0 || len(told.Columns) > f.Rules.max {
+func (f *Form) showColumns(told *Answer, form url.Values) {
+	if len(told.Columns) == 0 || len(told.Columns) > f.Rules.Max {
 		return
 	}
 	same := f.Header == "" || f.Header == told.Header
-	f.Header, f.Columns = told.Header, make([]column, len(told.Columns))
+	f.Header, f.Columns = told.Header, make([]Column, len(told.Columns))
 	for i, c := range told.Columns {
-		f.Columns[i] = column{Header: c.Header, Field: c.Field, Name: f.Rules.nameOf(c.Header), Values: c.Values}
-		field, name := f.use.ofAPI(c.Field)
+		f.Columns[i] = Column{Header: c.Header, Field: c.Field, Name: f.Rules.NameOf(c.Header), Values: c.Values}
+		field, name := f.use.OfAPI(c.Field)
 		if f.Columns[i].Field = field; name != "" {
 			f.Columns[i].Name = name
 		}
@@ -195,15 +195,15 @@ func (f *fileForm) showColumns(told *toldImport, form url.Values) {
 }
 
 // showRows shows the first rows, and the first ones that are refused.
-func (f *fileForm) showRows(told *toldImport) {
+func (f *Form) showRows(told *Answer) {
 	for i := range told.First {
 		row := &told.First[i]
-		f.Rows = append(f.Rows, fileRow{Line: row.Line, Shown: shownCells(f.use.row(row), f.About.Shown)})
+		f.Rows = append(f.Rows, Row{Line: row.Line, Shown: shownCells(f.use.Row(row), f.About.Shown)})
 	}
 	for _, why := range told.Errors[:min(len(told.Errors), shownRows)] {
-		f.Rows = append(f.Rows, fileRow{Line: why.Line, Column: why.Column, Reason: f.Mistake(why.Reason)})
+		f.Rows = append(f.Rows, Row{Line: why.Line, Column: why.Column, Reason: f.Mistake(why.Reason)})
 	}
-	slices.SortFunc(f.Rows, func(a, b fileRow) int { return a.Line - b.Line })
+	slices.SortFunc(f.Rows, func(a, b Row) int { return a.Line - b.Line })
 	if told.Rejected > 0 {
 		f.Notes = append(f.Notes, f.T("%d rows will be refused; the reasons are in the preview.", told.Rejected))
 	}
@@ -211,7 +211,7 @@ func (f *fileForm) showRows(told *toldImport) {
 
 // refuseFile adds the mistakes that the API found in a file as a whole, in the words of the page as
 // far as it has them. columns is how many the file has. Another error is returned.
-func (f *fileForm) refuseFile(err error, columns int) error {
+func (f *Form) refuseFile(err error, columns int) error {
 	if !refusedWhole(err) {
 		return err
 	}
@@ -225,7 +225,7 @@ func (f *fileForm) refuseFile(err error, columns int) error {
 		case e.Code == "changed":
 			wrong = []string{display.Sentence(f.T("this file has other columns than the one of the preview; choose it and show the preview first"))}
 		case e.Code == "length" && e.Pointer == "/columns":
-			wrong = []string{display.Sentence(f.T("the file has %d columns; at most %d are allowed", columns, f.Rules.max))}
+			wrong = []string{display.Sentence(f.T("the file has %d columns; at most %d are allowed", columns, f.Rules.Max))}
 		}
 	}
 	if len(wrong) == 0 {

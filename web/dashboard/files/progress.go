@@ -1,4 +1,4 @@
-package dashboard
+package files
 
 import (
 	"errors"
@@ -110,36 +110,36 @@ func (r stoppable) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// fileProgress is the page of the progress of a file.
-type fileProgress struct {
-	*fileForm
+// progressPage is the page of the progress of a file.
+type progressPage struct {
+	*Form
 	Running, Stopping bool
 	So                imports.Progress
 }
 
 // progress returns what loads the page of the progress.
-func (s *fileSender) progress(start newFileUse) func(*page.Visit) (*page.Content, error) {
+func (s *Sender) progress(start NewUse) func(*page.Visit) (*page.Content, error) {
 	return func(v *page.Visit) (*page.Content, error) { return s.progressOf(v, v.Request.URL.Query(), start) }
 }
 
-func (s *fileSender) progressOf(v *page.Visit, form url.Values, start newFileUse) (*page.Content, error) {
+func (s *Sender) progressOf(v *page.Visit, form url.Values, start NewUse) (*page.Content, error) {
 	f, err := newFileForm(v, form, start)
 	if err != nil {
 		return nil, err
 	}
 	f.Once = form.Get("once")
-	p := &fileProgress{fileForm: f}
+	p := &progressPage{Form: f}
 	if of := s.sendings.find(sendingKey(v, f.Once)); of != nil {
 		p.Running = true
 		p.So, p.Stopping = of.state()
 	}
-	crumbs := f.About.crumbs
+	crumbs := f.About.Crumbs
 	crumbs[len(crumbs)-1].Link = f.About.Path
-	return &page.Content{Title: f.About.title, Crumbs: append(crumbs, page.Crumb{Text: v.T("Progress")}), Data: p}, nil
+	return &page.Content{Title: f.About.Title, Crumbs: append(crumbs, page.Crumb{Text: v.T("Progress")}), Data: p}, nil
 }
 
 // stop returns what stops a file.
-func (s *fileSender) stop(start newFileUse) func(*page.Visit) (*page.Content, error) {
+func (s *Sender) stop(start NewUse) func(*page.Visit) (*page.Content, error) {
 	return func(v *page.Visit) (*page.Content, error) {
 		if of := s.sendings.find(sendingKey(v, v.Request.PostForm.Get("once"))); of != nil {
 			of.stop()
