@@ -10,19 +10,21 @@ import (
 	"weir/api"
 	"weir/operators"
 	webapi "weir/web/api"
+	"weir/web/dashboard/choices"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
+	"weir/web/dashboard/why"
 )
 
 // channelData is the data of a channel's page.
 type channelData struct {
 	channelCard
-	Waits        *whyView    // why no contacts are dispatched; nil: they are
+	Waits        *why.View   // why no contacts are dispatched; nil: they are
 	Settings     []page.Fact // not the secrets
 	Limits       []limitView // that it shares with other channels
-	Skipped      []skippedRow
-	BrakeView    *brakeView // nil: it has none
+	Skipped      []why.SkippedRow
+	BrakeView    *why.BrakeView // nil: it has none
 	Charts       *charts
 	Hours        *hoursData
 	Period       period
@@ -34,12 +36,12 @@ type channelData struct {
 }
 
 func (k *knownOfChannels) loadChannel(v *page.Visit) (*page.Content, error) {
-	ch, err := readChannel(v.Caller, v.Request.PathValue("name"))
+	ch, err := choices.Channel(v.Caller, v.Request.PathValue("name"))
 	if err != nil {
 		return nil, err
 	}
 	d := &channelData{channelCard: channelCardOf(v.Locale, ch, v.Now()), Settings: page.FactsOf(ch.Settings, display.SettingText), Periods: periods(), Period: periodOf(v.Request.URL.Query().Get("hours"))}
-	d.Waits, d.BrakeView = channelWhy(v.Locale, &ch, v.Now()), brakeOf(v.Locale, ch.Brake, ch.BrakeCount, ch.Braked)
+	d.Waits, d.BrakeView = channelWhy(v.Locale, &ch, v.Now()), why.BrakeOf(v.Locale, ch.Brake, ch.BrakeCount, ch.Braked)
 	if d.Charts, err = readCharts(v.Caller, k.charts, ch.Channel, d.Period); err != nil {
 		return nil, err
 	}
@@ -49,7 +51,7 @@ func (k *knownOfChannels) loadChannel(v *page.Visit) (*page.Content, error) {
 	if d.Limits, err = readLimitsOf(v.Caller, ch.Channel); err != nil {
 		return nil, err
 	}
-	if d.Skipped, err = readSkipped(v, k.skipped, "channel", ch.Channel); err != nil {
+	if d.Skipped, err = why.Skipped(v, k.skipped, "channel", ch.Channel); err != nil {
 		return nil, err
 	}
 	d.NoContacts = !v.MayChannel(ch.Channel, operators.ScopeContactsRead)
@@ -63,7 +65,7 @@ func (k *knownOfChannels) loadChannel(v *page.Visit) (*page.Content, error) {
 
 // channelWhy explains why a channel dispatches nothing. It is idle from when both
 // something waited and nothing was dispatched.
-func channelWhy(l *locale.Locale, ch *webapi.ChannelView, now time.Time) *whyView {
+func channelWhy(l *locale.Locale, ch *webapi.ChannelView, now time.Time) *why.View {
 	var idle time.Time
 	if !ch.IdleSince.IsZero() && !ch.OldestQueuedAt.IsZero() {
 		idle = ch.IdleSince
@@ -71,7 +73,7 @@ func channelWhy(l *locale.Locale, ch *webapi.ChannelView, now time.Time) *whyVie
 			idle = ch.OldestQueuedAt
 		}
 	}
-	return whyOf(l, &ch.WhyView, ch.Channel, idle, now)
+	return why.Of(l, &ch.WhyView, ch.Channel, idle, now)
 }
 
 // readLists reads the contacts and messages that the page lists.
@@ -96,7 +98,7 @@ func (d *channelData) readLists(v *page.Visit) error {
 // to it. The channel may change until the question is answered; only the API decides then.
 func askChannel(about page.Asking, more func(*locale.Locale, *page.Question, *webapi.ChannelView)) func(*page.Visit) (*page.Question, error) {
 	return func(v *page.Visit) (*page.Question, error) {
-		ch, err := readChannel(v.Caller, v.Request.PathValue("name"))
+		ch, err := choices.Channel(v.Caller, v.Request.PathValue("name"))
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	webapi "weir/web/api"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
+	"weir/web/dashboard/why"
 )
 
 // longWait is how long a contact may wait in the queue before a channel with
@@ -48,7 +49,7 @@ func channelCardOf(l *locale.Locale, ch webapi.ChannelView, now time.Time) chann
 	case ch.Blocked > 0:
 		c.Rank, c.Advice = rankBlocked, l.T("queued contacts need more slots than the capacity")
 	case ch.Braked != nil:
-		c.Rank, c.Advice = rankBraked, brakedText(l, ch.Braked)
+		c.Rank, c.Advice = rankBraked, why.BrakedText(l, ch.Braked)
 	case ch.Paused:
 		c.Rank, c.Advice = rankPaused, l.T("Paused")
 		if ch.Queued > 0 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"weir/api"
+	"weir/web/dashboard/choices"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
@@ -59,7 +60,7 @@ func readRecent(c *page.Caller, now time.Time) (*recent, error) {
 			all.Sparks[ch.Channel] = &spark{drawn.Through(now).Spark(c.Locale), drawn.Series[0].Sum()}
 			addSteps(&sum, ch)
 		}
-		if some.NextCursor == "" || len(all.Sparks) > maxChannels {
+		if some.NextCursor == "" || len(all.Sparks) > choices.MaxChannels {
 			all.draw(c.Locale, &sum, display.Chart{Unit: c.T("per %s", c.Span(step)), Begin: some.Since, Step: step}, now)
 			return all, nil
 		}

@@ -13,6 +13,7 @@ import (
 	"weir/api"
 	"weir/operators"
 	webapi "weir/web/api"
+	"weir/web/dashboard/choices"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
@@ -318,7 +319,7 @@ func createChannel(v *page.Visit) (*page.Content, error) {
 		f.Mistakes["name"] = f.T("1 to 63 characters: a-z, 0-9, dot, underscore and hyphen. It begins with a letter or a digit.")
 	} else if !v.MayChannel(name, operators.ScopeChannelsAdmin) {
 		f.Mistakes["name"] = v.NameOutside(operators.ScopeChannelsAdmin)
-	} else if _, err := readChannel(v.Caller, name); err == nil {
+	} else if _, err := choices.Channel(v.Caller, name); err == nil {
 		f.Mistakes["name"] = f.T("There is a channel of this name already: edit that one.")
 	} else if status, _ := page.StatusOf(err); status != http.StatusNotFound && status != http.StatusUnprocessableEntity && status != http.StatusBadRequest {
 		return nil, err

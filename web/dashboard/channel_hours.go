@@ -62,7 +62,7 @@ func hoursOf(l *locale.Locale, v *api.HoursView, begin, now time.Time) *hoursDat
 		d.Recent.Rows[last].Values = append(d.Recent.Rows[last].Values, used[at])
 		d.Sent.Rows[last].Values = append(d.Sent.Rows[last].Values, sent[at])
 	}
-	for i, name := range weekdayNames(l) {
+	for i, name := range display.WeekdayNames(l) {
 		row := display.HeatRow{Name: name}
 		for k := range sums[i] {
 			row.Values = append(row.Values, sums[i][k]/max(1, counts[i][k]))

@@ -3,11 +3,12 @@ package dashboard
 import (
 	"weir/operators"
 	"weir/web/dashboard/page"
+	"weir/web/dashboard/why"
 )
 
 // channelPages returns the pages of channels.
 func channelPages() []*page.Page {
-	known := &knownOfChannels{page.NewCache[*charts](chartsLife), page.NewCache[*hoursData](hoursLife), page.NewCache[[]skippedRow](chartsLife)}
+	known := &knownOfChannels{page.NewCache[*charts](chartsLife), page.NewCache[*hoursData](hoursLife), page.NewCache[[]why.SkippedRow](chartsLife)}
 	return append([]*page.Page{channelPage(known)}, channelFormPages()...)
 }
 
@@ -15,7 +16,7 @@ func channelPages() []*page.Page {
 type knownOfChannels struct {
 	charts  *page.Cache[*charts]
 	hours   *page.Cache[*hoursData]
-	skipped *page.Cache[[]skippedRow]
+	skipped *page.Cache[[]why.SkippedRow]
 }
 
 func channelPage(known *knownOfChannels) *page.Page {

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"weir/api"
+	"weir/web/dashboard/choices"
 	"weir/web/dashboard/page"
 )
 
@@ -13,7 +14,7 @@ type channelSetup struct {
 }
 
 func loadChannelSetup(v *page.Visit) (*page.Content, error) {
-	ch, err := readChannel(v.Caller, v.Request.PathValue("name"))
+	ch, err := choices.Channel(v.Caller, v.Request.PathValue("name"))
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weir/operators"
+	"weir/web/dashboard/choices"
 	"weir/web/dashboard/files"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
@@ -92,11 +93,11 @@ func (f *contactFile) Columns() *files.Rules {
 }
 
 func (f *contactFile) Fields(c *page.Caller) (first, more []files.Field, err error) {
-	names, err := channelNames(c, f.channel, operators.ScopeContactsWrite)
+	names, err := choices.ChannelNames(c, f.channel, operators.ScopeContactsWrite)
 	if err != nil {
 		return nil, nil, err
 	}
-	purposes, err := purposeChoices(c, f.purpose)
+	purposes, err := choices.PurposeOptions(c, f.purpose)
 	channel := files.Field{Name: "channel", Label: f.T("Channel"), Value: f.channel, Required: true, Max: 63}
 	if names != nil { // otherwise they cannot be read, and one is typed
 		channel.Choices = []page.Option{{Value: "", Text: f.T("choose")}}

@@ -14,6 +14,7 @@ import (
 	"weir"
 	"weir/api"
 	"weir/operators"
+	"weir/web/dashboard/choices"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
@@ -97,7 +98,7 @@ func priorityChoices(l *locale.Locale) []page.Option {
 // addChoices reads what the form offers.
 func (f *newContactForm) addChoices(c *page.Caller) error {
 	channel, purpose := f.Input("channel"), f.Input("purpose")
-	names, err := channelNames(c, channel.Value, operators.ScopeContactsWrite)
+	names, err := choices.ChannelNames(c, channel.Value, operators.ScopeContactsWrite)
 	if err != nil {
 		return err
 	}
@@ -112,9 +113,9 @@ func (f *newContactForm) addChoices(c *page.Caller) error {
 		channel.Choose(offered, false)
 	}
 	if names != nil && len(names) == 0 {
-		f.NoChannels = noChannels(c, operators.ScopeContactsWrite)
+		f.NoChannels = choices.NoChannels(c, operators.ScopeContactsWrite)
 	}
-	purposes, err := purposeChoices(c, purpose.Value)
+	purposes, err := choices.PurposeOptions(c, purpose.Value)
 	offered = nil
 	for _, o := range purposes {
 		offered = append(offered, form.Choice{Value: o.Value, Text: o.Text})
@@ -136,7 +137,7 @@ func loadNewContact(v *page.Visit) (*page.Content, error) {
 
 // tryChannel leads to the form of a contact, filled in for a test of a channel.
 func tryChannel(v *page.Visit, w http.ResponseWriter) error {
-	ch, err := readChannel(v.Caller, v.Request.PathValue("name"))
+	ch, err := choices.Channel(v.Caller, v.Request.PathValue("name"))
 	if err != nil {
 		return err
 	}

@@ -15,9 +15,11 @@ import (
 	"weir"
 	"weir/api"
 	"weir/people"
+	"weir/web/dashboard/choices"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
+	"weir/web/dashboard/why"
 )
 
 // contactList is the data of the contact search.
@@ -65,7 +67,7 @@ func newContactList(c *page.Caller, asked url.Values) (*contactList, error) {
 		return nil, err
 	}
 	// A deleted channel, or one beyond the names that were read, stays selected.
-	l.Channels, err = channelNames(c, l.Channel)
+	l.Channels, err = choices.ChannelNames(c, l.Channel)
 	return l, err
 }
 
@@ -145,7 +147,7 @@ type contactData struct {
 	DeadFilter deadFilter
 	Timeline   api.TimelineView
 	Courses    []attemptCourse
-	Waits      *whyView // nil: it does not wait
+	Waits      *why.View // nil: it does not wait
 }
 
 // PurposeName returns the purpose, also that of a contact that names none.
@@ -225,7 +227,7 @@ func (d *contactData) RuleText(l *locale.Locale) string {
 	if d.Rule == "" {
 		return ""
 	}
-	return ruleText(l, people.Rule(d.Rule))
+	return why.RuleText(l, people.Rule(d.Rule))
 }
 
 // Receipts returns the attempts that have a receipt.
@@ -303,7 +305,7 @@ func loadContact(v *page.Visit) (*page.Content, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &contactData{ContactView: c, Waits: whyOf(v.Locale, &c.WhyView, "", time.Time{}, v.Now()), Fields: contactFields(v.Locale, &c), Courses: attemptCourses(v.Locale, &c, v.Now()), Open: c.State != weir.Done.String(), DeadFilter: deadFilter{url.Values{"contact": {c.ID}}}}
+	d := &contactData{ContactView: c, Waits: why.Of(v.Locale, &c.WhyView, "", time.Time{}, v.Now()), Fields: contactFields(v.Locale, &c), Courses: attemptCourses(v.Locale, &c, v.Now()), Open: c.State != weir.Done.String(), DeadFilter: deadFilter{url.Values{"contact": {c.ID}}}}
 	if err := v.Get(page.Path("v1", "contacts", c.ID, "timeline"), nil, &d.Timeline); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"weir/web/dashboard/files"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
+	"weir/web/dashboard/why"
 )
 
 //go:embed templates/*.html
@@ -29,7 +30,7 @@ func New(o page.Options) (*page.Site, error) {
 // functions returns the functions that templates can call, beside those of [display.Functions].
 func functions(l *locale.Locale) template.FuncMap {
 	all := template.FuncMap{"reason": l.Reason}
-	for _, some := range []template.FuncMap{whyFunctions(l), contactFunctions(l), surveyFunctions(l), routerFunctions()} {
+	for _, some := range []template.FuncMap{why.Functions(l), contactFunctions(l), surveyFunctions(l), routerFunctions()} {
 		maps.Copy(all, some)
 	}
 	return all

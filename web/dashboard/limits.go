@@ -10,6 +10,7 @@ import (
 	"weir"
 	"weir/api"
 	"weir/people"
+	"weir/web/dashboard/choices"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
@@ -169,7 +170,7 @@ func limitForm(v *page.Visit, f *form.Form, name string) (*page.Content, *page.F
 
 // chooseChannels lets the reader choose channels. more says what to do if there are more than are shown.
 func chooseChannels(v *page.Visit, in *form.Input, more locale.Message) error {
-	list, others, err := readChannels(v.Caller)
+	list, others, err := choices.Channels(v.Caller)
 	if err != nil {
 		return err
 	}

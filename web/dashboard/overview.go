@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"weir/web/dashboard/choices"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
@@ -57,7 +58,7 @@ func (p *overviewPage) load(v *page.Visit) (*page.Content, error) {
 		o.NoChannels = true
 		return c, nil
 	}
-	list, more, err := readChannels(v.Caller)
+	list, more, err := choices.Channels(v.Caller)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"weir/operators"
 	"weir/people"
 	"weir/web/auth"
+	"weir/web/dashboard/choices"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
@@ -112,7 +113,7 @@ func (*consentForm) Statuses(l *locale.Locale) []page.Option {
 // addPurposes adds the choices of the purpose. There are none until the rules of a purpose are
 // set, or if the purposes cannot be read: what is recorded then counts for all.
 func (f *consentForm) addPurposes(c *page.Caller) {
-	known, _ := readPurposes(c)
+	known, _ := choices.Purposes(c)
 	if len(known) == 0 {
 		return
 	}
@@ -123,7 +124,7 @@ func (f *consentForm) addPurposes(c *page.Caller) {
 	for i := range known {
 		text := known[i].Name
 		if title := known[i].Title; title != "" {
-			text += " – " + display.Truncate(maxPurposeTitle, title)
+			text += " – " + display.Truncate(choices.MaxPurposeTitle, title)
 		}
 		f.Purposes = append(f.Purposes, page.Option{Value: known[i].Name, Text: text})
 	}

@@ -14,6 +14,7 @@ import (
 	"weir/people"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
+	"weir/web/dashboard/why"
 	peopleapi "weir/web/people"
 )
 
@@ -102,7 +103,7 @@ func (t *talkView) RuleText(l *locale.Locale) string {
 	if t.Contact.Rule == "" {
 		return ""
 	}
-	return ruleText(l, people.Rule(t.Contact.Rule))
+	return why.RuleText(l, people.Rule(t.Contact.Rule))
 }
 
 // Result returns the state or outcome of a contact.

@@ -11,6 +11,7 @@ import (
 
 	"weir"
 	"weir/people"
+	"weir/web/dashboard/choices"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
@@ -121,7 +122,7 @@ func readPurpose(c *page.Caller, name string) (p purposeView, err error) {
 
 // loadPurposes lists the purposes, the default one first.
 func loadPurposes(v *page.Visit) (*page.Content, error) {
-	all, err := readPurposes(v.Caller)
+	all, err := choices.Purposes(v.Caller)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
+	"weir/web/dashboard/why"
 )
 
 // jobList is the data of the page of all jobs.
@@ -62,7 +63,7 @@ func readJob(c *page.Caller, id string) (j routerJob, err error) {
 }
 
 // Reason returns why it waits; empty: it does not.
-func (w *waiting) Reason(l *locale.Locale) template.HTML { return clausesHTML(l, w.WhyClauses, "") }
+func (w *waiting) Reason(l *locale.Locale) template.HTML { return why.Clauses(l, w.WhyClauses, "") }
 
 func jobLink(id string) string { return "/router/jobs/" + url.PathEscape(id) }
 

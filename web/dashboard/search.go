@@ -12,6 +12,7 @@ import (
 	"weir/people"
 	"weir/surveys"
 	"weir/web/auth"
+	"weir/web/dashboard/choices"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
 	surveyapi "weir/web/surveys"
@@ -190,7 +191,7 @@ func (h *hits) findChannels(v *page.Visit) error {
 	if !v.May(page.Readers()...) {
 		return nil
 	}
-	list, _, err := readChannels(v.Caller)
+	list, _, err := choices.Channels(v.Caller)
 	for i := range list {
 		if h.matches(list[i].Channel, list[i].Name) {
 			h.Channels = append(h.Channels, nameHit{list[i].Channel, list[i].Name})

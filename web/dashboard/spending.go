@@ -11,6 +11,7 @@ import (
 	"weir"
 	"weir/api"
 	"weir/people"
+	"weir/web/dashboard/choices"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
@@ -20,7 +21,6 @@ const (
 	spendingPath = "/spending"
 	pricesPath   = "/prices"
 
-	sumDays          = 30 // of what was spent and skipped, today the last
 	maxSpendingReads = 50 // pages of the API, of 1000 sums of a day each
 	maxSpendingRows  = 500
 )
@@ -72,7 +72,7 @@ func spendingCrumbs(l *locale.Locale, more ...page.Crumb) []page.Crumb {
 }
 
 func loadSpending(v *page.Visit) (*page.Content, error) {
-	d := &spendingData{Days: sumDays}
+	d := &spendingData{Days: page.SumDays}
 	if err := d.readSums(v.Caller); err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func loadSpending(v *page.Visit) (*page.Content, error) {
 // readSums reads what was spent, and adds it up over the days.
 func (d *spendingData) readSums(c *page.Caller) error {
 	sums, totals := map[spendingRow]people.Money{}, map[string]people.Money{}
-	query := url.Values{"days": {strconv.Itoa(sumDays)}, "limit": {"1000"}}
+	query := url.Values{"days": {strconv.Itoa(page.SumDays)}, "limit": {"1000"}}
 	for range maxSpendingReads {
 		var page api.SpendingList
 		if err := c.Get("/v1/spending", query, &page); err != nil {
@@ -139,7 +139,7 @@ func (d *spendingData) readPrices(c *page.Caller) error {
 		d.Prices = append(d.Prices, priceView{all.Prices[i]})
 		priced[all.Prices[i].Channel] = true
 	}
-	list, more, err := readChannels(c)
+	list, more, err := choices.Channels(c)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (d *spendingData) readPrices(c *page.Caller) error {
 func readPrice(c *page.Caller, channel string) (p api.PriceView, found bool, err error) {
 	err = c.Get(page.Path("v1", "prices", channel), nil, &p)
 	if status, _ := page.StatusOf(err); err != nil && status == http.StatusNotFound {
-		_, err = readChannel(c, channel)
+		_, err = choices.Channel(c, channel)
 		return api.PriceView{}, false, err
 	}
 	return p, err == nil, err

@@ -17,6 +17,7 @@ import (
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
+	"weir/web/dashboard/why"
 	surveyapi "weir/web/surveys"
 )
 
@@ -58,11 +59,11 @@ const maxRecent = 15
 // surveyData is the data of a survey's page.
 type surveyData struct {
 	surveyCard
-	Purpose      string     // of its contacts
-	Asks         bool       // Weir itself asks its questions
-	Waits        *whyView   // why no respondents are contacted; nil: they are, or the survey is done
-	BrakeView    *brakeView // nil: it has none
-	Skipped      []skippedRow
+	Purpose      string         // of its contacts
+	Asks         bool           // Weir itself asks its questions
+	Waits        *why.View      // why no respondents are contacted; nil: they are, or the survey is done
+	BrakeView    *why.BrakeView // nil: it has none
+	Skipped      []why.SkippedRow
 	Funnel       []display.Row
 	Dispositions []display.Row
 	Attempts     []attemptRows
@@ -134,15 +135,15 @@ func (k *knownOfSurveys) loadSurvey(v *page.Visit) (*page.Content, error) {
 		return nil, err
 	}
 	d.Log = log.Entries
-	if d.Skipped, err = readSkipped(v, k.skipped, "survey", s.Survey); err != nil {
+	if d.Skipped, err = why.Skipped(v, k.skipped, "survey", s.Survey); err != nil {
 		return nil, err
 	}
 	var moved time.Time
 	if len(d.Log) > 0 {
 		moved = d.Log[0].At // newest first
 	}
-	d.Waits = whyOf(v.Locale, &s.WhyView, "", moved, v.Now())
-	d.BrakeView = brakeOf(v.Locale, s.Brake, countOf(stats), s.Braked)
+	d.Waits = why.Of(v.Locale, &s.WhyView, "", moved, v.Now())
+	d.BrakeView = why.BrakeOf(v.Locale, s.Brake, countOf(stats), s.Braked)
 	return &page.Content{Title: v.T("Survey %s", s.Survey), Crumbs: surveyCrumbs(v.Locale, s.Survey), Data: d}, nil
 }
 

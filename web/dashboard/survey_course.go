@@ -62,7 +62,7 @@ func courseOf(l *locale.Locale, v *surveyapi.CourseView) *courseData {
 			d.Arms = append(d.Arms, passedRow{l.Number(a.Arm) + " " + a.Questionnaire, a.Started, a.Answered, a.Completed})
 		}
 	}
-	for i, name := range weekdayNames(l) {
+	for i, name := range display.WeekdayNames(l) {
 		row := display.HeatRow{Name: name}
 		if i < len(v.WeeklyHours) {
 			for _, n := range v.WeeklyHours[i] {
@@ -72,14 +72,6 @@ func courseOf(l *locale.Locale, v *surveyapi.CourseView) *courseData {
 		d.Answers.Rows = append(d.Answers.Rows, row)
 	}
 	return d
-}
-
-// weekdayNames returns the short names of the days, from Monday.
-func weekdayNames(l *locale.Locale) (list []string) {
-	for i := range 7 {
-		list = append(list, l.Weekday(time.Weekday((i+1)%7)))
-	}
-	return list
 }
 
 func dayChart(l *locale.Locale, v *surveyapi.CourseView) display.DayChart {

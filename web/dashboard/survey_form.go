@@ -15,6 +15,7 @@ import (
 	"weir/people"
 	"weir/surveys"
 	"weir/surveys/calendar"
+	"weir/web/dashboard/choices"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
@@ -611,7 +612,7 @@ func channelUsers() []operators.Scope {
 // addChoices reads the channels and purposes to choose from. Those that the survey has are
 // always among them.
 func (f *surveyForm) addChoices(c *page.Caller) error {
-	list, _, err := readChannels(c)
+	list, _, err := choices.Channels(c)
 	if err != nil {
 		return err
 	}
@@ -623,7 +624,7 @@ func (f *surveyForm) addChoices(c *page.Caller) error {
 			f.types[name] = list[i].Type
 		}
 	}
-	for _, name := range unreadable(c, names, channelUsers()...) {
+	for _, name := range choices.Unreadable(c, names, channelUsers()...) {
 		f.Channels = append(f.Channels, page.Option{Value: name, Text: name})
 	}
 	has := func(options []page.Option, value string) bool {
@@ -635,9 +636,9 @@ func (f *surveyForm) addChoices(c *page.Caller) error {
 		}
 	}
 	if len(f.Channels) == 1 { // not used
-		f.NoChannels = noChannels(c, channelUsers()...)
+		f.NoChannels = choices.NoChannels(c, channelUsers()...)
 	}
-	all, err := readPurposes(c)
+	all, err := choices.Purposes(c)
 	if err != nil {
 		return err
 	}

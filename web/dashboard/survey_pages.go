@@ -8,13 +8,14 @@ import (
 	"weir/web/dashboard/files"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
+	"weir/web/dashboard/why"
 )
 
 // surveyPages returns the pages of surveys and their respondents.
 func surveyPages(cards *page.Cache[[]surveyCard], sender *files.Sender) []*page.Page {
 	const one = "/surveys/{name}"
 	reader, admin := page.SurveyReaders(), []operators.Scope{operators.ScopeSurveysAdmin}
-	known := &knownOfSurveys{cards, page.NewCache[*courseData](chartsLife), page.NewCache[*surveyPlan](chartsLife), page.NewCache[respondentHistory](chartsLife), page.NewCache[[]skippedRow](chartsLife)}
+	known := &knownOfSurveys{cards, page.NewCache[*courseData](chartsLife), page.NewCache[*surveyPlan](chartsLife), page.NewCache[respondentHistory](chartsLife), page.NewCache[[]why.SkippedRow](chartsLife)}
 	return append([]*page.Page{
 		{Name: "surveys", Path: "/surveys", Nav: "Surveys", Scopes: reader, Load: known.loadSurveys, Live: []string{"list"}},
 		{Name: "survey_calendar", Path: surveyCalendarPath, Scopes: reader, Load: known.loadSurveyCalendar, Live: []string{"plan"}},
@@ -79,7 +80,7 @@ type knownOfSurveys struct {
 	courses   *page.Cache[*courseData]
 	plans     *page.Cache[*surveyPlan]
 	histories *page.Cache[respondentHistory]
-	skipped   *page.Cache[[]skippedRow]
+	skipped   *page.Cache[[]why.SkippedRow]
 }
 
 func newSurveyCards() *page.Cache[[]surveyCard] { return page.NewCache[[]surveyCard](chartsLife) }

@@ -11,6 +11,7 @@ import (
 
 	"weir/surveys"
 	"weir/surveys/calendar"
+	"weir/web/dashboard/choices"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
@@ -122,7 +123,7 @@ func capacities(c *page.Caller) (map[string]int, error) {
 	if !c.May(page.Readers()...) {
 		return out, nil
 	}
-	list, _, err := readChannels(c)
+	list, _, err := choices.Channels(c)
 	for i := range list {
 		out[list[i].Channel] = list[i].Capacity
 	}

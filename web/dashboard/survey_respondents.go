@@ -14,6 +14,7 @@ import (
 	"weir/surveys"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/page"
+	"weir/web/dashboard/why"
 	surveyapi "weir/web/surveys"
 )
 
@@ -127,8 +128,8 @@ func loadRespondents(v *page.Visit) (*page.Content, error) {
 // respondentData is the data of a respondent's page.
 type respondentData struct {
 	surveyapi.RespondentView
-	Waits          *whyView // nil: it does not wait
-	Stoppable      bool     // the survey contacts the respondent, and the token may stop that
+	Waits          *why.View // nil: it does not wait
+	Stoppable      bool      // the survey contacts the respondent, and the token may stop that
 	AttemptsByMode []page.Fact
 	Attributes     []page.Fact
 	respondentHistory
@@ -179,7 +180,7 @@ func (k *knownOfSurveys) loadRespondent(v *page.Visit) (*page.Content, error) {
 		}
 		d.Stoppable = s.State == surveys.Running || s.State == surveys.Paused
 	}
-	d.Waits = whyOf(v.Locale, &d.RespondentView.WhyView, "", time.Time{}, v.Now())
+	d.Waits = why.Of(v.Locale, &d.RespondentView.WhyView, "", time.Time{}, v.Now())
 	d.Attributes = page.FactsOf(d.RespondentView.Attributes, func(value string) string { return value })
 	var err error
 	if d.respondentHistory, err = readHistory(v.Caller, k.histories, &d.RespondentView); err != nil {

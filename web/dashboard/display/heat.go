@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"weir/web/dashboard/locale"
 )
@@ -192,4 +193,12 @@ func (c DayChart) Table(l *locale.Locale) (rows []DayRow) {
 		rows = append(rows, r)
 	}
 	return rows
+}
+
+// WeekdayNames returns the short names of the days, from Monday.
+func WeekdayNames(l *locale.Locale) (list []string) {
+	for i := range 7 {
+		list = append(list, l.Weekday(time.Weekday((i+1)%7)))
+	}
+	return list
 }

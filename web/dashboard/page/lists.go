@@ -133,6 +133,7 @@ func (v *Visit) Export(w http.ResponseWriter, path string, query url.Values) err
 	return v.Forward(w, WithQuery(path, query))
 }
 
+// WithQuery adds a query to a path.
 func WithQuery(path string, query url.Values) string {
 	if len(query) == 0 {
 		return path
@@ -140,12 +141,9 @@ func WithQuery(path string, query url.Values) string {
 	return path + "?" + query.Encode()
 }
 
-// Limits of the contact search.
-const (
-	// MaxChannelNames is the maximum number of channels that the search offers;
-	// others are reachable from their own page.
-	MaxChannelNames = 500
-	// MaxEmptyPages is the maximum number of pages without a match that one request
-	// skips.
-	MaxEmptyPages = 10
-)
+// MaxEmptyPages is the maximum number of pages without a match that one request
+// skips.
+const MaxEmptyPages = 10
+
+// SumDays is over how many days pages show what was spent and skipped; today is the last.
+const SumDays = 30

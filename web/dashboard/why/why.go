@@ -1,4 +1,4 @@
-package dashboard
+package why
 
 import (
 	"html/template"
@@ -12,26 +12,26 @@ import (
 	"weir/web/dashboard/locale"
 )
 
-// whyView is why something waits, as a page shows it.
-type whyView struct {
+// View is why something waits, as a page shows it.
+type View struct {
 	Head  locale.Message // see apiWords
 	Alarm bool           // red
 	Text  template.HTML
 }
 
-// whyOf returns nil if nothing waits. idle is since when nothing has moved; zero: that
+// Of returns nil if nothing waits. idle is since when nothing has moved; zero: that
 // is not known. of is the channel whose page it is, which is not named again.
-func whyOf(l *locale.Locale, why *api.WhyView, of string, idle, now time.Time) *whyView {
+func Of(l *locale.Locale, why *api.WhyView, of string, idle, now time.Time) *View {
 	if why.Why == "" {
 		return nil
 	}
 	head, alarm := operators.WhyCode(why.WhyCode).Headline(idle, now)
-	return &whyView{locale.Message(head), alarm, clausesHTML(l, why.WhyClauses, of)}
+	return &View{locale.Message(head), alarm, Clauses(l, why.WhyClauses, of)}
 }
 
-// clausesHTML shows clauses in a language, with their instants in the reader's zone. A channel of which this is the page
+// Clauses shows clauses in a language, with their instants in the reader's zone. A channel of which this is the page
 // is not named at the beginning.
-func clausesHTML(l *locale.Locale, clauses []api.Clause, of string) template.HTML {
+func Clauses(l *locale.Locale, clauses []api.Clause, of string) template.HTML {
 	text := operators.JoinClauses(clauses, func(c *api.Clause) string {
 		text := l.Text(locale.Message(c.Sentence))
 		if before, after, ok := strings.Cut(text, "{channel}: "); ok && c.Fields["channel"] == of && !strings.Contains(before, "{") {
@@ -42,10 +42,10 @@ func clausesHTML(l *locale.Locale, clauses []api.Clause, of string) template.HTM
 	return template.HTML(text) //nolint:gosec // escaped above
 }
 
-// whyContact shows why a contact waits, or why it ended or goes on later; of a reason at most so many characters.
-func whyContact(l *locale.Locale, limit int, c *api.ContactView) template.HTML {
+// contact shows why a contact waits, or why it ended or goes on later; of a reason at most so many characters.
+func contact(l *locale.Locale, limit int, c *api.ContactView) template.HTML {
 	if c.Why != "" {
-		return clausesHTML(l, c.WhyClauses, "")
+		return Clauses(l, c.WhyClauses, "")
 	}
 	return sentence(limit, l.Reason(c.Reason))
 }
@@ -61,7 +61,7 @@ func clauseField(l *locale.Locale, c *api.Clause, name string) template.HTML {
 		value = l.Word(value)
 	case "reason":
 		if rule := c.Fields["rule"]; rule != "" {
-			value = ruleText(l, people.Rule(rule))
+			value = RuleText(l, people.Rule(rule))
 		}
 		return sentence(300, l.Reason(value))
 	}
@@ -82,15 +82,15 @@ func sentence(limit int, text string) template.HTML {
 	return template.HTML(b.String()) //nolint:gosec // escaped above
 }
 
-// whyFunctions are what templates call to show why something waits.
-func whyFunctions(l *locale.Locale) template.FuncMap {
+// Functions are what templates call to show why something waits.
+func Functions(l *locale.Locale) template.FuncMap {
 	return template.FuncMap{
-		"sentence": sentence, "waits": func(limit int, c api.ContactView) template.HTML { return whyContact(l, limit, &c) },
+		"sentence": sentence, "waits": func(limit int, c api.ContactView) template.HTML { return contact(l, limit, &c) },
 	}
 }
 
-// ruleText describes the rule by which a contact was suppressed, or waits.
-func ruleText(l *locale.Locale, r people.Rule) string {
+// RuleText describes the rule by which a contact was suppressed, or waits.
+func RuleText(l *locale.Locale, r people.Rule) string {
 	switch r {
 	case people.RuleConsent:
 		return l.T("consent: the person has refused")

@@ -1,4 +1,4 @@
-package dashboard
+package why
 
 import (
 	"maps"
@@ -11,8 +11,8 @@ import (
 	"weir/web/dashboard/page"
 )
 
-// brakeView shows the brake of a channel or survey.
-type brakeView struct {
+// BrakeView shows the brake of a channel or survey.
+type BrakeView struct {
 	Rule   string      // in a sentence
 	Acted  string      // what it has counted, if it has acted
 	Counts []page.Fact // what it counts; nil: not known
@@ -20,14 +20,14 @@ type brakeView struct {
 	Since  time.Time // when it has acted
 }
 
-// brakeOf returns the brake as pages show it; nil if there is none, and none has acted.
-func brakeOf(l *locale.Locale, b *weir.Brake, count *weir.BrakeFigures, braked *weir.Braked) *brakeView {
+// BrakeOf returns the brake as pages show it; nil if there is none, and none has acted.
+func BrakeOf(l *locale.Locale, b *weir.Brake, count *weir.BrakeFigures, braked *weir.Braked) *BrakeView {
 	if b == nil && braked == nil {
 		return nil
 	}
-	v := &brakeView{Braked: braked}
+	v := &BrakeView{Braked: braked}
 	if braked != nil {
-		v.Since, v.Acted = braked.At, brakedText(l, braked)
+		v.Since, v.Acted = braked.At, BrakedText(l, braked)
 	}
 	if b == nil {
 		return v
@@ -68,8 +68,8 @@ func brakeText(l *locale.Locale, b *weir.Brake) string {
 	return l.T("It pauses itself if, of the last %[1]s contacts, from %[2]s on, more than %[3]s.", l.Number(over), l.Number(minimum), strings.Join(bounds, l.T(", or more than ")))
 }
 
-// brakedText describes what a brake has acted on, in a clause.
-func brakedText(l *locale.Locale, b *weir.Braked) string {
+// BrakedText describes what a brake has acted on, in a clause.
+func BrakedText(l *locale.Locale, b *weir.Braked) string {
 	count, of, bound := l.Number(b.Count), l.Number(b.Of), l.Number(b.Percent)
 	switch b.Cause {
 	case weir.BrakeOptedOut:

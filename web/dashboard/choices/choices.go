@@ -1,4 +1,4 @@
-package dashboard
+package choices
 
 import (
 	"net/url"
@@ -15,14 +15,17 @@ import (
 )
 
 const (
-	// maxChannels is the maximum number of channels that are listed; the others are reachable by name.
-	maxChannels = 2000
-	// maxPurposeTitle is the length of a title in a choice, which a phone has room for.
-	maxPurposeTitle = 40
+	// maxChannelNames is the maximum number of channels that the search offers;
+	// others are reachable from their own page.
+	maxChannelNames = 500
+	// MaxChannels is the maximum number of channels that are listed; the others are reachable by name.
+	MaxChannels = 2000
+	// MaxPurposeTitle is the length of a title in a choice, which a phone has room for.
+	MaxPurposeTitle = 40
 )
 
-// readChannels lists the channels by name.
-func readChannels(c *page.Caller) (list []webapi.ChannelView, more bool, err error) {
+// Channels lists the channels by name.
+func Channels(c *page.Caller) (list []webapi.ChannelView, more bool, err error) {
 	for cursor := ""; ; {
 		var page webapi.ChannelList
 		query := url.Values{"limit": {"500"}}
@@ -34,48 +37,49 @@ func readChannels(c *page.Caller) (list []webapi.ChannelView, more bool, err err
 		}
 		list = append(list, page.Channels...)
 		cursor = page.NextCursor
-		if cursor == "" || len(list) >= maxChannels {
+		if cursor == "" || len(list) >= MaxChannels {
 			return list, cursor != "", nil
 		}
 	}
 }
 
-func readChannel(c *page.Caller, name string) (ch webapi.ChannelView, err error) {
+// Channel reads a channel.
+func Channel(c *page.Caller, name string) (ch webapi.ChannelView, err error) {
 	err = c.Get(page.Path("v1", "channels", name), nil, &ch)
 	return ch, err
 }
 
-// channelNames returns the channels to choose from, with the chosen one among them: those for which the token has one of the
+// ChannelNames returns the channels to choose from, with the chosen one among them: those for which the token has one of the
 // scopes; nil: the token may not read them.
-func channelNames(c *page.Caller, chosen string, oneOf ...operators.Scope) ([]string, error) {
+func ChannelNames(c *page.Caller, chosen string, oneOf ...operators.Scope) ([]string, error) {
 	if !c.May(page.Readers()...) {
 		return nil, nil
 	}
 	var list webapi.ChannelList
-	err := c.Get("/v1/channels", url.Values{"limit": {strconv.Itoa(page.MaxChannelNames)}}, &list)
+	err := c.Get("/v1/channels", url.Values{"limit": {strconv.Itoa(maxChannelNames)}}, &list)
 	names := make([]string, 0, len(list.Channels))
 	for i := range list.Channels {
 		if name := list.Channels[i].Channel; c.MayChannel(name, oneOf...) {
 			names = append(names, name)
 		}
 	}
-	names = append(names, unreadable(c, names, oneOf...)...)
+	names = append(names, Unreadable(c, names, oneOf...)...)
 	if chosen != "" && !slices.Contains(names, chosen) {
 		names = append(names, chosen)
 	}
 	return names, err
 }
 
-// noChannels explains why a form has no channel to choose from.
-func noChannels(c *page.Caller, oneOf ...operators.Scope) string {
+// NoChannels explains why a form has no channel to choose from.
+func NoChannels(c *page.Caller, oneOf ...operators.Scope) string {
 	if limit := c.Limit(oneOf...); limit != "" {
 		return c.T("There is no channel whose name begins with %s: your scopes are limited to such names.", limit)
 	}
 	return c.T("There are no channels yet.")
 }
 
-// unreadable returns channels that the token may use without seeing them: the limit of a scope may be the whole name of a channel.
-func unreadable(c *page.Caller, known []string, oneOf ...operators.Scope) (list []string) {
+// Unreadable returns channels that the token may use without seeing them: the limit of a scope may be the whole name of a channel.
+func Unreadable(c *page.Caller, known []string, oneOf ...operators.Scope) (list []string) {
 	for _, prefix := range c.Prefixes(oneOf...) {
 		if whole := !strings.ContainsAny(prefix[len(prefix)-1:], "-._"); whole && !slices.Contains(known, prefix) && !c.MayChannel(prefix, page.Readers()...) {
 			list = append(list, prefix)
@@ -84,9 +88,9 @@ func unreadable(c *page.Caller, known []string, oneOf ...operators.Scope) (list 
 	return list
 }
 
-// purposeChoices returns the purposes to choose from, with the chosen one among them.
-func purposeChoices(c *page.Caller, chosen string) ([]page.Option, error) {
-	known, err := readPurposes(c)
+// PurposeOptions returns the purposes to choose from, with the chosen one among them.
+func PurposeOptions(c *page.Caller, chosen string) ([]page.Option, error) {
+	known, err := Purposes(c)
 	list := []page.Option{{Value: "", Text: people.DefaultPurpose}}
 	for i := range known {
 		if known[i].Name == people.DefaultPurpose {
@@ -94,7 +98,7 @@ func purposeChoices(c *page.Caller, chosen string) ([]page.Option, error) {
 		}
 		text := known[i].Name
 		if title := known[i].Title; title != "" {
-			text += " – " + display.Truncate(maxPurposeTitle, title)
+			text += " – " + display.Truncate(MaxPurposeTitle, title)
 		}
 		list = append(list, page.Option{Value: known[i].Name, Text: text})
 	}
@@ -104,7 +108,8 @@ func purposeChoices(c *page.Caller, chosen string) ([]page.Option, error) {
 	return list, err
 }
 
-func readPurposes(c *page.Caller) ([]peopleapi.PurposeView, error) {
+// Purposes lists the purposes; none if the token may not read them.
+func Purposes(c *page.Caller) ([]peopleapi.PurposeView, error) {
 	var all peopleapi.PurposeList
 	err := c.Get("/v1/purposes", nil, &all)
 	return all.Purposes, err
