@@ -12,6 +12,7 @@ import (
 	webapi "weir/web/api"
 	"weir/web/dashboard/choices"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/limits"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
 	"weir/web/dashboard/why"
@@ -20,9 +21,9 @@ import (
 // channelData is the data of a channel's page.
 type channelData struct {
 	channelCard
-	Waits        *why.View   // why no contacts are dispatched; nil: they are
-	Settings     []page.Fact // not the secrets
-	Limits       []limitView // that it shares with other channels
+	Waits        *why.View     // why no contacts are dispatched; nil: they are
+	Settings     []page.Fact   // not the secrets
+	Limits       []limits.View // that it shares with other channels
 	Skipped      []why.SkippedRow
 	BrakeView    *why.BrakeView // nil: it has none
 	Charts       *charts
@@ -48,7 +49,7 @@ func (k *knownOfChannels) loadChannel(v *page.Visit) (*page.Content, error) {
 	if d.Hours, err = readHours(v.Caller, k.hours, ch.Channel); err != nil {
 		return nil, err
 	}
-	if d.Limits, err = readLimitsOf(v.Caller, ch.Channel); err != nil {
+	if d.Limits, err = limits.OfChannel(v.Caller, ch.Channel); err != nil {
 		return nil, err
 	}
 	if d.Skipped, err = why.Skipped(v, k.skipped, "channel", ch.Channel); err != nil {

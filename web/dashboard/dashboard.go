@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"weir/web/dashboard/files"
+	"weir/web/dashboard/limits"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
 	"weir/web/dashboard/why"
@@ -41,7 +42,7 @@ func pages(prefix string) []*page.Page {
 	cards, sender := newSurveyCards(), files.NewSender()
 	return slices.Concat(
 		[]*page.Page{overviewPages(cards)}, channelPages(),
-		contactPages(sender), allPeoplePages(), allLimitPages(), surveyPages(cards, sender), routerPages(), accessPages(),
+		contactPages(sender), allPeoplePages(), limits.Pages(), surveyPages(cards, sender), routerPages(), accessPages(),
 		[]*page.Page{{Name: "search", Path: searchPath, Load: loadSearch, Posted: search}, page.KeptPage()},
 		helpPages(prefix),
 	)

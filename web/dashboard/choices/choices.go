@@ -108,7 +108,7 @@ func PurposeOptions(c *page.Caller, chosen string) ([]page.Option, error) {
 	return list, err
 }
 
-// Purposes lists the purposes; none if the token may not read them.
+// Purposes lists the purposes.
 func Purposes(c *page.Caller) ([]peopleapi.PurposeView, error) {
 	var all peopleapi.PurposeList
 	err := c.Get("/v1/purposes", nil, &all)

@@ -1,4 +1,4 @@
-package dashboard
+package limits
 
 import (
 	"cmp"
@@ -32,7 +32,7 @@ type spendingData struct {
 	Totals []string // one of each currency
 	More   int      // rows that are not shown
 	Cut    bool     // there are more sums than were read
-	Limits []limitView
+	Limits []View
 	Prices []priceView
 	Free   []string // channels without a price
 	Others bool     // there are more channels than were read
@@ -81,7 +81,7 @@ func loadSpending(v *page.Visit) (*page.Content, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.Limits = slices.DeleteFunc(limits, func(l limitView) bool { return len(l.Money(v.Locale)) == 0 })
+		d.Limits = slices.DeleteFunc(limits, func(l View) bool { return len(l.Money(v.Locale)) == 0 })
 	}
 	if err := d.readPrices(v.Caller); err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package dashboard
+package limits
 
 import (
 	"cmp"
@@ -22,14 +22,14 @@ const (
 	newLimitPath = limitsPath + "/_new"
 )
 
-// limitView is a limit that channels share, as the pages show it.
-type limitView struct{ api.LimitView }
+// View is a limit that channels share, as the pages show it.
+type View struct{ api.LimitView }
 
 // limitNumber is one of the numbers of a limit: what its form calls it, and how much of it is used.
 type limitNumber struct{ Label, Text string }
 
 // Numbers returns the numbers that the limit can set.
-func (x limitView) Numbers(l *locale.Locale) (list []limitNumber) {
+func (x View) Numbers(l *locale.Locale) (list []limitNumber) {
 	f := limitFields().New(false)
 	for _, b := range x.Bounds() {
 		n := limitNumber{Label: f.Input(b.Member).Title(l), Text: noLimit}
@@ -45,12 +45,12 @@ func (x limitView) Numbers(l *locale.Locale) (list []limitNumber) {
 }
 
 // Set returns the numbers that are set.
-func (x limitView) Set(l *locale.Locale) []limitNumber {
+func (x View) Set(l *locale.Locale) []limitNumber {
 	return slices.DeleteFunc(x.Numbers(l), func(n limitNumber) bool { return n.Text == noLimit })
 }
 
 // Money returns the limits of money, with how much of them is used.
-func (x limitView) Money(l *locale.Locale) (list []string) {
+func (x View) Money(l *locale.Locale) (list []string) {
 	for _, m := range []struct {
 		spent, most string
 		text        locale.Message
@@ -65,7 +65,7 @@ func (x limitView) Money(l *locale.Locale) (list []string) {
 }
 
 // Use returns what is limited, and how much of it is used, in words.
-func (x limitView) Use(l *locale.Locale) (list []string) {
+func (x View) Use(l *locale.Locale) (list []string) {
 	for _, n := range x.Set(l) {
 		list = append(list, n.Label+": "+n.Text)
 	}
@@ -73,7 +73,7 @@ func (x limitView) Use(l *locale.Locale) (list []string) {
 }
 
 // OfSurveys returns the surveys whose budget the limit is; empty: it is none.
-func (x limitView) OfSurveys() string { return strings.Join(x.Surveys, ", ") }
+func (x View) OfSurveys() string { return strings.Join(x.Surveys, ", ") }
 
 // noLimit is shown for a bound that is not set.
 const noLimit = "–"
@@ -85,26 +85,26 @@ func limitCrumbs(l *locale.Locale, name string, more ...page.Crumb) []page.Crumb
 	return append([]page.Crumb{{Text: l.T("Shared limits"), Link: limitsPath}, {Text: name, Link: limitLink(name)}}, more...)
 }
 
-func readLimits(c *page.Caller) ([]limitView, error) {
+func readLimits(c *page.Caller) ([]View, error) {
 	var all api.LimitList
 	err := c.Get("/v1/limits", nil, &all)
-	list := make([]limitView, 0, len(all.Limits))
+	list := make([]View, 0, len(all.Limits))
 	for i := range all.Limits {
-		list = append(list, limitView{all.Limits[i]})
+		list = append(list, View{all.Limits[i]})
 	}
 	return list, err
 }
 
-// readLimitsOf reads the limits that a channel shares; none for a token with a limit.
-func readLimitsOf(c *page.Caller, channel string) ([]limitView, error) {
+// OfChannel reads the limits that a channel shares; none for a token with a limit.
+func OfChannel(c *page.Caller, channel string) ([]View, error) {
 	if !c.MayAll(page.Readers()...) {
 		return nil, nil
 	}
 	all, err := readLimits(c)
-	return slices.DeleteFunc(all, func(l limitView) bool { return !slices.Contains(l.Channels, channel) }), err
+	return slices.DeleteFunc(all, func(l View) bool { return !slices.Contains(l.Channels, channel) }), err
 }
 
-func readLimit(c *page.Caller, name string) (l limitView, err error) {
+func readLimit(c *page.Caller, name string) (l View, err error) {
 	err = c.Get(page.Path("v1", "limits", name), nil, &l.LimitView)
 	return l, err
 }

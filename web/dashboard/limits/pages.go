@@ -1,4 +1,4 @@
-package dashboard
+package limits
 
 import (
 	"slices"
@@ -7,8 +7,8 @@ import (
 	"weir/web/dashboard/page"
 )
 
-// allLimitPages returns the pages of limits, of prices and of what was spent.
-func allLimitPages() []*page.Page { return slices.Concat(limitPages(), moneyPages()) }
+// Pages returns the pages of limits, of prices and of what was spent.
+func Pages() []*page.Page { return slices.Concat(limitPages(), moneyPages()) }
 
 // limitPages returns the pages of shared limits. They are not in the navigation: the overview and
 // the pages of channels link to them.
