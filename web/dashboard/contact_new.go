@@ -14,6 +14,7 @@ import (
 	"weir"
 	"weir/api"
 	"weir/operators"
+	"weir/web/dashboard/channels"
 	"weir/web/dashboard/choices"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/form"
@@ -141,7 +142,7 @@ func tryChannel(v *page.Visit, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	k, err := readChannelKind(v.Caller, ch.Type, "")
+	k, err := channels.ReadKind(v.Caller, ch.Type, "")
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"weir/web/dashboard/channels"
 	"weir/web/dashboard/files"
 	"weir/web/dashboard/limits"
 	"weir/web/dashboard/locale"
@@ -41,7 +42,7 @@ func functions(l *locale.Locale) template.FuncMap {
 func pages(prefix string) []*page.Page {
 	cards, sender := newSurveyCards(), files.NewSender()
 	return slices.Concat(
-		[]*page.Page{overviewPages(cards)}, channelPages(),
+		[]*page.Page{overviewPages(cards)}, channels.Pages(),
 		contactPages(sender), allPeoplePages(), limits.Pages(), surveyPages(cards, sender), routerPages(), accessPages(),
 		[]*page.Page{{Name: "search", Path: searchPath, Load: loadSearch, Posted: search}, page.KeptPage()},
 		helpPages(prefix),

@@ -19,6 +19,7 @@ import (
 	"weir/channels"
 	"weir/channels/all"
 	"weir/router/routertest"
+	channelpages "weir/web/dashboard/channels"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
@@ -118,7 +119,7 @@ func messagesOfGo(t *testing.T) map[locale.Message]string {
 	t.Helper()
 	found := map[locale.Message]string{}
 	known := stubs{}
-	for _, dir := range []string{"locale", "display", "form", "questionnaire", "page", "files", "why", "choices", "limits", "."} {
+	for _, dir := range []string{"locale", "display", "form", "questionnaire", "page", "files", "why", "choices", "limits", "channels", "."} {
 		files := token.NewFileSet()
 		list := sourceOf(t, files, dir)
 		info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
@@ -158,7 +159,9 @@ func messagesOfGo(t *testing.T) map[locale.Message]string {
 func wordsOfChannelTypes() map[locale.Message]string {
 	found := map[locale.Message]string{}
 	sentence := func(typ, text string) { found[locale.Message(display.Sentence(text))] = "channel type " + typ }
-	label := func(typ, key string) { found[locale.Message(settingLabel(key))] = "a setting of channel type " + typ }
+	label := func(typ, key string) {
+		found[locale.Message(channelpages.SettingLabel(key))] = "a setting of channel type " + typ
+	}
 	types := all.Types(routertest.New(time.Now))
 	types = append(types, channels.Type{Name: "of every kind", Settings: channels.CommonSettings()})
 	for i := range types {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"weir/web/dashboard/channels"
 	"weir/web/dashboard/choices"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
@@ -14,10 +15,10 @@ import (
 type overview struct {
 	Undecided  int  // messages that may be opt-outs; 0: none, or the token may not decide
 	NoChannels bool // the token may not read channels
-	Channels   []channelCard
+	Channels   []channels.Card
 	More       bool // there are more channels
 	Totals     totals
-	Recent     *recent // nil: unknown, or not shown
+	Recent     *channels.Recent // nil: unknown, or not shown
 	Surveys    []surveyCard
 	Omitted    omitted
 	Router     *wallboard // nil: nothing to show
@@ -36,11 +37,11 @@ type totals struct {
 // overviewPage is what was read for the overview a moment ago.
 type overviewPage struct {
 	cards  *page.Cache[[]surveyCard] // with the list of surveys
-	recent *page.Cache[*recent]
+	recent *page.Cache[*channels.Recent]
 }
 
 func overviewPages(cards *page.Cache[[]surveyCard]) *page.Page {
-	known := &overviewPage{cards, page.NewCache[*recent](chartsLife)}
+	known := &overviewPage{cards, page.NewCache[*channels.Recent](page.ChartsLife)}
 	return &page.Page{Name: "overview", Path: "/", Nav: "Overview", Load: known.load, Live: []string{"summary", "recent", "channels", "surveys", "wallboard", "processes"}}
 }
 
@@ -62,20 +63,20 @@ func (p *overviewPage) load(v *page.Visit) (*page.Content, error) {
 	if err != nil {
 		return nil, err
 	}
-	charts := cachedRecent(v.Caller, p.recent)
+	charts := channels.CachedRecent(v.Caller, p.recent)
 	o.More = more
 	if len(list) > 0 && !v.Wall() { // which has no room for them, but for those of the channels
 		o.Recent = charts
 	}
 	for i := range list {
-		card := channelCardOf(v.Locale, list[i], v.Now())
+		card := channels.CardOf(v.Locale, list[i], v.Now())
 		if charts != nil {
 			card.Spark = charts.Sparks[list[i].Channel]
 		}
 		o.Channels = append(o.Channels, card)
 		o.Totals.add(&card)
 	}
-	slices.SortStableFunc(o.Channels, func(a, b channelCard) int { return a.Rank - b.Rank })
+	slices.SortStableFunc(o.Channels, func(a, b channels.Card) int { return a.Rank - b.Rank })
 	o.Totals.finish(v.Locale)
 	if v.Wall() {
 		o.fitWall()
@@ -99,7 +100,7 @@ func (o *overview) fitWall() {
 	if n := len(o.Channels); n > maxWallChannels {
 		o.Omitted.Channels = n - maxWallChannels
 		for i := range o.Channels[maxWallChannels:] {
-			if o.Channels[maxWallChannels+i].Rank < rankOK {
+			if o.Channels[maxWallChannels+i].Rank < channels.RankOK {
 				o.Omitted.NeedAttention++
 			}
 		}
@@ -111,9 +112,9 @@ func (o *overview) fitWall() {
 	}
 }
 
-func (s *totals) add(c *channelCard) {
+func (s *totals) add(c *channels.Card) {
 	s.Channels++
-	if c.Rank < rankOK {
+	if c.Rank < channels.RankOK {
 		s.NeedAttention++
 	}
 	s.InFlight += c.InFlight

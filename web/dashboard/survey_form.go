@@ -15,6 +15,7 @@ import (
 	"weir/people"
 	"weir/surveys"
 	"weir/surveys/calendar"
+	"weir/web/dashboard/channels"
 	"weir/web/dashboard/choices"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/form"
@@ -766,7 +767,7 @@ func (f *surveyForm) chooseOnly(c *page.Caller) error {
 		return nil
 	}
 	only := f.Channels[1].Value
-	kinds, err := readChannelKinds(c)
+	kinds, err := channels.ReadKinds(c)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 func surveyPages(cards *page.Cache[[]surveyCard], sender *files.Sender) []*page.Page {
 	const one = "/surveys/{name}"
 	reader, admin := page.SurveyReaders(), []operators.Scope{operators.ScopeSurveysAdmin}
-	known := &knownOfSurveys{cards, page.NewCache[*courseData](chartsLife), page.NewCache[*surveyPlan](chartsLife), page.NewCache[respondentHistory](chartsLife), page.NewCache[[]why.SkippedRow](chartsLife)}
+	known := &knownOfSurveys{cards, page.NewCache[*courseData](page.ChartsLife), page.NewCache[*surveyPlan](page.ChartsLife), page.NewCache[respondentHistory](page.ChartsLife), page.NewCache[[]why.SkippedRow](page.ChartsLife)}
 	return append([]*page.Page{
 		{Name: "surveys", Path: "/surveys", Nav: "Surveys", Scopes: reader, Load: known.loadSurveys, Live: []string{"list"}},
 		{Name: "survey_calendar", Path: surveyCalendarPath, Scopes: reader, Load: known.loadSurveyCalendar, Live: []string{"plan"}},
@@ -83,7 +83,7 @@ type knownOfSurveys struct {
 	skipped   *page.Cache[[]why.SkippedRow]
 }
 
-func newSurveyCards() *page.Cache[[]surveyCard] { return page.NewCache[[]surveyCard](chartsLife) }
+func newSurveyCards() *page.Cache[[]surveyCard] { return page.NewCache[[]surveyCard](page.ChartsLife) }
 
 // surveyFunctions are what templates call to show surveys.
 func surveyFunctions(l *locale.Locale) template.FuncMap {

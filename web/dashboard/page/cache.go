@@ -77,3 +77,6 @@ func (c *Cache[T]) entryOf(key string) *cacheEntry[T] {
 	e.asked = now
 	return e
 }
+
+// ChartsLife is how long charts are cached: their steps are minutes long.
+const ChartsLife = 10 * time.Second

@@ -1,4 +1,4 @@
-package dashboard
+package channels
 
 import (
 	"cmp"
@@ -30,8 +30,8 @@ func channelCrumbs(name string, more ...page.Crumb) []page.Crumb {
 	return append([]page.Crumb{{Text: name, Link: channelLink(name)}}, more...)
 }
 
-// channelKind is what a channel can be: of a type, or of one with a template to start from.
-type channelKind struct {
+// Kind is what a channel can be: of a type, or of one with a template to start from.
+type Kind struct {
 	api.ChannelTypeView
 	Offer  api.TemplateView // its Template is empty: there is none
 	common []api.SettingView
@@ -39,17 +39,17 @@ type channelKind struct {
 }
 
 // Title describes the kind in a line.
-func (k *channelKind) Title() string {
+func (k *Kind) Title() string {
 	return strings.TrimSuffix(k.sentence(cmp.Or(k.Offer.Summary, k.Summary)), ".")
 }
 
 // sentence returns what the API says about a type as a sentence in the language of the page.
-func (k *channelKind) sentence(text string) string {
+func (k *Kind) sentence(text string) string {
 	return k.words.Text(locale.Message(display.Sentence(text)))
 }
 
 // Name names the kind.
-func (k *channelKind) Name() string {
+func (k *Kind) Name() string {
 	if k.Offer.Template != "" {
 		return k.Type + " · " + k.Offer.Template
 	}
@@ -57,7 +57,7 @@ func (k *channelKind) Name() string {
 }
 
 // Steps returns what is to be done at the provider.
-func (k *channelKind) Steps() (list []string) {
+func (k *Kind) Steps() (list []string) {
 	steps := k.SetUp
 	if k.Offer.Template != "" {
 		steps = k.Offer.SetUp
@@ -69,7 +69,7 @@ func (k *channelKind) Steps() (list []string) {
 }
 
 // Link returns the page that creates a channel of the kind.
-func (k *channelKind) Link() string {
+func (k *Kind) Link() string {
 	query := url.Values{"type": {k.Type}}
 	if k.Offer.Template != "" {
 		query.Set("template", k.Offer.Template)
@@ -77,25 +77,25 @@ func (k *channelKind) Link() string {
 	return newChannelPath + "?" + query.Encode()
 }
 
-// readChannelKinds reads the kinds. A type with templates is last among its own: its template has
+// ReadKinds reads the kinds. A type with templates is last among its own: its template has
 // to be written.
-func readChannelKinds(c *page.Caller) (list []*channelKind, err error) {
+func ReadKinds(c *page.Caller) (list []*Kind, err error) {
 	var all api.ChannelTypeList
 	if err := c.Get("/v1/channel-types", nil, &all); err != nil {
 		return nil, err
 	}
 	for _, t := range all.ChannelTypes {
 		for _, offer := range t.Templates {
-			list = append(list, &channelKind{t, offer, all.Common, c.Locale})
+			list = append(list, &Kind{t, offer, all.Common, c.Locale})
 		}
-		list = append(list, &channelKind{ChannelTypeView: t, common: all.Common, words: c.Locale})
+		list = append(list, &Kind{ChannelTypeView: t, common: all.Common, words: c.Locale})
 	}
 	return list, nil
 }
 
-// readChannelKind reads one kind; template may be empty.
-func readChannelKind(c *page.Caller, typ, template string) (*channelKind, error) {
-	list, err := readChannelKinds(c)
+// ReadKind reads one kind; template may be empty.
+func ReadKind(c *page.Caller, typ, template string) (*Kind, error) {
+	list, err := ReadKinds(c)
 	if err != nil {
 		return nil, err
 	}
@@ -114,8 +114,8 @@ const rateSetting = "rate_per_second"
 type channelForm struct {
 	*locale.Locale
 	*form.Form
-	Kinds    []*channelKind // to choose from; nil: Kind is chosen
-	Kind     *channelKind
+	Kinds    []*Kind // to choose from; nil: Kind is chosen
+	Kind     *Kind
 	Name     string
 	Tag, Was string      // version that is edited, and the texts of its fields
 	paused   bool        // the form does not change it
@@ -157,7 +157,7 @@ func (f *channelForm) shown(own bool) (list []*form.Input) {
 
 // channelFields declares the form of a channel of a kind: what every channel has, what its template needs, and the settings, of which
 // the API tells kind, label and help.
-func channelFields(k *channelKind) *form.Declaration {
+func channelFields(k *Kind) *form.Declaration {
 	fields := []form.Field{
 		{Name: "name", At: []string{"channel"}, Create: true, Kind: form.Code, MaxLength: 63, Label: "Name", Help: "As contacts and surveys name it, such as <code>sms</code>. It cannot be changed later."},
 		{Name: "title", At: []string{"name"}, Kind: form.Text, MaxLength: 200, Label: "Title", Help: "For people. Optional."},
@@ -185,7 +185,7 @@ func channelFields(k *channelKind) *form.Declaration {
 	return &form.Declaration{Fields: fields}
 }
 
-func (k *channelKind) settingField(s *api.SettingView) form.Field {
+func (k *Kind) settingField(s *api.SettingView) form.Field {
 	kinds := map[string]form.Kind{"boolean": form.Switch, "integer": form.Number, "object": form.JSON, "url": form.URL}
 	f := form.Field{
 		Name: "set-" + s.Key, At: []string{"settings", s.Key}, Kind: cmp.Or(kinds[s.Kind], form.Code), Words: k.label(s.Key), Hints: k.sentence(s.Help),
@@ -204,7 +204,7 @@ func (k *channelKind) settingField(s *api.SettingView) form.Field {
 }
 
 // newChannelForm returns the empty form of a kind. fresh is whether it is about a new channel.
-func newChannelForm(v *page.Visit, k *channelKind, fresh bool) *channelForm {
+func newChannelForm(v *page.Visit, k *Kind, fresh bool) *channelForm {
 	f := &channelForm{Locale: v.Locale, Kind: k, Form: channelFields(k).New(fresh)}
 	if in := f.Input("set-" + k.Offer.Key); in != nil {
 		in.Value = strings.TrimSpace(k.Offer.Value)
@@ -216,12 +216,12 @@ func newChannelForm(v *page.Visit, k *channelKind, fresh bool) *channelForm {
 }
 
 // label returns the name of a setting in the language of the page.
-func (k *channelKind) label(key string) string {
-	return k.words.Text(locale.Message(settingLabel(key)))
+func (k *Kind) label(key string) string {
+	return k.words.Text(locale.Message(SettingLabel(key)))
 }
 
-// settingLabel returns the name of a setting for people.
-func settingLabel(key string) string {
+// SettingLabel returns the name of a setting for people.
+func SettingLabel(key string) string {
 	if key == "from" { // otherwise it could be the beginning of an interval
 		return "Sender"
 	}
@@ -290,10 +290,10 @@ func newChannel(v *page.Visit) (*page.Content, error) {
 	f := &channelForm{Locale: v.Locale, Form: &form.Form{New: true}}
 	var err error
 	if query.Get("type") == "" {
-		f.Kinds, err = readChannelKinds(v.Caller)
+		f.Kinds, err = ReadKinds(v.Caller)
 		return f.content(), err
 	}
-	k, err := readChannelKind(v.Caller, query.Get("type"), query.Get("template"))
+	k, err := ReadKind(v.Caller, query.Get("type"), query.Get("template"))
 	if err != nil {
 		return nil, err
 	}
@@ -302,7 +302,7 @@ func newChannel(v *page.Visit) (*page.Content, error) {
 
 // createChannel creates a channel, or asks its provider.
 func createChannel(v *page.Visit) (*page.Content, error) {
-	k, err := readChannelKind(v.Caller, v.Request.PostForm.Get("type"), v.Request.PostForm.Get("template"))
+	k, err := ReadKind(v.Caller, v.Request.PostForm.Get("type"), v.Request.PostForm.Get("template"))
 	if err != nil {
 		return nil, err
 	}
@@ -378,7 +378,7 @@ func readChannelForm(v *page.Visit) (*channelForm, *webapi.ChannelView, string, 
 	if err != nil {
 		return nil, nil, "", err
 	}
-	k, err := readChannelKind(v.Caller, ch.Type, "")
+	k, err := ReadKind(v.Caller, ch.Type, "")
 	if err != nil {
 		return nil, nil, "", err
 	}

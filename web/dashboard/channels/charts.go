@@ -1,4 +1,4 @@
-package dashboard
+package channels
 
 import (
 	"html/template"
@@ -13,15 +13,11 @@ import (
 	"weir/web/dashboard/page"
 )
 
-const (
-	// chartsLife is how long charts are cached: their steps are minutes long.
-	chartsLife  = 10 * time.Second
-	historySpan = 6 * time.Hour
-)
+const historySpan = 6 * time.Hour
 
-// recent holds the charts of the last hours of the overview. They are drawn once per cache
+// Recent holds the charts of the last hours of the overview. They are drawn once per cache
 // lifetime.
-type recent struct {
+type Recent struct {
 	Sparks                     map[string]*spark // by channel
 	Contacts, Finished, Queued display.Chart     // of all channels together
 }
@@ -31,19 +27,19 @@ type spark struct {
 	Sum float64
 }
 
-// cachedRecent returns the charts of the last hours, or nil if they cannot be read: charts are
+// CachedRecent returns the charts of the last hours, or nil if they cannot be read: charts are
 // no reason to fail a page.
-func cachedRecent(c *page.Caller, known *page.Cache[*recent]) *recent {
-	all, err := known.Get(c.RightsKey(), func() (*recent, error) { return readRecent(c, time.Now()) })
+func CachedRecent(c *page.Caller, known *page.Cache[*Recent]) *Recent {
+	all, err := known.Get(c.RightsKey(), func() (*Recent, error) { return readRecent(c, time.Now()) })
 	if err != nil {
 		return nil
 	}
 	return all
 }
 
-func readRecent(c *page.Caller, now time.Time) (*recent, error) {
+func readRecent(c *page.Caller, now time.Time) (*Recent, error) {
 	const step = 15 * time.Minute
-	all := &recent{Sparks: map[string]*spark{}}
+	all := &Recent{Sparks: map[string]*spark{}}
 	var sum api.ChannelMinutes
 	query := url.Values{"step": {"15m"}, "limit": {"500"}, "since": {now.Add(-historySpan).UTC().Format(time.RFC3339)}}
 	for {
@@ -87,7 +83,7 @@ func addSteps(sum, ch *api.ChannelMinutes) {
 }
 
 // draw draws the charts of all channels together, each like the given one.
-func (r *recent) draw(l *locale.Locale, sum *api.ChannelMinutes, like display.Chart, now time.Time) {
+func (r *Recent) draw(l *locale.Locale, sum *api.ChannelMinutes, like display.Chart, now time.Time) {
 	others := floats(sum.Finished)
 	for i := range others {
 		others[i] -= float64(sum.Completed[i])

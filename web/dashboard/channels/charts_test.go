@@ -1,4 +1,4 @@
-package dashboard
+package channels
 
 import (
 	"slices"
@@ -21,7 +21,7 @@ func TestRecent_AddsTheStepsOfAllChannels(t *testing.T) {
 		addSteps(&sum, &ch)
 	}
 	begin := time.Date(2026, 3, 5, 9, 0, 0, 0, time.UTC)
-	var all recent
+	var all Recent
 	all.draw(locale.New().Choose("en", ""), &sum, display.Chart{Unit: "per 15 min", Begin: begin, Step: 15 * time.Minute}, begin.Add(40*time.Minute))
 	for _, want := range []struct {
 		chart  *display.Chart

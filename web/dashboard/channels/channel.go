@@ -1,4 +1,4 @@
-package dashboard
+package channels
 
 import (
 	"net/http"
@@ -20,7 +20,7 @@ import (
 
 // channelData is the data of a channel's page.
 type channelData struct {
-	channelCard
+	Card
 	Waits        *why.View     // why no contacts are dispatched; nil: they are
 	Settings     []page.Fact   // not the secrets
 	Limits       []limits.View // that it shares with other channels
@@ -41,7 +41,7 @@ func (k *knownOfChannels) loadChannel(v *page.Visit) (*page.Content, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &channelData{channelCard: channelCardOf(v.Locale, ch, v.Now()), Settings: page.FactsOf(ch.Settings, display.SettingText), Periods: periods(), Period: periodOf(v.Request.URL.Query().Get("hours"))}
+	d := &channelData{Card: CardOf(v.Locale, ch, v.Now()), Settings: page.FactsOf(ch.Settings, display.SettingText), Periods: periods(), Period: periodOf(v.Request.URL.Query().Get("hours"))}
 	d.Waits, d.BrakeView = channelWhy(v.Locale, &ch, v.Now()), why.BrakeOf(v.Locale, ch.Brake, ch.BrakeCount, ch.Braked)
 	if d.Charts, err = readCharts(v.Caller, k.charts, ch.Channel, d.Period); err != nil {
 		return nil, err

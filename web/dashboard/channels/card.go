@@ -1,4 +1,4 @@
-package dashboard
+package channels
 
 import (
 	"slices"
@@ -16,8 +16,8 @@ import (
 // free slots needs attention.
 const longWait = 15 * time.Minute
 
-// channelCard is a channel on the overview.
-type channelCard struct {
+// Card is a channel on the overview.
+type Card struct {
 	webapi.ChannelView
 	Bar    display.Bar
 	Spark  *spark // nil: the last hours are unknown
@@ -34,11 +34,11 @@ const (
 	rankInDoubt
 	rankPausedQueue
 	rankPaused
-	rankOK
+	RankOK
 )
 
-func channelCardOf(l *locale.Locale, ch webapi.ChannelView, now time.Time) channelCard {
-	c := channelCard{ChannelView: ch, Bar: capacityBar(l, ch), Rank: rankOK}
+func CardOf(l *locale.Locale, ch webapi.ChannelView, now time.Time) Card {
+	c := Card{ChannelView: ch, Bar: capacityBar(l, ch), Rank: RankOK}
 	waits := locale.Since(now, ch.OldestQueuedAt)
 	switch {
 	// The first cause that applies is shown: they are in the order of their ranks.
@@ -67,7 +67,7 @@ func channelCardOf(l *locale.Locale, ch webapi.ChannelView, now time.Time) chann
 }
 
 // OnlyPaused reports whether the channel stands still because a user wants it to.
-func (c channelCard) OnlyPaused() bool {
+func (c Card) OnlyPaused() bool {
 	return (c.Rank == rankPaused || c.Rank == rankPausedQueue) && !c.Deleting
 }
 
@@ -75,11 +75,11 @@ func (c channelCard) OnlyPaused() bool {
 const breakerOpen = "open"
 
 // Class returns the CSS class for the channel's rank.
-func (c channelCard) Class() string {
+func (c Card) Class() string {
 	switch c.Rank {
 	case rankBroken, rankBraked:
 		return "broken"
-	case rankOK:
+	case RankOK:
 		return ""
 	default:
 		return "attention"

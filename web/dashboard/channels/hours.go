@@ -1,4 +1,4 @@
-package dashboard
+package channels
 
 import (
 	"net/url"

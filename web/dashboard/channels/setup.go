@@ -1,4 +1,4 @@
-package dashboard
+package channels
 
 import (
 	"weir/api"
@@ -25,7 +25,7 @@ func loadChannelSetup(v *page.Visit) (*page.Content, error) {
 	}
 	d.Callback, d.ByHand = at.URL, at.ByHand
 	// A channel can be of a type that this program does not have.
-	if k, err := readChannelKind(v.Caller, ch.Type, ""); err == nil {
+	if k, err := ReadKind(v.Caller, ch.Type, ""); err == nil {
 		d.Steps = k.Steps()
 	}
 	return &page.Content{Title: v.T("Set-up of channel %s", ch.Channel), Crumbs: channelCrumbs(ch.Channel, page.Crumb{Text: v.T("Set-up")}), Data: d}, nil

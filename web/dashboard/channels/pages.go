@@ -1,4 +1,4 @@
-package dashboard
+package channels
 
 import (
 	"weir/operators"
@@ -6,9 +6,9 @@ import (
 	"weir/web/dashboard/why"
 )
 
-// channelPages returns the pages of channels.
-func channelPages() []*page.Page {
-	known := &knownOfChannels{page.NewCache[*charts](chartsLife), page.NewCache[*hoursData](hoursLife), page.NewCache[[]why.SkippedRow](chartsLife)}
+// Pages returns the pages of channels.
+func Pages() []*page.Page {
+	known := &knownOfChannels{page.NewCache[*charts](page.ChartsLife), page.NewCache[*hoursData](hoursLife), page.NewCache[[]why.SkippedRow](page.ChartsLife)}
 	return append([]*page.Page{channelPage(known)}, channelFormPages()...)
 }
 
