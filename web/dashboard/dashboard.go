@@ -11,6 +11,7 @@ import (
 	"weir/web/dashboard/limits"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
+	"weir/web/dashboard/router"
 	"weir/web/dashboard/why"
 )
 
@@ -32,7 +33,7 @@ func New(o page.Options) (*page.Site, error) {
 // functions returns the functions that templates can call, beside those of [display.Functions].
 func functions(l *locale.Locale) template.FuncMap {
 	all := template.FuncMap{"reason": l.Reason}
-	for _, some := range []template.FuncMap{why.Functions(l), contactFunctions(l), surveyFunctions(l), routerFunctions()} {
+	for _, some := range []template.FuncMap{why.Functions(l), contactFunctions(l), surveyFunctions(l), router.Functions()} {
 		maps.Copy(all, some)
 	}
 	return all
@@ -43,7 +44,7 @@ func pages(prefix string) []*page.Page {
 	cards, sender := newSurveyCards(), files.NewSender()
 	return slices.Concat(
 		[]*page.Page{overviewPages(cards)}, channels.Pages(),
-		contactPages(sender), allPeoplePages(), limits.Pages(), surveyPages(cards, sender), routerPages(), accessPages(),
+		contactPages(sender), allPeoplePages(), limits.Pages(), surveyPages(cards, sender), router.Pages(), accessPages(),
 		[]*page.Page{{Name: "search", Path: searchPath, Load: loadSearch, Posted: search}, page.KeptPage()},
 		helpPages(prefix),
 	)

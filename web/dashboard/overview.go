@@ -9,6 +9,7 @@ import (
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
+	"weir/web/dashboard/router"
 )
 
 // overview is the data of the overview page.
@@ -21,8 +22,8 @@ type overview struct {
 	Recent     *channels.Recent // nil: unknown, or not shown
 	Surveys    []surveyCard
 	Omitted    omitted
-	Router     *wallboard // nil: nothing to show
-	Processes  []process  // empty: there is one, or they are not shown
+	Router     *router.Wallboard // nil: nothing to show
+	Processes  []process         // empty: there is one, or they are not shown
 }
 
 // totals holds the totals of all channels.
@@ -46,7 +47,7 @@ func overviewPages(cards *page.Cache[[]surveyCard]) *page.Page {
 }
 
 func (p *overviewPage) load(v *page.Visit) (*page.Content, error) {
-	o := &overview{Router: readWallboard(v.Caller)}
+	o := &overview{Router: router.ReadWallboard(v.Caller)}
 	c := &page.Content{Title: v.T("Overview"), Data: o}
 	var err error
 	if o.Undecided, err = countUndecided(v.Caller); err != nil {

@@ -1,4 +1,4 @@
-package dashboard
+package router
 
 import (
 	"html/template"
@@ -8,8 +8,8 @@ import (
 	"weir/web/dashboard/page"
 )
 
-// routerPages returns the pages of the router, whose API also requires pii:read.
-func routerPages() []*page.Page {
+// Pages returns the pages of the router, whose API also requires pii:read.
+func Pages() []*page.Page {
 	const worker, job = "/router/workers/{id}", "/router/jobs/{id}"
 	const held = job + "/assignments/{assignment}"
 	users := []operators.Scope{operators.ScopeRouter}
@@ -62,7 +62,7 @@ func deskPages(known *workerHistories) []*page.Page {
 	}
 }
 
-// routerFunctions are what templates call to show the router.
-func routerFunctions() template.FuncMap {
+// Functions are what templates call to show the router.
+func Functions() template.FuncMap {
 	return template.FuncMap{"labels": func(l label.Set) []page.Fact { return page.FactsOf(l, labelText) }, "labelLine": labelLine, "selector": selectorText}
 }

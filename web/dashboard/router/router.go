@@ -1,4 +1,4 @@
-package dashboard
+package router
 
 import (
 	"bytes"
@@ -28,8 +28,8 @@ func routerCrumbs(l *locale.Locale, more ...page.Crumb) []page.Crumb {
 	return append([]page.Crumb{{Text: l.T("Router"), Link: "/router"}}, more...)
 }
 
-// wallboard is a summary of the router.
-type wallboard struct {
+// Wallboard is a summary of the router.
+type Wallboard struct {
 	Down           bool           // it does not respond
 	Jobs           map[string]int `json:"jobs"`
 	Workers        map[string]int `json:"workers"`
@@ -37,18 +37,18 @@ type wallboard struct {
 	OldestQueuedAt time.Time      `json:"oldestQueuedAt"`
 }
 
-// readWallboard reads the summary; nil: the token may not see it, or the router has no
+// ReadWallboard reads the summary; nil: the token may not see it, or the router has no
 // workers and no jobs.
-func readWallboard(c *page.Caller) *wallboard {
+func ReadWallboard(c *page.Caller) *Wallboard {
 	if !c.May(operators.ScopeRouter) || !c.May(operators.ScopePIIRead) {
 		return nil
 	}
-	var w wallboard
+	var w Wallboard
 	// The summary shows no queues; one is the smallest page.
 	err := clientOf(c).Figures(c.Context(), url.Values{"maxpagesize": {"1"}}, &w)
 	if status, _ := page.StatusOf(err); err != nil {
 		if status >= http.StatusInternalServerError {
-			return &wallboard{Down: true}
+			return &Wallboard{Down: true}
 		}
 		return nil // it accepts only requests signed with an access key
 	}
@@ -59,10 +59,10 @@ func readWallboard(c *page.Caller) *wallboard {
 }
 
 // JobsWaiting returns the number of jobs that wait for a worker.
-func (w *wallboard) JobsWaiting() int { return w.Jobs["queued"] }
+func (w *Wallboard) JobsWaiting() int { return w.Jobs["queued"] }
 
 // Bar shows the workers by state.
-func (w *wallboard) Bar(l *locale.Locale) display.Bar {
+func (w *Wallboard) Bar(l *locale.Locale) display.Bar {
 	return display.Bar{Title: l.T("Workers"), Segments: []display.Segment{
 		{Name: l.T("active"), Class: "c3", Value: float64(w.Workers["active"])}, {Name: l.T("draining"), Class: "c2", Value: float64(w.Workers["draining"])},
 		{Name: l.T("inactive"), Class: "c8", Value: float64(w.Workers["inactive"])},
@@ -71,7 +71,7 @@ func (w *wallboard) Bar(l *locale.Locale) display.Bar {
 
 // routerBoard is the data of the wallboard.
 type routerBoard struct {
-	wallboard
+	Wallboard
 	FailingFunctions []failingFunction `json:"failingFunctions"`
 	Queues           []queueFigures    `json:"queues"`
 	Next             string            `json:"nextLink"`
