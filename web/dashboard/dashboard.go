@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"weir/web/dashboard/access"
 	"weir/web/dashboard/channels"
 	"weir/web/dashboard/files"
 	"weir/web/dashboard/limits"
@@ -44,7 +45,7 @@ func pages(prefix string) []*page.Page {
 	cards, sender := newSurveyCards(), files.NewSender()
 	return slices.Concat(
 		[]*page.Page{overviewPages(cards)}, channels.Pages(),
-		contactPages(sender), allPeoplePages(), limits.Pages(), surveyPages(cards, sender), router.Pages(), accessPages(),
+		contactPages(sender), allPeoplePages(), limits.Pages(), surveyPages(cards, sender), router.Pages(), access.Pages(),
 		[]*page.Page{{Name: "search", Path: searchPath, Load: loadSearch, Posted: search}, page.KeptPage()},
 		helpPages(prefix),
 	)

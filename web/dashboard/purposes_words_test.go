@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"weir/people"
+	"weir/web/dashboard/locale"
 )
 
 // The dashboard describes caps from their fields, in every language; in English as the API and the command line do.
 func TestPurposes_CapsAreDescribedAsByTheAPI(t *testing.T) {
 	t.Parallel()
-	l := english()
+	l := locale.New().Choose("en", "")
 	for _, k := range []people.Cap{
 		{Max: 2, Within: "7d"}, {Max: 3, Within: "36h", Over: people.OverAll}, {Max: 1, Within: "1d", Kind: people.Calendar}, {Max: 1, Within: "24h", Kind: people.Calendar, Over: people.OverAll},
 		{Max: 4, Within: "30d", Kind: people.Calendar}, {Max: 4, Within: "30d", Kind: people.Calendar, Over: people.OverAll},

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir/surveys/calendar"
+	"weir/web/dashboard/locale"
 )
 
 func calendarAt(t *testing.T, spec calendar.ScheduleSpec, now string) *scheduleCalendar {
@@ -17,7 +18,7 @@ func calendarAt(t *testing.T, spec calendar.ScheduleSpec, now string) *scheduleC
 	if len(wrong) > 0 || err != nil {
 		t.Fatal(wrong, err)
 	}
-	return calendarOf(english(), spec, s, at)
+	return calendarOf(locale.New().Choose("en", ""), spec, s, at)
 }
 
 func office() calendar.ScheduleSpec {

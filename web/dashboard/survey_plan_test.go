@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir/surveys"
+	"weir/web/dashboard/locale"
 	surveyapi "weir/web/surveys"
 )
 
@@ -65,13 +66,13 @@ func TestCalendar_MarksDaysWithMoreThanAChannelCanDo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var plan surveyPlan
-			plan.arrange(english(), c.surveys, map[string]int{"texts": 10}, now)
+			plan.arrange(locale.New().Choose("en", ""), c.surveys, map[string]int{"texts": 10}, now)
 			if len(plan.Rows) != 1 || len(plan.Days) != planBack+1+planAhead {
 				t.Fatalf("%d rows, %d days", len(plan.Rows), len(plan.Days))
 			}
 			var got []day
 			for _, d := range plan.Rows[0].Table {
-				got = append(got, day{d.Day(english()), d.Surveys, d.Share(), d.Started, d.Over()})
+				got = append(got, day{d.Day(locale.New().Choose("en", "")), d.Surveys, d.Share(), d.Started, d.Over()})
 			}
 			// The forecast ends on the fourth, and the channel can work until the window closes.
 			if diff := cmp.Diff(c.want, got); diff != "" {
@@ -88,7 +89,7 @@ func TestCalendar_ASurveyEndsWhenItIsOver(t *testing.T) {
 	stopping.Course.Rest = nil
 	done.EndedAt, unknown.Course.Rest = instantOf(t, "2026-03-02T15:00:00Z"), nil
 	var plan surveyPlan
-	plan.arrange(english(), []plannedSurvey{done, stopping, unknown}, nil, now)
+	plan.arrange(locale.New().Choose("en", ""), []plannedSurvey{done, stopping, unknown}, nil, now)
 	got := map[string][]string{}
 	for _, s := range plan.Rows[0].Surveys {
 		for _, cell := range s.Days {

@@ -1,4 +1,4 @@
-package dashboard
+package access
 
 import (
 	"slices"
@@ -7,8 +7,8 @@ import (
 	"weir/web/dashboard/page"
 )
 
-// accessPages returns the pages of webhooks, tokens and the audit log.
-func accessPages() []*page.Page { return slices.Concat(webhookPages(), tokenPages(), auditPages()) }
+// Pages returns the pages of webhooks, tokens and the audit log.
+func Pages() []*page.Page { return slices.Concat(webhookPages(), tokenPages(), auditPages()) }
 
 func webhookPages() []*page.Page {
 	const one = webhooksPath + "/{id}"

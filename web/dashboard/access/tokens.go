@@ -1,4 +1,4 @@
-package dashboard
+package access
 
 import (
 	"net/http"
