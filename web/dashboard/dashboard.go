@@ -12,6 +12,7 @@ import (
 	"weir/web/dashboard/limits"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
+	"weir/web/dashboard/people"
 	"weir/web/dashboard/router"
 	"weir/web/dashboard/why"
 )
@@ -45,7 +46,7 @@ func pages(prefix string) []*page.Page {
 	cards, sender := newSurveyCards(), files.NewSender()
 	return slices.Concat(
 		[]*page.Page{overviewPages(cards)}, channels.Pages(),
-		contactPages(sender), allPeoplePages(), limits.Pages(), surveyPages(cards, sender), router.Pages(), access.Pages(),
+		contactPages(sender), people.Pages(), limits.Pages(), surveyPages(cards, sender), router.Pages(), access.Pages(),
 		[]*page.Page{{Name: "search", Path: searchPath, Load: loadSearch, Posted: search}, page.KeptPage()},
 		helpPages(prefix),
 	)

@@ -9,6 +9,7 @@ import (
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
+	"weir/web/dashboard/people"
 	"weir/web/dashboard/router"
 )
 
@@ -50,7 +51,7 @@ func (p *overviewPage) load(v *page.Visit) (*page.Content, error) {
 	o := &overview{Router: router.ReadWallboard(v.Caller)}
 	c := &page.Content{Title: v.T("Overview"), Data: o}
 	var err error
-	if o.Undecided, err = countUndecided(v.Caller); err != nil {
+	if o.Undecided, err = people.CountUndecided(v.Caller); err != nil {
 		return nil, err
 	}
 	if o.Surveys, err = runningSurveys(v.Caller, p.cards); err != nil {

@@ -15,6 +15,7 @@ import (
 	"weir/web/dashboard/choices"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
+	peoplepages "weir/web/dashboard/people"
 	surveyapi "weir/web/surveys"
 )
 
@@ -129,7 +130,7 @@ func (h *hits) findNumber(v *page.Visit) error {
 		h.addContacts(page.Contacts, page.NextCursor)
 		return err
 	}
-	page, err := (&personQuery{To: h.Text}).find(v.Caller, maxHits)
+	page, err := (&peoplepages.Query{To: h.Text}).Find(v.Caller, maxHits)
 	h.addContacts(page.Contacts, page.NextCursor)
 	h.Respondents = page.Respondents[:min(len(page.Respondents), maxHits)]
 	h.More = h.More || len(page.Respondents) > maxHits
@@ -156,7 +157,7 @@ func (h *hits) findRespondent(v *page.Visit) error {
 	if !isRespondentID(h.Text) || !v.MaySearch() {
 		return nil
 	}
-	list, err := (&personQuery{Respondent: h.Text}).find(v.Caller, 1)
+	list, err := (&peoplepages.Query{Respondent: h.Text}).Find(v.Caller, 1)
 	if err != nil {
 		if status, _ := page.StatusOf(err); status == http.StatusNotFound {
 			return nil

@@ -1,4 +1,4 @@
-package dashboard
+package people
 
 import (
 	"cmp"
@@ -27,8 +27,8 @@ import (
 )
 
 const (
-	peoplePath = "/people"
-	recordPath = peoplePath + "/record"
+	Path       = "/people"
+	recordPath = Path + "/record"
 )
 
 // Limits of the API.
@@ -146,11 +146,11 @@ func peopleContent(v *page.Visit, to string, found *personView) (*page.Content, 
 	}
 	d.MayDecide = found == nil && v.May(operators.ScopePeopleAdmin)
 	if d.MayDecide {
-		d.Undecided, _ = countUndecided(v.Caller) // without it the link has no number
+		d.Undecided, _ = CountUndecided(v.Caller) // without it the link has no number
 	}
 	c := &page.Content{Title: v.T("People"), Crumbs: []page.Crumb{{Text: v.T("People")}}, Data: d}
 	if found != nil {
-		c.Title, c.Crumbs = v.T("Person"), []page.Crumb{{Text: v.T("People"), Link: peoplePath}, {Text: v.T("Person")}}
+		c.Title, c.Crumbs = v.T("Person"), []page.Crumb{{Text: v.T("People"), Link: Path}, {Text: v.T("Person")}}
 	}
 	return c, d
 }
@@ -191,8 +191,8 @@ func wrongAddress(l *locale.Locale, to string) string {
 	return ""
 }
 
-func findPerson(c *page.Caller, q personQuery) (*personView, error) {
-	found, err := q.find(c, personPage)
+func findPerson(c *page.Caller, q Query) (*personView, error) {
+	found, err := q.Find(c, personPage)
 	if err != nil {
 		return nil, err
 	}
@@ -307,7 +307,7 @@ func readBack(v *page.Visit, to string) *personView {
 	if !v.MaySearch() {
 		return nil
 	}
-	found, _ := findPerson(v.Caller, personQuery{To: to})
+	found, _ := findPerson(v.Caller, Query{To: to})
 	return found
 }
 

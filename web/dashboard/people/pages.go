@@ -1,4 +1,4 @@
-package dashboard
+package people
 
 import (
 	"slices"
@@ -7,8 +7,8 @@ import (
 	"weir/web/dashboard/page"
 )
 
-// allPeoplePages returns the pages of people, their consents and purposes.
-func allPeoplePages() []*page.Page {
+// Pages returns the pages of people, their consents and purposes.
+func Pages() []*page.Page {
 	return slices.Concat(peoplePages(), personPages(), purposePages())
 }
 
@@ -17,7 +17,7 @@ func allPeoplePages() []*page.Page {
 func peoplePages() []*page.Page {
 	readers, admins := []operators.Scope{operators.ScopePeopleAdmin, operators.ScopeContactsRead}, []operators.Scope{operators.ScopePeopleAdmin}
 	return []*page.Page{
-		{Name: "people", Path: peoplePath, Nav: "People", Scopes: readers, Load: loadPeople, Posted: searchPerson},
+		{Name: "people", Path: Path, Nav: "People", Scopes: readers, Load: loadPeople, Posted: searchPerson},
 		{Name: "people", Path: recordPath, Scopes: admins, Load: loadPeople, Posted: recordConsent},
 		{Name: "undecided", Path: undecidedPath, Scopes: admins, Load: loadUndecided, Posted: decideUndecided},
 	}

@@ -1,4 +1,4 @@
-package dashboard
+package people
 
 import (
 	"encoding/json"
@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	cancelPath = peoplePath + "/cancel"
-	removePath = peoplePath + "/remove"
-	erasePath  = peoplePath + "/erase"
-	exportPath = peoplePath + "/export"
+	cancelPath = Path + "/cancel"
+	removePath = Path + "/remove"
+	erasePath  = Path + "/erase"
+	exportPath = Path + "/export"
 
 	personPage  = 100  // contacts and messages of a page
 	personBatch = 1000 // the same where all are read
@@ -30,25 +30,25 @@ const (
 	maxCancel   = 500  // contacts that one request cancels
 )
 
-// personQuery says which person a form is about: by the address, or by the id of a contact or
+// Query says which person a form is about: by the address, or by the id of a contact or
 // of a respondent.
-type personQuery struct {
+type Query struct {
 	To, Contact, Respondent string
 	Cursor                  string
 	Above                   time.Time // the page before ended there; zero: it is the first
 }
 
-func readPersonQuery(form url.Values) personQuery {
-	q := personQuery{To: strings.TrimSpace(form.Get("to")), Contact: form.Get("contact"), Respondent: form.Get("respondent"), Cursor: form.Get("cursor")}
+func readPersonQuery(form url.Values) Query {
+	q := Query{To: strings.TrimSpace(form.Get("to")), Contact: form.Get("contact"), Respondent: form.Get("respondent"), Cursor: form.Get("cursor")}
 	q.Above, _ = time.Parse(time.RFC3339Nano, form.Get("above"))
 	return q
 }
 
 // id returns what names the person other than an address.
-func (q *personQuery) id() string { return q.Contact + q.Respondent }
+func (q *Query) id() string { return q.Contact + q.Respondent }
 
-// find asks the API for the person, and one page of contacts and messages.
-func (q *personQuery) find(c *page.Caller, limit int) (found api.PersonView, err error) {
+// Find asks the API for the person, and one page of contacts and messages.
+func (q *Query) Find(c *page.Caller, limit int) (found api.PersonView, err error) {
 	body := map[string]any{"limit": limit}
 	for name, value := range map[string]string{"to": q.To, "contact": q.Contact, "respondent": q.Respondent, "cursor": q.Cursor} {
 		if value != "" {
@@ -59,15 +59,15 @@ func (q *personQuery) find(c *page.Caller, limit int) (found api.PersonView, err
 }
 
 // all reads every page; one of very many keeps the cursor of the rest.
-func (q personQuery) all(c *page.Caller) (api.PersonView, error) {
-	whole, err := q.find(c, personBatch)
+func (q Query) all(c *page.Caller) (api.PersonView, error) {
+	whole, err := q.Find(c, personBatch)
 	for range maxBatches {
 		if err != nil || whole.NextCursor == "" {
 			break
 		}
 		q.Cursor = whole.NextCursor
 		var next api.PersonView
-		next, err = q.find(c, personBatch)
+		next, err = q.Find(c, personBatch)
 		whole.Contacts, whole.Messages = append(whole.Contacts, next.Contacts...), append(whole.Messages, next.Messages...)
 		whole.NextCursor = next.NextCursor
 	}
@@ -119,7 +119,7 @@ type olderForm struct{ To, Cursor, Above string }
 
 // talk puts contacts, messages and consents of a page into one list, newest first. A consent
 // belongs to the page that has what was sent and received at its time.
-func (p *personView) talk(l *locale.Locale, found api.PersonView, q personQuery) {
+func (p *personView) talk(l *locale.Locale, found api.PersonView, q Query) {
 	oldest := q.Above
 	for i := range found.Contacts {
 		c := &found.Contacts[i]
@@ -180,7 +180,7 @@ func confirmed(ask func(*page.Visit, *personView) (*confirmForm, error), run fun
 				return nil, err
 			}
 		}
-		found, err := findPerson(v.Caller, personQuery{To: to})
+		found, err := findPerson(v.Caller, Query{To: to})
 		if err != nil {
 			return nil, err
 		}
@@ -194,7 +194,7 @@ func confirmed(ask func(*page.Visit, *personView) (*confirmForm, error), run fun
 
 // waitingOf lists the contacts of a person that are not dispatched yet.
 func waitingOf(c *page.Caller, to string) (ids []string, err error) {
-	whole, err := personQuery{To: to}.all(c)
+	whole, err := Query{To: to}.all(c)
 	for i := range whole.Contacts {
 		if whole.Contacts[i].State == weir.Queued.String() {
 			ids = append(ids, whole.Contacts[i].ID)
@@ -260,7 +260,7 @@ func askRemove(v *page.Visit, p *personView) (*confirmForm, error) {
 
 // removeFromSurveys removes the person as a respondent. What is removed before an error stays so.
 func removeFromSurveys(v *page.Visit, to string) (*page.Flash, error) {
-	found, err := (&personQuery{To: to}).find(v.Caller, 1)
+	found, err := (&Query{To: to}).Find(v.Caller, 1)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package dashboard
+package people
 
 import (
 	"net/http"
@@ -11,7 +11,7 @@ import (
 	"weir/web/dashboard/page"
 )
 
-const undecidedPath = peoplePath + "/undecided"
+const undecidedPath = Path + "/undecided"
 
 // undecidedData is the data of the page of messages that may be opt-outs.
 type undecidedData struct {
@@ -28,8 +28,8 @@ const undecidedPage = 50
 // maxCountedUndecided is up to how many messages the API counts.
 const maxCountedUndecided = 1000
 
-// countUndecided returns how many messages wait for a decision; 0 if the token may not know.
-func countUndecided(c *page.Caller) (int, error) {
+// CountUndecided returns how many messages wait for a decision; 0 if the token may not know.
+func CountUndecided(c *page.Caller) (int, error) {
 	if !c.May(operators.ScopePeopleAdmin) {
 		return 0, nil
 	}
@@ -47,7 +47,7 @@ func loadUndecided(v *page.Visit) (*page.Content, error) {
 		return nil, err
 	}
 	d := &undecidedData{Messages: list.Messages, Waiting: list.Waiting, Clipped: list.Waiting >= maxCountedUndecided, Unread: !v.May(operators.ScopePIIRead), Pager: v.More(list.NextCursor)}
-	return &page.Content{Title: v.T("May be an opt-out"), Crumbs: []page.Crumb{{Text: v.T("People"), Link: peoplePath}, {Text: v.T("May be an opt-out")}}, Data: d}, nil
+	return &page.Content{Title: v.T("May be an opt-out"), Crumbs: []page.Crumb{{Text: v.T("People"), Link: Path}, {Text: v.T("May be an opt-out")}}, Data: d}, nil
 }
 
 // decideUndecided decides about one message, and returns to the list.
