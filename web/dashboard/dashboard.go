@@ -8,6 +8,7 @@ import (
 
 	"weir/web/dashboard/access"
 	"weir/web/dashboard/channels"
+	"weir/web/dashboard/contacts"
 	"weir/web/dashboard/files"
 	"weir/web/dashboard/limits"
 	"weir/web/dashboard/locale"
@@ -35,7 +36,7 @@ func New(o page.Options) (*page.Site, error) {
 // functions returns the functions that templates can call, beside those of [display.Functions].
 func functions(l *locale.Locale) template.FuncMap {
 	all := template.FuncMap{"reason": l.Reason}
-	for _, some := range []template.FuncMap{why.Functions(l), contactFunctions(l), surveyFunctions(l), router.Functions()} {
+	for _, some := range []template.FuncMap{why.Functions(l), contacts.Functions(l), surveyFunctions(l), router.Functions()} {
 		maps.Copy(all, some)
 	}
 	return all
@@ -46,7 +47,7 @@ func pages(prefix string) []*page.Page {
 	cards, sender := newSurveyCards(), files.NewSender()
 	return slices.Concat(
 		[]*page.Page{overviewPages(cards)}, channels.Pages(),
-		contactPages(sender), people.Pages(), limits.Pages(), surveyPages(cards, sender), router.Pages(), access.Pages(),
+		contacts.Pages(sender), people.Pages(), limits.Pages(), surveyPages(cards, sender), router.Pages(), access.Pages(),
 		[]*page.Page{{Name: "search", Path: searchPath, Load: loadSearch, Posted: search}, page.KeptPage()},
 		helpPages(prefix),
 	)

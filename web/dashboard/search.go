@@ -13,6 +13,7 @@ import (
 	"weir/surveys"
 	"weir/web/auth"
 	"weir/web/dashboard/choices"
+	"weir/web/dashboard/contacts"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
 	peoplepages "weir/web/dashboard/people"
@@ -61,7 +62,7 @@ func (h *hits) only() string {
 	}
 	switch {
 	case len(h.Contacts) == 1:
-		return contactLink(h.Contacts[0].ID)
+		return contacts.Link(h.Contacts[0].ID)
 	case len(h.Respondents) == 1:
 		return surveyLink(h.Respondents[0].Survey) + "/respondents/" + url.PathEscape(h.Respondents[0].ID)
 	case len(h.Channels) == 1:
@@ -101,8 +102,8 @@ func (h *hits) findContacts(v *page.Visit) error {
 	if !v.May(operators.ScopeContactsRead) || len(h.Text) > 200 {
 		return nil
 	}
-	l := &contactList{Text: h.Text}
-	if err := l.search(v, ""); err != nil {
+	l := &contacts.ContactList{Text: h.Text}
+	if err := l.Search(v, ""); err != nil {
 		if status, _ := page.StatusOf(err); status == http.StatusUnprocessableEntity {
 			return nil // it can be no key
 		}

@@ -1,4 +1,4 @@
-package dashboard
+package contacts
 
 import (
 	"html/template"
@@ -9,8 +9,8 @@ import (
 	"weir/web/dashboard/page"
 )
 
-// contactPages returns the pages of contacts and dead letters.
-func contactPages(sender *files.Sender) []*page.Page {
+// Pages returns the pages of contacts and dead letters.
+func Pages(sender *files.Sender) []*page.Page {
 	const one = "/contacts/{id}"
 	reader, writer := []operators.Scope{operators.ScopeContactsRead}, []operators.Scope{operators.ScopeContactsWrite}
 	return append([]*page.Page{
@@ -39,7 +39,7 @@ func contactPages(sender *files.Sender) []*page.Page {
 	}, sender.Pages(importPath, writer, newContactFile)...)
 }
 
-// contactFunctions are what templates call to show contacts.
-func contactFunctions(l *locale.Locale) template.FuncMap {
+// Functions are what templates call to show contacts.
+func Functions(l *locale.Locale) template.FuncMap {
 	return template.FuncMap{"event": func(what string) string { return timelineText(l, what) }}
 }

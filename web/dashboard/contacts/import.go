@@ -1,4 +1,4 @@
-package dashboard
+package contacts
 
 import (
 	"net/url"

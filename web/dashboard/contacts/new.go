@@ -1,4 +1,4 @@
-package dashboard
+package contacts
 
 import (
 	"crypto/rand"
@@ -259,7 +259,7 @@ func (f *newContactForm) sent(v *page.Visit, c *page.Content, accepted *api.Acce
 	}
 	c.Flash, c.To = &page.Flash{Text: text}, newContactPath+"?channel="+url.QueryEscape(channel)
 	if v.MayChannel(channel, operators.ScopeContactsRead) {
-		c.To = contactLink(accepted.ID)
+		c.To = Link(accepted.ID)
 	}
 	return c
 }

@@ -1,4 +1,4 @@
-package dashboard
+package contacts
 
 import (
 	"cmp"
@@ -22,7 +22,7 @@ const cancelContactsPath = "/contacts/_cancel"
 type bulkFilter struct{ query url.Values }
 
 // Bulk returns the filter of the list, for its actions.
-func (l *contactList) Bulk() bulkFilter {
+func (l *ContactList) Bulk() bulkFilter {
 	if l.ByID {
 		return bulkFilter{url.Values{"contact": {l.List[0].ID}}}
 	}
@@ -30,10 +30,10 @@ func (l *contactList) Bulk() bulkFilter {
 }
 
 // Back returns the page of the list.
-func (l *contactList) Back() string { return l.filter().Back() }
+func (l *ContactList) Back() string { return l.filter().Back() }
 
 // filter returns the filter of the list.
-func (l *contactList) filter() bulkFilter {
+func (l *ContactList) filter() bulkFilter {
 	query := url.Values{}
 	for name, value := range map[string]string{"q": l.Text, "channel": l.Channel, "state": l.State, "outcome": l.Outcome, "survey": l.Survey, "from": l.Interval.From, "until": l.Interval.Until} {
 		if value != "" {
@@ -75,12 +75,12 @@ func (b bulkFilter) MatchesUnfinished() bool {
 }
 
 // HasDead reports whether a contact of the page may be a dead letter.
-func (l *contactList) HasDead() bool {
+func (l *ContactList) HasDead() bool {
 	return slices.ContainsFunc(l.List, func(c api.ContactView) bool { return slices.Contains(weir.DeadOutcomes(), weir.Outcome(c.Outcome)) })
 }
 
 // HasOpen reports whether a contact of the page is not done.
-func (l *contactList) HasOpen() bool {
+func (l *ContactList) HasOpen() bool {
 	return slices.ContainsFunc(l.List, func(c api.ContactView) bool { return c.State != weir.Done.String() })
 }
 
@@ -263,7 +263,7 @@ func exportDeadLetters(v *page.Visit, w http.ResponseWriter) error {
 }
 
 // query returns the filter under the API's names.
-func (l *contactList) query() url.Values {
+func (l *ContactList) query() url.Values {
 	query := url.Values{"order": {"newest"}}
 	for name, value := range map[string]string{"key": l.Text, "channel": l.Channel, "state": l.State, "outcome": l.Outcome, "survey": l.Survey} {
 		if value != "" {

@@ -1,4 +1,4 @@
-package dashboard
+package contacts
 
 import (
 	"cmp"
@@ -22,8 +22,8 @@ import (
 	"weir/web/dashboard/why"
 )
 
-// contactList is the data of the contact search.
-type contactList struct {
+// ContactList is the data of the contact search.
+type ContactList struct {
 	Text, Channel, State, Outcome, Survey string // search terms; empty: any
 	ByFinished                            bool   // the interval bounds when they finished
 	ByID                                  bool   // the text is the id of the only contact
@@ -36,7 +36,7 @@ type contactList struct {
 }
 
 // Filtered reports whether the list may omit contacts.
-func (l *contactList) Filtered() bool {
+func (l *ContactList) Filtered() bool {
 	return l.Text != "" || l.Channel != "" || l.State != "" || l.Outcome != "" || l.Survey != "" || l.Interval.Given() || l.Pager.First != "" || l.Number != ""
 }
 
@@ -45,12 +45,12 @@ func loadContacts(v *page.Visit) (*page.Content, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &page.Content{Title: v.T("Contacts"), Crumbs: []page.Crumb{{Text: v.T("Contacts")}}, Data: l}, l.search(v, v.Request.URL.Query().Get("cursor"))
+	return &page.Content{Title: v.T("Contacts"), Crumbs: []page.Crumb{{Text: v.T("Contacts")}}, Data: l}, l.Search(v, v.Request.URL.Query().Get("cursor"))
 }
 
 // newContactList reads the search terms from a query or a form.
-func newContactList(c *page.Caller, asked url.Values) (*contactList, error) {
-	l := &contactList{
+func newContactList(c *page.Caller, asked url.Values) (*ContactList, error) {
+	l := &ContactList{
 		Text: strings.TrimSpace(asked.Get("q")), Channel: asked.Get("channel"), Survey: strings.TrimSpace(asked.Get("survey")),
 		ByFinished: asked.Get("time") == "finished",
 		States:     []string{"queued", "sending", "active", "unknown", "done"},
@@ -71,9 +71,9 @@ func newContactList(c *page.Caller, asked url.Values) (*contactList, error) {
 	return l, err
 }
 
-// search finds a contact by its id, or contacts by their key and the other terms,
+// Search finds a contact by its id, or contacts by their key and the other terms,
 // newest first.
-func (l *contactList) search(v *page.Visit, cursor string) error {
+func (l *ContactList) Search(v *page.Visit, cursor string) error {
 	// A key may look like an id: if there is no such contact, the text is searched as a key.
 	if _, err := weir.ParseRef(l.Text); err == nil {
 		var found api.ContactView
@@ -323,7 +323,7 @@ func askCancel(v *page.Visit) (*page.Question, error) {
 		text = v.T("The contact is in flight. The provider is asked to cancel it, and it ends with the outcome that the provider reports. It may still reach the person.")
 	}
 	return &page.Question{
-		Title: v.T("Cancel contact %s", c.ID), Text: text, Button: v.T("Cancel contact"), Danger: true, Back: contactLink(c.ID),
+		Title: v.T("Cancel contact %s", c.ID), Text: text, Button: v.T("Cancel contact"), Danger: true, Back: Link(c.ID),
 		Facts:  []page.Fact{{Name: v.T("Channel"), Value: c.Channel}, {Name: v.T("State"), Value: v.Word(c.State)}, {Name: v.T("Attempts"), Value: v.Number(len(c.Attempts))}},
 		Crumbs: contactCrumbs(v.Locale, c.ID, page.Crumb{Text: v.T("Cancel")}),
 	}, nil
@@ -336,13 +336,13 @@ func cancelContact(v *page.Visit) (*page.Done, error) {
 		return nil, err
 	}
 	if out.State != weir.Done.String() {
-		return &page.Done{Text: v.T("The provider is asked to cancel contact %s.", id), To: contactLink(id)}, nil
+		return &page.Done{Text: v.T("The provider is asked to cancel contact %s.", id), To: Link(id)}, nil
 	}
-	return &page.Done{Text: v.T("Contact %s is canceled.", id), To: contactLink(id)}, nil
+	return &page.Done{Text: v.T("Contact %s is canceled.", id), To: Link(id)}, nil
 }
 
-func contactLink(id string) string { return "/contacts/" + url.PathEscape(id) }
+func Link(id string) string { return "/contacts/" + url.PathEscape(id) }
 
 func contactCrumbs(l *locale.Locale, id string, more ...page.Crumb) []page.Crumb {
-	return append([]page.Crumb{{Text: l.T("Contacts"), Link: "/contacts"}, {Text: id, Link: contactLink(id)}}, more...)
+	return append([]page.Crumb{{Text: l.T("Contacts"), Link: "/contacts"}, {Text: id, Link: Link(id)}}, more...)
 }

@@ -1,4 +1,4 @@
-package dashboard
+package contacts
 
 import (
 	"cmp"
@@ -79,7 +79,7 @@ func (w deadFilter) page() string {
 	case w.query.Has("back"): // they were selected in a list
 		return w.query.Get("back")
 	case len(ids) == 1:
-		return contactLink(ids[0])
+		return Link(ids[0])
 	}
 	return deadLettersPath
 }
