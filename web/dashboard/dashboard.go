@@ -15,6 +15,7 @@ import (
 	"weir/web/dashboard/page"
 	"weir/web/dashboard/people"
 	"weir/web/dashboard/router"
+	"weir/web/dashboard/surveys"
 	"weir/web/dashboard/why"
 )
 
@@ -36,7 +37,7 @@ func New(o page.Options) (*page.Site, error) {
 // functions returns the functions that templates can call, beside those of [display.Functions].
 func functions(l *locale.Locale) template.FuncMap {
 	all := template.FuncMap{"reason": l.Reason}
-	for _, some := range []template.FuncMap{why.Functions(l), contacts.Functions(l), surveyFunctions(l), router.Functions()} {
+	for _, some := range []template.FuncMap{why.Functions(l), contacts.Functions(l), surveys.Functions(l), router.Functions()} {
 		maps.Copy(all, some)
 	}
 	return all
@@ -44,10 +45,10 @@ func functions(l *locale.Locale) template.FuncMap {
 
 // pages returns all pages, in the order of the navigation.
 func pages(prefix string) []*page.Page {
-	cards, sender := newSurveyCards(), files.NewSender()
+	cards, sender := surveys.NewCards(), files.NewSender()
 	return slices.Concat(
 		[]*page.Page{overviewPages(cards)}, channels.Pages(),
-		contacts.Pages(sender), people.Pages(), limits.Pages(), surveyPages(cards, sender), router.Pages(), access.Pages(),
+		contacts.Pages(sender), people.Pages(), limits.Pages(), surveys.Pages(cards, sender), router.Pages(), access.Pages(),
 		[]*page.Page{{Name: "search", Path: searchPath, Load: loadSearch, Posted: search}, page.KeptPage()},
 		helpPages(prefix),
 	)

@@ -119,7 +119,7 @@ func messagesOfGo(t *testing.T) map[locale.Message]string {
 	t.Helper()
 	found := map[locale.Message]string{}
 	known := stubs{}
-	for _, dir := range []string{"locale", "display", "form", "questionnaire", "page", "files", "why", "choices", "limits", "channels", "router", "access", "people", "contacts", "."} {
+	for _, dir := range []string{"locale", "display", "form", "questionnaire", "page", "files", "why", "choices", "limits", "channels", "router", "access", "people", "contacts", "surveys", "."} {
 		files := token.NewFileSet()
 		list := sourceOf(t, files, dir)
 		info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}

@@ -11,6 +11,7 @@ import (
 	"weir/web/dashboard/page"
 	"weir/web/dashboard/people"
 	"weir/web/dashboard/router"
+	"weir/web/dashboard/surveys"
 )
 
 // overview is the data of the overview page.
@@ -21,7 +22,7 @@ type overview struct {
 	More       bool // there are more channels
 	Totals     totals
 	Recent     *channels.Recent // nil: unknown, or not shown
-	Surveys    []surveyCard
+	Surveys    []surveys.Card
 	Omitted    omitted
 	Router     *router.Wallboard // nil: nothing to show
 	Processes  []process         // empty: there is one, or they are not shown
@@ -38,11 +39,11 @@ type totals struct {
 
 // overviewPage is what was read for the overview a moment ago.
 type overviewPage struct {
-	cards  *page.Cache[[]surveyCard] // with the list of surveys
+	cards  *page.Cache[[]surveys.Card] // with the list of surveys
 	recent *page.Cache[*channels.Recent]
 }
 
-func overviewPages(cards *page.Cache[[]surveyCard]) *page.Page {
+func overviewPages(cards *page.Cache[[]surveys.Card]) *page.Page {
 	known := &overviewPage{cards, page.NewCache[*channels.Recent](page.ChartsLife)}
 	return &page.Page{Name: "overview", Path: "/", Nav: "Overview", Load: known.load, Live: []string{"summary", "recent", "channels", "surveys", "wallboard", "processes"}}
 }
@@ -54,7 +55,7 @@ func (p *overviewPage) load(v *page.Visit) (*page.Content, error) {
 	if o.Undecided, err = people.CountUndecided(v.Caller); err != nil {
 		return nil, err
 	}
-	if o.Surveys, err = runningSurveys(v.Caller, p.cards); err != nil {
+	if o.Surveys, err = surveys.Running(v.Caller, p.cards); err != nil {
 		return nil, err
 	}
 	if !v.May(page.Readers()...) {

@@ -17,6 +17,7 @@ import (
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
 	peoplepages "weir/web/dashboard/people"
+	surveypages "weir/web/dashboard/surveys"
 	surveyapi "weir/web/surveys"
 )
 
@@ -64,7 +65,7 @@ func (h *hits) only() string {
 	case len(h.Contacts) == 1:
 		return contacts.Link(h.Contacts[0].ID)
 	case len(h.Respondents) == 1:
-		return surveyLink(h.Respondents[0].Survey) + "/respondents/" + url.PathEscape(h.Respondents[0].ID)
+		return surveypages.Link(h.Respondents[0].Survey) + "/respondents/" + url.PathEscape(h.Respondents[0].ID)
 	case len(h.Channels) == 1:
 		return "/channels/" + url.PathEscape(h.Channels[0].Name)
 	default:

@@ -17,6 +17,7 @@ import (
 	"weir/operators"
 	"weir/surveys"
 	"weir/web/dashboard/locale"
+	surveypages "weir/web/dashboard/surveys"
 )
 
 // shownTypes are the types whose values pages show, each in a list beside the others. The values are read from the source, so
@@ -140,7 +141,7 @@ func TestWords_OfAClosedListAreDifferentInEveryLanguage(t *testing.T) {
 	for _, l := range locale.New().List() {
 		var steps []string
 		for _, step := range surveys.Funnel() {
-			name, _ := stepText(l, step)
+			name, _ := surveypages.StepText(l, step)
 			steps = append(steps, name)
 		}
 		different(t, l, "steps", steps, func(text string) string { return text })
@@ -148,7 +149,7 @@ func TestWords_OfAClosedListAreDifferentInEveryLanguage(t *testing.T) {
 			different(t, l, name, values, l.Word)
 		}
 		for _, mode := range surveys.Modes() {
-			if text := attemptWord(l, mode, weir.Completed); text == l.Word(string(surveys.Complete)) {
+			if text := surveypages.AttemptWord(l, mode, weir.Completed); text == l.Word(string(surveys.Complete)) {
 				t.Errorf("%s: an attempt by %s is %q, as an interview is", l.Code, mode, text)
 			}
 		}

@@ -1,4 +1,4 @@
-package dashboard
+package surveys
 
 import (
 	"cmp"
@@ -58,7 +58,7 @@ const maxRecent = 15
 
 // surveyData is the data of a survey's page.
 type surveyData struct {
-	surveyCard
+	Card
 	Purpose      string         // of its contacts
 	Asks         bool           // Weir itself asks its questions
 	Waits        *why.View      // why no respondents are contacted; nil: they are, or the survey is done
@@ -102,17 +102,17 @@ func readSurvey(c *page.Caller, name string) (s surveyapi.SurveyView, err error)
 
 // surveyCrumbs returns the crumbs of a page of a survey.
 func surveyCrumbs(l *locale.Locale, name string, more ...page.Crumb) []page.Crumb {
-	return append([]page.Crumb{{Text: l.T("Surveys"), Link: "/surveys"}, {Text: name, Link: surveyLink(name)}}, more...)
+	return append([]page.Crumb{{Text: l.T("Surveys"), Link: "/surveys"}, {Text: name, Link: Link(name)}}, more...)
 }
 
-func surveyLink(name string) string { return "/surveys/" + url.PathEscape(name) }
+func Link(name string) string { return "/surveys/" + url.PathEscape(name) }
 
 func (k *knownOfSurveys) loadSurvey(v *page.Visit) (*page.Content, error) {
 	s, err := readSurvey(v.Caller, v.Request.PathValue("name"))
 	if err != nil {
 		return nil, err
 	}
-	d := &surveyData{surveyCard: surveyCard{SurveySummary: s.SurveySummary}, Asks: s.Questions != nil, Purpose: cmp.Or(s.Purpose, people.DefaultPurpose), Arms: armsOf(v.Locale, s.Arms)}
+	d := &surveyData{Card: Card{SurveySummary: s.SurveySummary}, Asks: s.Questions != nil, Purpose: cmp.Or(s.Purpose, people.DefaultPurpose), Arms: armsOf(v.Locale, s.Arms)}
 	stats, err := surveyStats(v.Caller, s.Survey)
 	if err != nil {
 		return nil, err
@@ -185,13 +185,13 @@ func (d *surveyData) addStats(v *page.Visit, s *surveyapi.StatsView) {
 // funnelOf shows how many respondents came to each step.
 func funnelOf(l *locale.Locale, s *surveyapi.StatsView) (rows []display.Row) {
 	for _, step := range s.Funnel {
-		name, class := stepText(l, step.Step)
+		name, class := StepText(l, step.Step)
 		rows = append(rows, display.Row{Name: name, Class: class, Value: float64(step.Respondents)})
 	}
 	return display.Rows(l, max(1, float64(s.Respondents)), rows)
 }
 
-func stepText(l *locale.Locale, step surveys.Disposition) (name, class string) {
+func StepText(l *locale.Locale, step surveys.Disposition) (name, class string) {
 	switch step {
 	case surveys.Registered:
 		return l.T("in the survey"), "c8"
@@ -232,7 +232,7 @@ func attemptsOf(l *locale.Locale, list []surveyapi.AttemptsView) []attemptRows {
 		var rows []display.Row
 		for _, a := range list {
 			if a.Mode == mode {
-				rows = append(rows, display.Row{Name: attemptWord(l, mode, a.Outcome), Value: float64(a.Count), Class: outcomeClass(a.Outcome)})
+				rows = append(rows, display.Row{Name: AttemptWord(l, mode, a.Outcome), Value: float64(a.Count), Class: outcomeClass(a.Outcome)})
 			}
 		}
 		if len(rows) > 0 {
@@ -242,8 +242,8 @@ func attemptsOf(l *locale.Locale, list []surveyapi.AttemptsView) []attemptRows {
 	return out
 }
 
-// attemptWord returns the outcome of an attempt. What is completed is an interview.
-func attemptWord(l *locale.Locale, mode surveys.Mode, o weir.Outcome) string {
+// AttemptWord returns the outcome of an attempt. What is completed is an interview.
+func AttemptWord(l *locale.Locale, mode surveys.Mode, o weir.Outcome) string {
 	switch {
 	case o != weir.Completed:
 		return l.Word(string(o))
@@ -351,7 +351,7 @@ func aboutSurvey(c *page.Caller, name string, q *page.Question) (s surveyapi.Sur
 	if stats, err = surveyStats(c, s.Survey); err != nil {
 		return s, nil, err
 	}
-	q.Back, q.Crumbs = surveyLink(s.Survey), surveyCrumbs(c.Locale, s.Survey, page.Crumb{Text: q.Button})
+	q.Back, q.Crumbs = Link(s.Survey), surveyCrumbs(c.Locale, s.Survey, page.Crumb{Text: q.Button})
 	if stats == nil {
 		return s, &surveyapi.StatsView{}, nil
 	}
@@ -522,7 +522,7 @@ func surveyStep(step surveys.Step, became locale.Message) func(*page.Visit) (*pa
 		for _, w := range s.Warnings {
 			text += " " + v.T("Warning: %s.", v.Mistake(w.Detail))
 		}
-		return &page.Done{Text: text, To: surveyLink(name)}, err
+		return &page.Done{Text: text, To: Link(name)}, err
 	}
 }
 

@@ -1,4 +1,4 @@
-package dashboard
+package surveys
 
 import (
 	"net/http"

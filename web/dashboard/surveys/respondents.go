@@ -1,4 +1,4 @@
-package dashboard
+package surveys
 
 import (
 	"fmt"
@@ -64,7 +64,7 @@ func newRespondentList(survey string) (l *respondentList, ended []string) {
 
 func (l *respondentList) content(v *page.Visit) (*page.Content, error) {
 	s, err := readSurvey(v.Caller, l.Survey)
-	l.Importable = surveyCard{SurveySummary: s.SurveySummary}.Importable()
+	l.Importable = Card{SurveySummary: s.SurveySummary}.Importable()
 	return &page.Content{Title: v.T("Respondents of %s", l.Survey), Crumbs: surveyCrumbs(v.Locale, l.Survey, page.Crumb{Text: v.T("Respondents")}), Data: l}, err
 }
 
@@ -87,7 +87,7 @@ func searchRespondent(v *page.Visit) (*page.Content, error) {
 		return c, nil
 	}
 	if l.Respondents = list.Respondents; len(l.Respondents) == 1 {
-		c.To = surveyLink(l.Survey) + "/respondents/" + url.PathEscape(l.Respondents[0].ID)
+		c.To = Link(l.Survey) + "/respondents/" + url.PathEscape(l.Respondents[0].ID)
 	}
 	return c, err
 }
@@ -195,6 +195,6 @@ func (k *knownOfSurveys) loadRespondent(v *page.Visit) (*page.Content, error) {
 			d.AttemptsByMode = append(d.AttemptsByMode, page.Fact{Name: string(m.mode), Value: v.Number(m.count)})
 		}
 	}
-	crumbs := surveyCrumbs(v.Locale, name, page.Crumb{Text: v.T("Respondents"), Link: surveyLink(name) + "/respondents"}, page.Crumb{Text: d.ID})
+	crumbs := surveyCrumbs(v.Locale, name, page.Crumb{Text: v.T("Respondents"), Link: Link(name) + "/respondents"}, page.Crumb{Text: d.ID})
 	return &page.Content{Title: v.T("Respondent %[1]s of %[2]s", d.ID, name), Crumbs: crumbs, Data: d}, nil
 }

@@ -1,4 +1,4 @@
-package dashboard
+package surveys
 
 import (
 	"net/http"
@@ -66,7 +66,7 @@ func (d *answersData) HasAnswers() bool {
 	return slices.ContainsFunc(d.Questions, func(q answeredQuestion) bool { return len(q.Became) > 0 })
 }
 
-func answersLink(survey string) string { return surveyLink(survey) + "/answers" }
+func answersLink(survey string) string { return Link(survey) + "/answers" }
 
 func loadAnswers(v *page.Visit) (*page.Content, error) {
 	s, err := readSurvey(v.Caller, v.Request.PathValue("name"))

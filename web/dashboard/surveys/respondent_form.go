@@ -1,4 +1,4 @@
-package dashboard
+package surveys
 
 import (
 	"fmt"
@@ -47,11 +47,11 @@ func (r attributeRow) NameField() string { return fmt.Sprintf("name_%d", r.Row) 
 func (r attributeRow) ValueField() string { return fmt.Sprintf("value_%d", r.Row) }
 
 func respondentLink(survey, id string) string {
-	return surveyLink(survey) + "/respondents/" + url.PathEscape(id)
+	return Link(survey) + "/respondents/" + url.PathEscape(id)
 }
 
 func respondentCrumbs(l *locale.Locale, survey, id string, more ...page.Crumb) []page.Crumb {
-	return append(surveyCrumbs(l, survey, page.Crumb{Text: l.T("Respondents"), Link: surveyLink(survey) + "/respondents"}, page.Crumb{Text: id, Link: respondentLink(survey, id)}), more...)
+	return append(surveyCrumbs(l, survey, page.Crumb{Text: l.T("Respondents"), Link: Link(survey) + "/respondents"}, page.Crumb{Text: id, Link: respondentLink(survey, id)}), more...)
 }
 
 func readRespondent(v *page.Visit) (r surveyapi.RespondentView, err error) {
@@ -173,5 +173,5 @@ func stopRespondent(v *page.Visit) (*page.Done, error) {
 func removeRespondent(v *page.Visit) (*page.Done, error) {
 	name, id := v.Request.PathValue("name"), v.Request.PathValue("id")
 	err := v.Call(http.MethodDelete, page.Path("v1", "surveys", name, "respondents", id), nil, nil)
-	return &page.Done{Text: v.T("Respondent %s is removed.", id), To: surveyLink(name) + "/respondents"}, err
+	return &page.Done{Text: v.T("Respondent %s is removed.", id), To: Link(name) + "/respondents"}, err
 }

@@ -1,4 +1,4 @@
-package dashboard
+package surveys
 
 import (
 	"net/http"
@@ -21,7 +21,7 @@ const surveysPerPage = 20
 type surveyList struct {
 	State  string // filter; empty: none
 	States []surveys.State
-	Cards  []surveyCard
+	Cards  []Card
 	Pager  page.Pager
 }
 
@@ -44,8 +44,8 @@ func (k *knownOfSurveys) loadSurveys(v *page.Visit) (*page.Content, error) {
 	return &page.Content{Title: v.T("Surveys"), Crumbs: []page.Crumb{{Text: v.T("Surveys")}}, Data: l}, err
 }
 
-// surveyCard is a survey on the overview.
-type surveyCard struct {
+// Card is a survey on the overview.
+type Card struct {
 	surveyapi.SurveySummary
 	Stats      *surveyapi.StatsView // nil: not available
 	Bar        display.Bar          // its progress
@@ -53,15 +53,15 @@ type surveyCard struct {
 }
 
 // Editable reports whether the definition can be changed.
-func (c surveyCard) Editable() bool { return editableSurvey(&c.SurveySummary) }
+func (c Card) Editable() bool { return editableSurvey(&c.SurveySummary) }
 
 // Importable reports whether respondents can be added.
-func (c surveyCard) Importable() bool {
+func (c Card) Importable() bool {
 	return c.PilotOf == "" && (c.State == surveys.Draft || c.State == surveys.Running || c.State == surveys.Paused)
 }
 
 // Deletable reports whether the survey can be deleted now.
-func (c surveyCard) Deletable() bool {
+func (c Card) Deletable() bool {
 	return !c.Locked && (c.State == surveys.Draft || c.State == surveys.Done)
 }
 
@@ -70,23 +70,23 @@ const maxSurveys = 50
 
 // Completed returns the number of respondents with the disposition completed. The status
 // of that name includes respondents who refused or were ineligible.
-func (c surveyCard) Completed() int { return c.Stats.Dispositions[surveys.Complete] }
+func (c Card) Completed() int { return c.Stats.Dispositions[surveys.Complete] }
 
 // NotCompleted returns the number of respondents who are done without having completed.
-func (c surveyCard) NotCompleted() int {
+func (c Card) NotCompleted() int {
 	return c.Stats.Respondents - c.Of(surveys.Pending) - c.Of(surveys.Active) - c.Completed()
 }
 
 // Of returns the number of respondents with a status.
-func (c surveyCard) Of(status surveys.Status) int { return c.Stats.Statuses[status] }
+func (c Card) Of(status surveys.Status) int { return c.Stats.Statuses[status] }
 
-// runningSurveys lists the running, paused and stopping surveys. Their statistics are
+// Running lists the running, paused and stopping surveys. Their statistics are
 // cached for a few seconds, not computed for each browser.
-func runningSurveys(c *page.Caller, known *page.Cache[[]surveyCard]) ([]surveyCard, error) {
+func Running(c *page.Caller, known *page.Cache[[]Card]) ([]Card, error) {
 	if !c.May(page.SurveyReaders()...) {
 		return nil, nil
 	}
-	return known.Get(c.RightsKey(), func() ([]surveyCard, error) {
+	return known.Get(c.RightsKey(), func() ([]Card, error) {
 		var list surveyapi.SurveyList
 		query := url.Values{"state": {"running,paused,stopping"}, "limit": {strconv.Itoa(maxSurveys)}}
 		if err := c.Get("/v1/surveys", query, &list); err != nil {
@@ -97,16 +97,16 @@ func runningSurveys(c *page.Caller, known *page.Cache[[]surveyCard]) ([]surveyCa
 }
 
 // cachedCards reads the statistics of surveys.
-func cachedCards(c *page.Caller, known *page.Cache[[]surveyCard], list []surveyapi.SurveySummary) ([]surveyCard, error) {
+func cachedCards(c *page.Caller, known *page.Cache[[]Card], list []surveyapi.SurveySummary) ([]Card, error) {
 	key := []string{"list", c.RightsKey()}
 	for _, s := range list {
 		key = append(key, s.Survey, string(s.State), strconv.FormatBool(s.Locked))
 	}
-	return known.Get(strings.Join(key, "\n"), func() ([]surveyCard, error) { return cardsOf(c, list) })
+	return known.Get(strings.Join(key, "\n"), func() ([]Card, error) { return cardsOf(c, list) })
 }
 
-func cardsOf(c *page.Caller, list []surveyapi.SurveySummary) ([]surveyCard, error) {
-	cards := make([]surveyCard, len(list))
+func cardsOf(c *page.Caller, list []surveyapi.SurveySummary) ([]Card, error) {
+	cards := make([]Card, len(list))
 	for i, s := range list {
 		cards[i].SurveySummary = s
 		stats, err := surveyStats(c, s.Survey)
@@ -122,7 +122,7 @@ func cardsOf(c *page.Caller, list []surveyapi.SurveySummary) ([]surveyCard, erro
 
 // fill draws a survey's progress: toward its target, or otherwise through its
 // respondents.
-func (c *surveyCard) fill(l *locale.Locale, s *surveyapi.StatsView) {
+func (c *Card) fill(l *locale.Locale, s *surveyapi.StatsView) {
 	c.Stats = s
 	if s.Target > 0 {
 		c.Bar = display.Bar{Title: l.T("Target"), Whole: float64(s.Target), Segments: []display.Segment{{Name: l.T("counted"), Class: "c3", Value: float64(s.Counted)}}}

@@ -1,4 +1,4 @@
-package dashboard
+package surveys
 
 import (
 	"net/http"
@@ -47,7 +47,7 @@ func (d *pilotData) Says(a surveyapi.AnswerView) string {
 	return a.Question + ": " + becameText(d.Locale, a.Status)
 }
 
-func pilotLink(survey string) string { return surveyLink(survey) + "/pilot" }
+func pilotLink(survey string) string { return Link(survey) + "/pilot" }
 
 // openPilot reads what the page of pilots shows.
 func openPilot(v *page.Visit) (*pilotData, error) {
@@ -56,7 +56,7 @@ func openPilot(v *page.Visit) (*pilotData, error) {
 		return nil, err
 	}
 	d := &pilotData{Locale: v.Locale, Survey: s.Survey, Asks: s.Questions != nil, Mistakes: map[string]string{}}
-	d.Open = surveyCard{SurveySummary: s.SurveySummary}.Importable() // as for respondents
+	d.Open = Card{SurveySummary: s.SurveySummary}.Importable() // as for respondents
 	if s.Questions != nil && len(s.Questions.Languages) > 1 {
 		d.Languages, d.Language = s.Questions.Languages, shownLanguage(v.Locale, s.Questions)
 	}

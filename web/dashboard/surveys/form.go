@@ -1,4 +1,4 @@
-package dashboard
+package surveys
 
 import (
 	"cmp"
@@ -186,7 +186,7 @@ func (f *surveyForm) Back() string {
 	if f.New {
 		return "/surveys"
 	}
-	return surveyLink(f.Name)
+	return Link(f.Name)
 }
 
 func (f *surveyForm) content() *page.Content {
@@ -843,7 +843,7 @@ func (f *surveyForm) done(v *page.Visit, err error) (*page.Content, error) {
 	if err == nil {
 		c := savedSurvey(f.Locale, f.Name, f.New)
 		if f.Asks {
-			c.To, c.Flash.Text = surveyLink(f.Name)+"/questions", f.T("Survey %s is created. Write its questions, then import its respondents and launch it.", f.Name)
+			c.To, c.Flash.Text = Link(f.Name)+"/questions", f.T("Survey %s is created. Write its questions, then import its respondents and launch it.", f.Name)
 		}
 		return c, nil
 	}

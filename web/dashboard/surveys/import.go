@@ -1,4 +1,4 @@
-package dashboard
+package surveys
 
 import (
 	"net/url"
@@ -33,7 +33,7 @@ func newRespondentFile(v *page.Visit, form url.Values) (files.Use, error) {
 	}
 	f := &respondentFile{
 		Locale: v.Locale, link: v.Link("/surveys", s.Survey), survey: s.Survey,
-		region: s.Region, duplicates: "skip", over: !surveyCard{SurveySummary: s.SurveySummary}.Importable(),
+		region: s.Region, duplicates: "skip", over: !Card{SurveySummary: s.SurveySummary}.Importable(),
 	}
 	if plan, _ := s.Compile(surveys.Defaults{}); plan != nil {
 		f.needs = plan.RequiredAttributes()
@@ -50,7 +50,7 @@ func (f *respondentFile) About() *files.Words {
 		first = f.T("This survey takes no more respondents; a clone of it does.")
 	}
 	return &files.Words{
-		Title: f.T("Import respondents of %s", f.survey), Crumbs: surveyCrumbs(f.Locale, f.survey, page.Crumb{Text: f.T("Import")}), Path: surveyLink(f.survey) + "/import", Verb: f.T("Import"),
+		Title: f.T("Import respondents of %s", f.survey), Crumbs: surveyCrumbs(f.Locale, f.survey, page.Crumb{Text: f.T("Import")}), Path: Link(f.survey) + "/import", Verb: f.T("Import"),
 		Help:  f.T("The first line names the columns, separated by commas, semicolons or tabs. Excel on Windows saves CSV as windows-1252. The phone number identifies a respondent within the survey."),
 		First: first,
 		Named: "Name of the attribute", NamedOf: "Name of the attribute of column %s", Shown: []string{respondents.FieldPhone}, Heads: []string{f.T("Phone number"), f.T("Attributes")},

@@ -1,4 +1,4 @@
-package dashboard
+package surveys
 
 import (
 	"bytes"
@@ -218,7 +218,7 @@ func (f *documentForm) Back() string {
 	if f.New {
 		return "/surveys"
 	}
-	return surveyLink(f.Name)
+	return Link(f.Name)
 }
 
 // exampleDefinition is the text of a new survey.
@@ -375,7 +375,7 @@ func (f *documentForm) failed(p *page.Problem, lines map[string]int) (*page.Cont
 
 // savedSurvey is the result of a form that has saved a survey.
 func savedSurvey(l *locale.Locale, name string, created bool) *page.Content {
-	c := &page.Content{To: surveyLink(name), Flash: &page.Flash{Text: l.T("Survey %s is changed.", name)}}
+	c := &page.Content{To: Link(name), Flash: &page.Flash{Text: l.T("Survey %s is changed.", name)}}
 	if created {
 		c.Flash.Text = l.T("Survey %s is created. Import its respondents, then launch it.", name)
 	}
@@ -434,7 +434,7 @@ func askClone(v *page.Visit) (*page.Question, error) {
 		return nil, err
 	}
 	q := &page.Question{
-		Title: v.T("Clone survey %s", s.Survey), Button: v.T("Clone"), Back: surveyLink(s.Survey), Crumbs: surveyCrumbs(v.Locale, s.Survey, page.Crumb{Text: v.T("Clone")}),
+		Title: v.T("Clone survey %s", s.Survey), Button: v.T("Clone"), Back: Link(s.Survey), Crumbs: surveyCrumbs(v.Locale, s.Survey, page.Crumb{Text: v.T("Clone")}),
 		Text:   v.T("A draft with the same definition is created. Respondents are not copied."),
 		Fields: []page.Field{{Name: "name", Label: v.T("Name of the new survey"), Type: "text", Required: true, Help: v.T("Such as flu-2027. It cannot be changed later.")}},
 	}
@@ -458,5 +458,5 @@ func cloneSurvey(v *page.Visit) (*page.Done, error) {
 		return nil, &page.Problem{Status: http.StatusUnprocessableEntity, Detail: v.T("the survey was not cloned"), Errors: []weir.FieldError{{Detail: v.T("the name: %s", wrong)}}}
 	}
 	err = v.Call(http.MethodPut, page.Path("v1", "surveys", free), surveyBody(&s), nil)
-	return &page.Done{Text: v.T("Survey %[1]s is created from %[2]s.", name, s.Survey), To: surveyLink(name)}, err
+	return &page.Done{Text: v.T("Survey %[1]s is created from %[2]s.", name, s.Survey), To: Link(name)}, err
 }

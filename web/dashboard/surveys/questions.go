@@ -1,4 +1,4 @@
-package dashboard
+package surveys
 
 import (
 	"net/http"
@@ -182,7 +182,7 @@ func (d *questionsData) save(v *page.Visit, c *page.Content, body map[string]any
 	after["questions"] = map[string]any(asked)
 	err := patchSurvey(v.Caller, d.Survey, d.Version, mergePatch(body, after))
 	if err == nil {
-		c.To, c.Flash = surveyLink(d.Survey)+"/questions", &page.Flash{Text: v.T("The questions of %s are saved.", d.Survey)}
+		c.To, c.Flash = Link(d.Survey)+"/questions", &page.Flash{Text: v.T("The questions of %s are saved.", d.Survey)}
 		if d.Open {
 			c.Flash.Text = v.T("The texts of %s are corrected.", d.Survey)
 		}

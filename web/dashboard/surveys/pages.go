@@ -1,4 +1,4 @@
-package dashboard
+package surveys
 
 import (
 	"html/template"
@@ -11,8 +11,8 @@ import (
 	"weir/web/dashboard/why"
 )
 
-// surveyPages returns the pages of surveys and their respondents.
-func surveyPages(cards *page.Cache[[]surveyCard], sender *files.Sender) []*page.Page {
+// Pages returns the pages of surveys and their respondents.
+func Pages(cards *page.Cache[[]Card], sender *files.Sender) []*page.Page {
 	const one = "/surveys/{name}"
 	reader, admin := page.SurveyReaders(), []operators.Scope{operators.ScopeSurveysAdmin}
 	known := &knownOfSurveys{cards, page.NewCache[*courseData](page.ChartsLife), page.NewCache[*surveyPlan](page.ChartsLife), page.NewCache[respondentHistory](page.ChartsLife), page.NewCache[[]why.SkippedRow](page.ChartsLife)}
@@ -76,17 +76,17 @@ func surveyPages(cards *page.Cache[[]surveyCard], sender *files.Sender) []*page.
 
 // knownOfSurveys is what was read for a page of a survey a moment ago.
 type knownOfSurveys struct {
-	cards     *page.Cache[[]surveyCard] // with the overview
+	cards     *page.Cache[[]Card] // with the overview
 	courses   *page.Cache[*courseData]
 	plans     *page.Cache[*surveyPlan]
 	histories *page.Cache[respondentHistory]
 	skipped   *page.Cache[[]why.SkippedRow]
 }
 
-func newSurveyCards() *page.Cache[[]surveyCard] { return page.NewCache[[]surveyCard](page.ChartsLife) }
+func NewCards() *page.Cache[[]Card] { return page.NewCache[[]Card](page.ChartsLife) }
 
-// surveyFunctions are what templates call to show surveys.
-func surveyFunctions(l *locale.Locale) template.FuncMap {
+// Functions are what templates call to show surveys.
+func Functions(l *locale.Locale) template.FuncMap {
 	return template.FuncMap{
 		"cause": func(c surveys.Cause) string { return causeText(l, c) }, "logevent": func(event string) string { return logEventText(l, event) }, "shownstatus": shownStatus,
 	}
