@@ -18,18 +18,28 @@
 //   - Pages load only files of the dashboard, and run no inline script or style.
 //   - Titles and paths contain no phone number of a person and no secret.
 //
+// # Where things are
+//
+// Package page is what every page stands on; files has the pages that send a file. Each
+// subject has a folder of its own, which returns its rows of the table of pages: channels,
+// contacts, people, limits, surveys, router, access. They import page, and what they share
+// stands below them: choices (what forms offer), why (why something waits), form,
+// questionnaire, display and locale. This package joins the rows, and has what is of all
+// subjects: the overview, the search and the help. Templates and assets are here too.
+//
 // # How to add a page
 //
-// A page is a file <name>.go, its template templates/<name>.html, its test, and a
-// row in the table of its subject in routes.go:
+// A page is a file <name>.go in the folder of its subject, its template
+// templates/<name>.html, its test beside the others here, and a row in the subject's
+// pages.go:
 //
 //	{
-//		name: "thing", path: "/things/{id}", scopes: readers(),
-//		load: loadThing, live: []string{"figures"},
-//		actions: []action{{path: "/things/{id}/stop", scopes: …, ask: askStop, run: stopThing}},
+//		Name: "thing", Path: "/things/{id}", Scopes: page.Readers(),
+//		Load: loadThing, Live: []string{"figures"},
+//		Actions: []page.Action{{Path: "/things/{id}/stop", Scopes: …, Ask: askStop, Run: stopThing}},
 //	},
 //
-// load queries the API with v.get(apiPath("v1", "things", v.r.PathValue("id")),
+// Load queries the API with v.Get(page.Path("v1", "things", v.Request.PathValue("id")),
 // query, &into), and returns a title, crumbs and data. An error of the API can be
 // returned unchanged: it becomes an error page, or the login page.
 //
@@ -40,8 +50,8 @@
 // .MaySurvey .Survey "surveys:admin" one for that survey, .Now is for {{ago .Now .At}}. parts.html has empty, act, badge, chart, rows, pages and
 // wrong; package display has the template functions and the pictures.
 //
-// An action's ask returns what will happen, to how many, and the fields to fill in;
-// its run reads v.r.PostForm, calls v.call(method, path, body, nil) and returns a
+// An action's Ask returns what will happen, to how many, and the fields to fill in;
+// its Run reads v.Request.PostForm, calls v.Call(method, path, body, nil) and returns a
 // message and the next page. Link to it with {{template "act" dict "id" … "link" …
 // "label" …}} within {{if .May …}}. Elements in live regions that can have the
 // focus need a stable id, so that an update keeps the focus.
@@ -53,7 +63,7 @@
 // something for is in mistakes/*.json; TestMistakes says what is missing there.
 // Names of the API are shown in words with {{words .State}}, which apiWords lists.
 //
-// Lists are paged by the API's cursor: a link with ?cursor=…, built by pageLink. A
+// Lists are paged by the API's cursor: a link with ?cursor=…, built by v.More. A
 // test creates a rig (see rig_test.go), logs in with the scopes under test and
 // reads the page.
 package dashboard
