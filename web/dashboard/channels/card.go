@@ -37,6 +37,7 @@ const (
 	RankOK
 )
 
+// CardOf returns the card of a channel.
 func CardOf(l *locale.Locale, ch webapi.ChannelView, now time.Time) Card {
 	c := Card{ChannelView: ch, Bar: capacityBar(l, ch), Rank: RankOK}
 	waits := locale.Since(now, ch.OldestQueuedAt)

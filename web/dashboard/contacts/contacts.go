@@ -341,6 +341,7 @@ func cancelContact(v *page.Visit) (*page.Done, error) {
 	return &page.Done{Text: v.T("Contact %s is canceled.", id), To: Link(id)}, nil
 }
 
+// Link returns the path of a contact's page.
 func Link(id string) string { return "/contacts/" + url.PathEscape(id) }
 
 func contactCrumbs(l *locale.Locale, id string, more ...page.Crumb) []page.Crumb {

@@ -137,6 +137,7 @@ type Sender struct {
 	sendings sendings
 }
 
+// NewSender returns what sends the files of all uses.
 func NewSender() *Sender {
 	return &Sender{uploads: auth.NewConcurrencyLimit(maxUploads, maxUploads/2)}
 }

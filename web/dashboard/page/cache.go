@@ -28,6 +28,7 @@ type cacheEntry[T any] struct {
 	value T
 }
 
+// NewCache returns a cache that keeps values for a while.
 func NewCache[T any](life time.Duration) *Cache[T] {
 	return &Cache[T]{life: life, entries: map[string]*cacheEntry[T]{}}
 }

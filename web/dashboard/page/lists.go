@@ -33,7 +33,7 @@ func ReadInterval(asked url.Values) (i Interval, err error) {
 	return i, err
 }
 
-// momentRule says what readMoment takes.
+// momentRule says what ReadMoment takes.
 const momentRule locale.Message = "must be a date and a time in UTC, such as 2026-05-04T09:00"
 
 // ReadMoment parses what browsers send from such an input, and what users type in

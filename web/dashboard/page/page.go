@@ -265,6 +265,7 @@ type Asking struct {
 	Danger              bool
 }
 
+// Question returns the question about something.
 func (a Asking) Question(l *locale.Locale, about ...any) *Question {
 	return &Question{Title: l.T(a.Title, about...), Button: l.T(a.Button), Text: l.T(a.Text), Danger: a.Danger}
 }

@@ -83,6 +83,7 @@ type knownOfSurveys struct {
 	skipped   *page.Cache[[]why.SkippedRow]
 }
 
+// NewCards returns what the overview and the list of surveys share.
 func NewCards() *page.Cache[[]Card] { return page.NewCache[[]Card](page.ChartsLife) }
 
 // Functions are what templates call to show surveys.

@@ -105,6 +105,7 @@ func surveyCrumbs(l *locale.Locale, name string, more ...page.Crumb) []page.Crum
 	return append([]page.Crumb{{Text: l.T("Surveys"), Link: "/surveys"}, {Text: name, Link: Link(name)}}, more...)
 }
 
+// Link returns the path of a survey's page.
 func Link(name string) string { return "/surveys/" + url.PathEscape(name) }
 
 func (k *knownOfSurveys) loadSurvey(v *page.Visit) (*page.Content, error) {
@@ -191,6 +192,7 @@ func funnelOf(l *locale.Locale, s *surveyapi.StatsView) (rows []display.Row) {
 	return display.Rows(l, max(1, float64(s.Respondents)), rows)
 }
 
+// StepText returns the name of a step of the funnel, and the class of its color.
 func StepText(l *locale.Locale, step surveys.Disposition) (name, class string) {
 	switch step {
 	case surveys.Registered:
