@@ -24,7 +24,7 @@ import (
 )
 
 // Problem is an error response of the API.
-type Problem struct {
+type Problem struct { //nolint:errname // RFC 9457 has the name: it is a body, which the forms and pages show
 	Status int               `json:"status"`
 	Detail string            `json:"detail"`
 	Errors []weir.FieldError `json:"errors"`
