@@ -47,7 +47,7 @@ func neverShown() []string {
 		"must be a list of COLUMN=FIELD, separated by commas: %s", "must be a list of columns, separated by commas: %s", "must be the next_cursor of a page before",
 		"no value for a field of the text", "not the id of a respondent", "outcome", "phone, columns and header are of a file in CSV", "status", "the change was checked only",
 		"the disposition cannot follow the present one", "the event cannot be read", "the keys of people were not opened", "the respondent was started before",
-		"the respondent's status is final", "the response is not a JSON object with disposition, messages, answers and stop", "the schedule never opens again",
+		"the respondent's status is final", "the response is not a JSON object with disposition, messages, answers and stop", "the schedule never opens again", "the step of a respondent failed",
 		"update requires on_error=skip: respondents are corrected before the whole file is read",
 	}
 }
@@ -185,6 +185,9 @@ func (s *sentences) said(n ast.Node, errs bool) []ast.Expr {
 			return []ast.Expr{n.Value}
 		}
 	case *ast.CompositeLit:
+		if nameOf(n.Type) == "Wording" && len(n.Elts) > 3 {
+			return n.Elts[:3]
+		}
 		if nameOf(n.Type) == "Mistake" && len(n.Elts) > 0 {
 			last := n.Elts[len(n.Elts)-1]
 			if pair, ok := last.(*ast.KeyValueExpr); ok {
@@ -218,7 +221,7 @@ func (s *sentences) constantsOf(args []ast.Expr) (list []ast.Expr) {
 
 // partsIn are functions that make a part of a sentence.
 func partsIn() []string {
-	return []string{"ParseInstant", "ParseScope", "mismatch", "prepareChannel", "areMissing", "rowsAre", "errMissingAttribute", "columnsError", "check", "joinNames", "operand", "takes", "plural", "quoted", "refused", "Error", "wrongAttribute", "kind", "wrong", "wrongObject"}
+	return []string{"ParseInstant", "ParseScope", "mismatch", "prepareChannel", "areMissing", "rowsAre", "errMissingAttribute", "columnsError", "check", "Check", "joinNames", "operand", "takes", "plural", "quoted", "refused", "Error", "wrongAttribute", "kind", "wrong", "wrongObject"}
 }
 
 var patternTag = regexp.MustCompile(`patternDescription:("[^"]*")`)

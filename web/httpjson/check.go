@@ -315,3 +315,11 @@ func PointerToken(name string) string {
 	}
 	return validation.Escape(name)
 }
+
+// wording words the errors of a part: those of a merge patch as its protocol does.
+func (c *Checker) wording() *Wording {
+	if c.patch != nil {
+		return c.patch.wording
+	}
+	return &Wording{"must be a text", "there is no such field", "must be from %.0f to %.0f", "enum", PointerToken}
+}

@@ -23,13 +23,6 @@ type Wording struct {
 	Token   func(string) string // returns a name as a token of a JSON pointer
 }
 
-func (c *Checker) wording() *Wording {
-	if c.patch != nil {
-		return c.patch.wording
-	}
-	return &Wording{"must be a text", "there is no such field", "must be from %.0f to %.0f", "enum", PointerToken}
-}
-
 // patch is what checks a part of a merge patch beyond its type.
 type patch struct {
 	wording  *Wording
