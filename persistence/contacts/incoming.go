@@ -7,7 +7,6 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -16,27 +15,19 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"weir"
-	"weir/persistence/channels"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
-	eventstore "weir/persistence/events"
 )
 
 // Incoming keeps the messages of people.
 type Incoming struct {
 	*commit.DB
-	channels *channels.Store
-	events   *eventstore.Log
 	observer Observer
 }
 
 var _ weir.IncomingStore = (*Incoming)(nil)
 
-// errKnown says that a message was received before.
-var errKnown = errors.New("the message is known")
-
-// Receive implements [weir.IncomingStore]. The row of the channel is held
-// while the id is chosen, so that ids are in the order of commits and a reader
+// Receive implements [weir.IncomingStore]. The writer gives the ids, in the order of commits, so that a reader
 // that goes by them misses nothing.
 func (s *Incoming) Receive(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (bool, error) {
 	fitIncoming(&m)
@@ -44,31 +35,63 @@ func (s *Incoming) Receive(ctx context.Context, channel weir.ChannelID, m weir.I
 	if err != nil {
 		return false, s.Failure("encode a message", err)
 	}
-	var event bool
-	err = s.Transaction(ctx, func(tx *sqlx.Tx) error {
-		row, err := s.channels.LockChannel(ctx, tx, channel)
-		if err != nil {
-			return err
-		}
-		if event, err = s.insertIncoming(ctx, tx, channel, &m, string(fields)); err != nil || !event {
-			return err
-		}
-		e, err := messageEvent(*row.Name, m.ID, &m)
-		if err != nil {
-			return err
-		}
-		return s.events.AppendEvents(ctx, tx, time.Now(), e)
-	})
-	if errors.Is(err, errKnown) {
-		return true, nil
+	w := &receipt{s: s, channel: channel, m: m, fields: string(fields)}
+	err = s.Await(ctx, &commit.Request{Work: w, Channels: []weir.ChannelID{channel}, Rows: 3, Bytes: 200 + 2*(len(m.Body)+len(fields))})
+	if err != nil {
+		return false, err
 	}
-	if err == nil {
+	if !w.known {
 		s.observer.ReceivedCommitted()
 	}
-	if err == nil && event {
-		s.events.EventsAppended()
+	return w.known, nil
+}
+
+// receipt is the work of [Incoming.Receive].
+type receipt struct {
+	s       *Incoming
+	channel weir.ChannelID
+	m       weir.Incoming
+	fields  string
+	known   bool // it was received before
+}
+
+// Write implements [commit.Work].
+func (w *receipt) Write(t *commit.Tx, r *commit.Request) error {
+	t.GiveIDs(r, 1)
+	w.known = false
+	ch := t.Channel(w.channel)
+	if ch.ID == 0 || ch.Deleted {
+		r.Refuse(weir.Errorf(weir.CodeNotFound, "no such channel"))
+		return nil
 	}
-	return false, s.Failure("store a message", err)
+	var guid any
+	if w.m.GUID != "" {
+		known, first, err := sameMessage(t.Ctx, t, w.channel, &w.m)
+		if err != nil {
+			return err
+		}
+		if w.known = known != nil; w.known {
+			return nil
+		}
+		if guid = w.m.GUID; !first {
+			guid = reusedGUID(&w.m)
+		}
+	}
+	var last int64 // of a process whose clock was ahead
+	if err := t.Get(&last, "SELECT COALESCE(MAX(id), 0) FROM incoming WHERE channel_id = ?", int64(w.channel)); err != nil {
+		return err
+	}
+	w.m.ID = max(r.IDs[0], last+1)
+	t.Add("INSERT INTO incoming (channel_id, id, guid, sender, recipient, body, fields, received_at) VALUES "+columns.Marks(8),
+		int64(w.channel), w.m.ID, guid, w.m.From, w.m.To, w.m.Body, w.fields, columns.Micros(w.m.ReceivedAt))
+	if t.WritesContactEvents() {
+		e, err := messageEvent(ch.Name, w.m.ID, &w.m)
+		if err != nil {
+			return err
+		}
+		t.Emit(e)
+	}
+	return w.s.observer.Received(t, w.channel, &w.m)
 }
 
 // fitIncoming makes what came from outside fit its columns, so that a provider
@@ -82,44 +105,11 @@ func fitIncoming(m *weir.Incoming) {
 	}
 }
 
-// insertIncoming stores a message, and gives it its id. event says that its event is to
-// be written, too.
-func (s *Incoming) insertIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, m *weir.Incoming, fields string) (event bool, err error) {
-	var guid any
-	if m.GUID != "" {
-		known, first, err := sameMessage(ctx, tx, channel, m)
-		if err != nil {
-			return false, err
-		}
-		if known != nil {
-			return false, errKnown
-		}
-		if guid = m.GUID; !first {
-			guid = reusedGUID(m)
-		}
-	}
-	var before struct {
-		Last          int64 `db:"last_id"`
-		ContactEvents bool  `db:"contact_events"`
-	}
-	err = tx.GetContext(ctx, &before, "SELECT COALESCE(MAX(id), 0) AS last_id, "+commit.ContactEventsEnabledSQL+" AS contact_events FROM incoming WHERE channel_id = ?", int64(channel))
-	if err != nil {
-		return false, err
-	}
-	m.ID = max(s.NextID(time.Now()), before.Last+1)
-	_, err = tx.ExecContext(ctx, "INSERT INTO incoming (channel_id, id, guid, sender, recipient, body, fields, received_at) VALUES "+columns.Marks(8),
-		int64(channel), m.ID, guid, m.From, m.To, m.Body, fields, columns.Micros(m.ReceivedAt))
-	if err != nil {
-		return false, err
-	}
-	return s.WritesContactEvents(before.ContactEvents), s.observer.Received(ctx, tx, channel, m)
-}
-
 // sameMessage returns the stored message that a message repeats, or nil. first reports whether its guid is
 // unused: gateways reuse ids, and a message with another sender or text is another message.
-func sameMessage(ctx context.Context, q sqlx.QueryerContext, channel weir.ChannelID, m *weir.Incoming) (known *incomingRow, first bool, err error) {
+func sameMessage(ctx context.Context, q selecter, channel weir.ChannelID, m *weir.Incoming) (known *incomingRow, first bool, err error) {
 	var rows []incomingRow
-	err = sqlx.SelectContext(ctx, q, &rows, readIncoming+"channel_id = ? AND guid IN (?, ?)", int64(channel), m.GUID, reusedGUID(m))
+	err = q.SelectContext(ctx, &rows, readIncoming+"channel_id = ? AND guid IN (?, ?)", int64(channel), m.GUID, reusedGUID(m))
 	for i := range rows {
 		r := &rows[i]
 		if r.erased() && *r.GUID == reusedGUID(m) || !r.erased() && r.Sender == m.From && r.Body == m.Body {
@@ -127,6 +117,11 @@ func sameMessage(ctx context.Context, q sqlx.QueryerContext, channel weir.Channe
 		}
 	}
 	return known, len(rows) == 0, err
+}
+
+// selecter is what reads rows.
+type selecter interface {
+	SelectContext(ctx context.Context, dest any, text string, args ...any) error
 }
 
 // reusedGUID stands for the guid of a message if another message has that, and of one that is erased.

@@ -1,11 +1,8 @@
 package contacts
 
 import (
-	"context"
 	"iter"
 	"time"
-
-	"github.com/jmoiron/sqlx"
 
 	"weir"
 	"weir/people"
@@ -18,7 +15,7 @@ type Observer interface {
 	// Changed receives the transitions of a batch, those of one contact in order.
 	Changed(t *commit.Tx, transitions iter.Seq[*weir.Transition]) error
 	// Received records a message of a person. ReceivedCommitted is called once that is committed.
-	Received(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, m *weir.Incoming) error
+	Received(t *commit.Tx, channel weir.ChannelID, m *weir.Incoming) error
 	ReceivedCommitted()
 }
 

@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/jmoiron/sqlx"
-
 	"weir"
 	"weir/people"
 	"weir/persistence/columns"
@@ -147,14 +145,14 @@ func (s *Outbox) written() {
 }
 
 // Received implements [contacts.Observer].
-func (s *Outbox) Received(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, m *weir.Incoming) error {
+func (s *Outbox) Received(t *commit.Tx, channel weir.ChannelID, m *weir.Incoming) error {
 	text, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO outbox ("+outboxColumns+") VALUES "+columns.Marks(11),
-		s.NextID(time.Now()), string(surveys.MessageReceived), columns.Micros(m.ReceivedAt), int64(channel), 0, 0, 0, 0, "", "", string(text))
-	return err
+	t.Add("INSERT INTO outbox ("+outboxColumns+") VALUES "+columns.Marks(11),
+		t.NextID(), string(surveys.MessageReceived), columns.Micros(m.ReceivedAt), int64(channel), 0, 0, 0, 0, "", "", string(text))
+	return nil
 }
 
 // OutboxEntries implements [surveys.Outbox].
