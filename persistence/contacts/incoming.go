@@ -17,6 +17,7 @@ import (
 	"weir"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
+	"weir/persistence/dialect"
 )
 
 // Incoming keeps the messages of people.
@@ -107,7 +108,7 @@ func fitIncoming(m *weir.Incoming) {
 
 // sameMessage returns the stored message that a message repeats, or nil. first reports whether its guid is
 // unused: gateways reuse ids, and a message with another sender or text is another message.
-func sameMessage(ctx context.Context, q selecter, channel weir.ChannelID, m *weir.Incoming) (known *incomingRow, first bool, err error) {
+func sameMessage(ctx context.Context, q dialect.Reader, channel weir.ChannelID, m *weir.Incoming) (known *incomingRow, first bool, err error) {
 	var rows []incomingRow
 	err = q.SelectContext(ctx, &rows, readIncoming+"channel_id = ? AND guid IN (?, ?)", int64(channel), m.GUID, reusedGUID(m))
 	for i := range rows {
@@ -117,11 +118,6 @@ func sameMessage(ctx context.Context, q selecter, channel weir.ChannelID, m *wei
 		}
 	}
 	return known, len(rows) == 0, err
-}
-
-// selecter is what reads rows.
-type selecter interface {
-	SelectContext(ctx context.Context, dest any, text string, args ...any) error
 }
 
 // reusedGUID stands for the guid of a message if another message has that, and of one that is erased.

@@ -11,6 +11,7 @@ import (
 	"weir/people"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
+	"weir/persistence/dialect"
 )
 
 // consentStore keeps what people said.
@@ -253,13 +254,8 @@ func (r *stateRow) state() people.State {
 	return people.State{Purpose: r.Purpose, Status: people.Status(r.Status), Source: people.Source(r.Source), At: columns.Instant(r.SaidAt), Version: r.Version}
 }
 
-// selecter is what reads rows.
-type selecter interface {
-	SelectContext(ctx context.Context, dest any, text string, args ...any) error
-}
-
 // selectFew reads rows by a text that is one of few, so that the writer prepares it.
-func selectFew(ctx context.Context, from selecter, dest any, text string, args []any) error {
+func selectFew(ctx context.Context, from dialect.Reader, dest any, text string, args []any) error {
 	if t, ok := from.(*commit.Tx); ok {
 		return t.Select(dest, text, args...)
 	}
@@ -282,7 +278,7 @@ func statesSQL(n int) string {
 	return "SELECT " + stateColumns + " FROM consent_states WHERE hash IN " + columns.Marks(n)
 }
 
-func readStates(ctx context.Context, from selecter, hashes []people.Hash) ([]stateRow, error) {
+func readStates(ctx context.Context, from dialect.Reader, hashes []people.Hash) ([]stateRow, error) {
 	var all []stateRow
 	for part := range slices.Chunk(hashes, columns.KeysPerList) {
 		args := hashList(part)

@@ -7,6 +7,7 @@ import (
 	"weir"
 	"weir/people"
 	"weir/persistence/columns"
+	"weir/persistence/dialect"
 )
 
 // StatesSQL, EarlierSQL, NewPeopleSQL and OldestEntriesSQL are the statements of claims.
@@ -55,7 +56,7 @@ type Reading struct{ before histories }
 func BoundRows(g *Gate, most int) { g.before.most = most }
 
 // Read reads what claims for a purpose need of people who are known by their hashes.
-func (r *Reading) Read(ctx context.Context, from selecter, n people.Needs, purpose string, text int64, hashes ...people.Hash) (map[string][]people.Entry, error) {
+func (r *Reading) Read(ctx context.Context, from dialect.Reader, n people.Needs, purpose string, text int64, hashes ...people.Hash) (map[string][]people.Entry, error) {
 	owner, want := map[people.Hash]string{}, wanted{}
 	for _, h := range hashes {
 		owner[h] = string(h[:])

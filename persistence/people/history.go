@@ -12,6 +12,7 @@ import (
 	"weir/people"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
+	"weir/persistence/dialect"
 )
 
 // historyStore reads when people were contacted, and deletes it. [Gate] writes it.
@@ -82,7 +83,7 @@ type histories struct {
 
 // read returns the wanted entries since an instant, and maybe more, by the address of each hash,
 // and of which addresses they were too many to be read with those of others.
-func (h *histories) read(ctx context.Context, from selecter, want wanted, since time.Time, owner map[people.Hash]string) (entries map[string][]people.Entry, unread map[string]bool, err error) {
+func (h *histories) read(ctx context.Context, from dialect.Reader, want wanted, since time.Time, owner map[people.Hash]string) (entries map[string][]people.Entry, unread map[string]bool, err error) {
 	var short []people.Hash
 	apart := map[people.Hash]bool{}
 	for hash := range owner {
@@ -133,7 +134,7 @@ func (h *histories) read(ctx context.Context, from selecter, want wanted, since 
 // readFew reads the entries of hashes, which are in order, and returns of how many it has read
 // all. If that is not of each, one of them at least has more than few: the next batch reads
 // that one apart.
-func (h *histories) readFew(ctx context.Context, from selecter, hashes []people.Hash, since time.Time) (rows []entryRow, complete int, err error) {
+func (h *histories) readFew(ctx context.Context, from dialect.Reader, hashes []people.Hash, since time.Time) (rows []entryRow, complete int, err error) {
 	args := hashList(hashes)
 	most := few * (len(hashes) + 1)
 	if err = selectFew(ctx, from, &rows, earlierSQL(len(args)), append(args, columns.Micros(since), most)); err != nil {
@@ -192,7 +193,7 @@ func (w wanted) of(hashes map[people.Hash]bool) (list []newest) {
 const partsPerList = 100
 
 // read reads parts of what is wanted.
-func (w wanted) read(ctx context.Context, from selecter, parts []newest, since time.Time) (rows []entryRow, err error) {
+func (w wanted) read(ctx context.Context, from dialect.Reader, parts []newest, since time.Time) (rows []entryRow, err error) {
 	texts, args := make([]string, len(parts)), make([]any, 0, 6*len(parts))
 	for i, p := range parts {
 		texts[i] = newestSQL(p)

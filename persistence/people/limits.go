@@ -16,6 +16,7 @@ import (
 	"weir/people"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
+	"weir/persistence/dialect"
 )
 
 // limit is a limit with its usage.
@@ -215,7 +216,7 @@ func (s *limitStore) judgedBy(t *commit.Tx) (*limits, error) {
 
 // readUsage reads whom the channels of a limit have contacted in the last 24 hours, and what
 // was spent.
-func readUsage(ctx context.Context, from selecter, into *limits, l *limit, now time.Time) error {
+func readUsage(ctx context.Context, from dialect.Reader, into *limits, l *limit, now time.Time) error {
 	var rows []struct {
 		ID   int64  `db:"id"`
 		Name string `db:"name"`

@@ -14,6 +14,7 @@ import (
 	"weir/people"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
+	"weir/persistence/dialect"
 )
 
 // pricesStep is the migration without which a program does not count money.
@@ -125,7 +126,7 @@ func (s *priceStore) write(t *commit.Tx) {
 }
 
 // readSpent reads what was spent of a limit.
-func readSpent(ctx context.Context, from selecter, u *people.Usage, channels []any) error {
+func readSpent(ctx context.Context, from dialect.Reader, u *people.Usage, channels []any) error {
 	u.Unspent()
 	text, args := "SELECT day, SUM(amount) AS amount FROM spent WHERE currency = ?", []any{u.Currency}
 	if len(u.Channels) > 0 {

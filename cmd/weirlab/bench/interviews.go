@@ -52,20 +52,7 @@ func (m measurement) interviews(ctx context.Context) (Figures, error) {
 	if err := s.importRespondents(ctx, path, w.N/load.Questions); err != nil {
 		return f, err
 	}
-	charge, err := m.meter(ctx)
-	if err != nil {
-		return f, err
-	}
-	launched := time.Now()
-	if err := s.launch(ctx, path); err != nil {
-		return f, err
-	}
-	seen, err := m.finishSurvey(ctx, s, path)
-	if err != nil {
-		return f, err
-	}
+	seen, launched, err := m.conduct(ctx, s, path, &f)
 	f.PerS, f.P50, f.P99 = float64(w.N)/seen.Last.Sub(launched).Seconds(), seen.P50, seen.P99
-	f.MaxActive, f.Duplicate, f.Lost = seen.MaxActive, seen.Twice, max(0, w.N-seen.Distinct)
-	f.Error = strings.Join(seen.Faults(w.Expectation(), 0), "; ")
-	return f, charge(&f)
+	return f, err
 }

@@ -53,22 +53,27 @@ func (m measurement) survey(ctx context.Context) (Figures, error) {
 		return f, err
 	}
 	f.EnqueuePS = float64(w.N) / time.Since(began).Seconds()
+	_, _, err := m.conduct(ctx, s, path, &f)
+	return f, err
+}
+
+// conduct launches a survey, waits until it is done, and writes the rate, what it has cost and the faults into the figures.
+func (m measurement) conduct(ctx context.Context, s *httpSubject, path string, f *Figures) (seen judge.Seen, launched time.Time, _ error) {
 	charge, err := m.meter(ctx)
 	if err != nil {
-		return f, err
+		return seen, launched, err
 	}
-	launched := time.Now()
+	launched = time.Now()
 	if err := s.launch(ctx, path); err != nil {
-		return f, err
+		return seen, launched, err
 	}
-	seen, err := m.finishSurvey(ctx, s, path)
-	if err != nil {
-		return f, err
+	if seen, err = m.finishSurvey(ctx, s, path); err != nil {
+		return seen, launched, err
 	}
-	f.PerS = float64(w.N) / time.Since(launched).Seconds()
-	f.MaxActive, f.Duplicate, f.Lost = seen.MaxActive, seen.Twice, max(0, w.N-seen.Distinct)
-	f.Error = strings.Join(seen.Faults(w.Expectation(), 0), "; ")
-	return f, charge(&f)
+	f.PerS = float64(m.w.N) / time.Since(launched).Seconds()
+	f.MaxActive, f.Duplicate, f.Lost = seen.MaxActive, seen.Twice, max(0, m.w.N-seen.Distinct)
+	f.Error = strings.Join(seen.Faults(m.w.Expectation(), 0), "; ")
+	return seen, launched, charge(f)
 }
 
 // importRespondents adds n respondents, as a file.

@@ -9,7 +9,7 @@ import (
 	"weir/cmd/weirlab/bench/judge"
 )
 
-// notQuestion is the number of a message that is no question, such as a word of thanks.
+// notQuestion is the number of a message that asks nothing, such as the thanks at the end.
 const notQuestion = -1
 
 // asked records a question: a contact of its own, which took from the answer to the question before until now. It returns
