@@ -21,6 +21,14 @@ func Rematch(s *State, id string) {
 	s.executing = false
 }
 
+// MaxUnmatchableExamined bounds what Unmatchable examines before it begins with another job.
+const MaxUnmatchableExamined = maxUnmatchableExamined
+
+// Unmatchable also returns how many workers were examined.
+func Unmatchable(s *State, queue string, limit int) (ids []string, examined int) {
+	return s.unmatchable(queue, limit)
+}
+
 // MinimizeLimits sets the index limits to the minimum.
 func MinimizeLimits(s *State) {
 	s.index.limits = limits{ranges: 1, classes: 2, loads: 1, individual: 0, gaps: 1}

@@ -103,17 +103,22 @@ func (s *entities) anyWorkerServes(j *job) bool {
 // examines a bounded number of jobs and workers, because it blocks the engine
 // meanwhile.
 func (s *entities) Unmatchable(queueID string, limit int) []string {
+	out, _ := s.unmatchable(queueID, limit)
+	return out
+}
+
+// Bounds of what Unmatchable examines. It goes on to the end of the workers that it has begun to examine for a job.
+const maxUnmatchableJobs, maxUnmatchableExamined = 100_000, 500_000
+
+func (s *entities) unmatchable(queueID string, limit int) (out []string, examined int) {
 	q := s.queues[queueID]
 	if q == nil || q.dist.Mode.BypassSelectors {
-		return nil
+		return nil, 0
 	}
-	const maxJobs, maxExamined = 100_000, 500_000
-	examined := 0
 	known := map[*class]bool{} // whether some worker could take the jobs of the class
-	var out []string
 	n := 0
 	for j := range q.jobs.all {
-		if n++; len(out) >= limit || n > maxJobs || examined > maxExamined {
+		if n++; len(out) >= limit || n > maxUnmatchableJobs || examined > maxUnmatchableExamined {
 			break
 		}
 		if j.class == nil || len(j.Offers) > 0 {
@@ -128,7 +133,7 @@ func (s *entities) Unmatchable(queueID string, limit int) []string {
 			out = append(out, j.ID)
 		}
 	}
-	return out
+	return out, examined
 }
 
 // anyWorkerFor reports whether any worker, registered or not, has the queue, the
