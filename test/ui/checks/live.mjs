@@ -22,6 +22,8 @@ export async function live({ report, browser, weir }) {
   await login(page, weir.url, weir.token);
   let next = 9000;
   const queue = (count) => weir.api("POST", "/v1/channels/held/contacts", { contacts: Array.from({ length: count }, () => ({ key: `live-${next}`, to: phone(next++ % 10_000), messages: ["Later"] })) });
+  // busy gives texts something to send for half a minute: what it was given at the start is gone after a quarter of an hour.
+  const busy = () => weir.api("POST", "/v1/channels/texts/contacts", { contacts: Array.from({ length: 200 }, () => ({ key: `busy-${next}`, to: phone(next++ % 10_000), messages: ["Hello"] })) });
   const queued = async () => (await weir.get("/v1/channels/held")).queued;
   const go = async (path) => {
     await page.goto(weir.url + path);
@@ -54,6 +56,7 @@ export async function live({ report, browser, weir }) {
     await stayed(page);
   });
   await report.check("live: a table that was opened stays open while figures change", page, async () => {
+    await busy();
     await go("/channels/texts");
     await page.locator("#charts details summary").first().click();
     const before = await tile(page, "Queued", "#figures");
@@ -62,6 +65,7 @@ export async function live({ report, browser, weir }) {
     assert.ok(await page.locator("#charts details").first().evaluate((d) => d.open));
   });
   await report.check("live: the focus stays where it is while figures change", page, async () => {
+    await busy();
     await go("/");
     await page.focus("#pause-texts");
     const before = squeeze(await page.locator("article:has(#channel-texts)").innerText());
@@ -69,6 +73,7 @@ export async function live({ report, browser, weir }) {
     assert.equal(await page.evaluate(() => document.activeElement.id), "pause-texts");
   });
   await report.check("live: the focus stays on a table that scrolls, too", page, async () => {
+    await busy();
     await go("/channels/texts");
     const table = page.locator("[aria-label='In flight, table']");
     await table.focus();
