@@ -167,6 +167,9 @@ func Into[T any](t testing.TB, g Got, status int) T {
 func (r *Rig) Serve(req *http.Request) Got {
 	rec := httptest.NewRecorder()
 	r.Handler.ServeHTTP(rec, req)
+	if rec.Code == http.StatusInternalServerError {
+		r.T.Logf("%s %s: status 500; the log:\n%s", req.Method, req.URL.Path, r.Logs)
+	}
 	raw, err := io.ReadAll(rec.Result().Body)
 	if err != nil {
 		r.T.Fatal(err)
