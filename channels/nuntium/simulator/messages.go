@@ -137,6 +137,9 @@ func (s *Server) put(m *message, c *Channel, outcome string) {
 	m.channel = c
 	m.counted = true
 	s.Tally().Begin(c.Name, m.guid, m.to, 1)
+	if s.options.Taken != nil {
+		s.options.Taken(m.guid, m.to, m.body)
+	}
 	s.walk(m, s.options.steps(outcome))
 }
 

@@ -47,6 +47,9 @@ type Options struct {
 	// list no incoming messages and do not count those that are alike.
 	PurgeAfter time.Duration
 
+	// Taken, if not nil, is called with each message that a channel takes, under the lock of the simulator.
+	Taken func(guid, to, body string)
+
 	Callbacks int          // max concurrent callbacks; 0: the sender's default
 	Client    *http.Client // for callbacks; nil: its own
 }

@@ -154,6 +154,7 @@ func (s *demonstration) judgement(findings []finding, verdicts []verdict) error 
 	if s.unasked != "" {
 		faults = append(faults, "interviews: "+s.unasked)
 	}
+	faults = append(faults, s.asked.faults()...)
 	faults = append(faults, s.courtesy.faults...)
 	faults = append(faults, s.braking.faults...)
 	if n := s.pestered(); n > 0 {
@@ -164,14 +165,18 @@ func (s *demonstration) judgement(findings []finding, verdicts []verdict) error 
 		s.view.plain("", s.view.verdict(false, "FAIL: "+strings.Join(faults, "; ")+"."))
 		return errors.New("the demo failed: " + strings.Join(faults, "; "))
 	}
-	killed := "the broker was killed " + times(s.options.Kills)
+	killed := "the broker was killed " + times(s.kills)
 	switch {
 	case s.cluster != nil:
 		killed = fmt.Sprintf("the database had %d owners, one after the other", len(s.cluster.tenures))
-	case s.options.Kills == 0:
+	case s.kills == 0:
 		killed = "the broker was not killed"
 	}
-	s.view.plain("", s.view.verdict(true, fmt.Sprintf("PASS: no respondent lost, none contacted twice for one attempt, never over capacity, nobody after STOP; %s. %.0f s.", killed, took)))
+	asked := ""
+	if s.asked.People > 0 {
+		asked = ", no question asked twice or skipped, no answer lost"
+	}
+	s.view.plain("", s.view.verdict(true, fmt.Sprintf("PASS: no respondent lost, none contacted twice for one attempt, never over capacity, nobody after STOP%s; %s. %.0f s.", asked, killed, took)))
 	return nil
 }
 
@@ -193,6 +198,9 @@ func (s *demonstration) remarks(findings []finding) []string {
 	stopped, answered := s.wrote()
 	text = append(text, fmt.Sprintf("Besides the calls, %s answered by message, and %s wrote STOP. The application received %s besides these.",
 		plural(len(answered), "person", "people"), plural(len(stopped), "person", "people"), plural(s.app.wrote, "message", "messages")))
+	if s.asked.People > 0 {
+		text = append(text, s.asked.text())
+	}
 	_, refused := s.refusals.people()
 	text = append(text, fmt.Sprintf("%s refused by STOP. After Weir had accepted that, the providers' records have %s to them.",
 		plural(refused, "person", "people"), plural(s.pestered(), "call or message", "calls and messages")))

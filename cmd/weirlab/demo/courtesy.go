@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -119,17 +118,7 @@ func (s *demonstration) heardAll(ctx context.Context, refusing []person) (bool, 
 
 // followUp runs a survey by message of people who have refused, and of some who have not.
 func (s *demonstration) followUp(ctx context.Context, refused, willing []person) error {
-	sv := &survey{name: followUp, title: "the reminders", texts: texts, silent: true}
-	definition := sv.definition(s.options.pace(), s.app)
-	api := s.broker.api
-	if err := api.Do(ctx, client.Request{Method: http.MethodPut, Path: "/v1/surveys/" + followUp, Body: definition}, nil); err != nil {
-		return err
-	}
-	if _, err := api.PostRespondents(ctx, followUp, respondents(append(slices.Clone(refused), willing...)), client.PostRespondentsParams{}); err != nil {
-		return err
-	}
-	_, err := api.LaunchSurvey(ctx, followUp, client.LaunchSurveyParams{})
-	return err
+	return s.launch(ctx, &survey{name: followUp, title: "the reminders", texts: texts, silent: true, people: append(slices.Clone(refused), willing...)}, 0)
 }
 
 // respondents returns people as a survey takes them.

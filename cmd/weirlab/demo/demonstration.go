@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -39,13 +40,17 @@ type demonstration struct {
 	participants []*participants // of each channel for messages
 	stages       []*stage
 	surveys      []*survey
+	asking       *survey // by questions of Weir, while it runs
+	talks        *talks
 	halt         context.CancelFunc // of the participants
 	playing      sync.WaitGroup
 	down         bool // there is no broker, or another process is taking over
+	kills        int // of the broker, by the demonstration
 	settled      int  // contacts reconciled by processes that have ended
 	refusals     *refusals
 	courtesy     courtesy
 	braking      braking
+	asked        asked // by questions of Weir
 
 	// Of live traffic.
 	record   *record
@@ -59,6 +64,14 @@ type demonstration struct {
 	unasked     string // their faults
 }
 
+// running returns the surveys, with the one that asks questions now.
+func (s *demonstration) running() []*survey {
+	if s.asking == nil {
+		return s.surveys
+	}
+	return append(slices.Clone(s.surveys), s.asking)
+}
+
 func (s *demonstration) say(format string, args ...any) { s.view.say(time.Now(), format, args...) }
 
 // poll reads the state of the channels and the surveys from the broker.
@@ -70,7 +83,7 @@ func (s *demonstration) poll(ctx context.Context) {
 			st.figures = *c
 		}
 	}
-	for _, sv := range s.surveys {
+	for _, sv := range s.running() {
 		if stats, err := s.broker.api.GetSurveyStats(ctx, sv.name); err == nil {
 			sv.stats = *stats
 		}
@@ -94,7 +107,7 @@ func (st *stage) speed(now time.Time, done int) float64 {
 
 func (s *demonstration) gauges() []gauge {
 	var out []gauge
-	for _, sv := range s.surveys {
+	for _, sv := range s.running() {
 		out = append(out, sv.gauge())
 	}
 	for _, st := range s.stages {

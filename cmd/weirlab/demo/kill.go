@@ -22,12 +22,13 @@ func (s *demonstration) killAndRestart(ctx context.Context) error {
 	machine.Sleep(ctx, rand.N(commitTime)) // not always at the same point of its work
 	pid, inFlight, queued := s.broker.Cmd.Process.Pid, 0, 0
 	s.broker.kill()
+	s.kills++
 	for _, st := range s.stages {
 		inFlight += st.figures.InFlight
 		queued += st.figures.Queued
 	}
 	active := 0
-	for _, sv := range s.surveys {
+	for _, sv := range s.running() {
 		active += sv.stats.ByStatus["active"]
 	}
 	s.down = true

@@ -17,6 +17,7 @@ type participants struct {
 	tally *simulation.Tally
 	line  string
 	write func(from, body string) error
+	talks *talks // of the people whom Weir asks
 
 	seen     map[string]bool // messages that have reached a person
 	reached  map[string]int  // messages, by digits of the number
@@ -30,6 +31,7 @@ type participants struct {
 type answer struct {
 	due      time.Time
 	to, body string
+	asked    bool // by Weir, in a conversation of questions
 }
 
 const (
@@ -38,7 +40,7 @@ const (
 )
 
 func newParticipants(seed uint64, p pace, tally *simulation.Tally, line string, write func(from, body string) error) *participants {
-	return &participants{seed: seed, speed: p, tally: tally, line: line, write: write, seen: map[string]bool{}, reached: map[string]int{}, stopped: map[string]bool{}, answered: map[string]bool{}}
+	return &participants{seed: seed, speed: p, tally: tally, line: line, write: write, talks: newTalks(seed), seen: map[string]bool{}, reached: map[string]int{}, stopped: map[string]bool{}, answered: map[string]bool{}}
 }
 
 // run lets people write until the context ends.
@@ -65,10 +67,13 @@ func (c *participants) poll(now time.Time, keys []simulation.KeyReport) {
 		}
 		c.seen[k.Key] = true
 		number := digits(k.Address)
-		said := script(c.seed, number)
-		if n := c.reached[number]; n < len(said) && said[n] != "" {
+		says, asked := c.talks.reply(number, k.Key)
+		if said := script(c.seed, number); !asked && c.reached[number] < len(said) {
+			says = said[c.reached[number]]
+		}
+		if says != "" {
 			wait := c.speed.of(200*time.Millisecond + time.Duration(choice(c.seed, number, "wait")%500)*time.Millisecond)
-			c.pending = append(c.pending, answer{now.Add(wait), number, said[n]})
+			c.pending = append(c.pending, answer{now.Add(wait), number, says, asked})
 		}
 		c.reached[number]++
 	}
@@ -82,10 +87,10 @@ func (c *participants) poll(now time.Time, keys []simulation.KeyReport) {
 			c.err = err
 			return
 		}
-		switch a.body {
-		case stopWord:
+		switch {
+		case a.body == stopWord:
 			c.stopped[a.to] = true
-		case "1", "2":
+		case !a.asked && (a.body == "1" || a.body == "2"):
 			c.answered[a.to] = true
 		}
 	}

@@ -65,11 +65,12 @@ func start(ctx context.Context, s simulated, line string) (*provider, error) {
 	return p, nil
 }
 
-func startProvider(ctx context.Context, o Options, c *channel) (*provider, error) {
+// startProvider starts the provider of a channel. taken is called with each message that it takes, and has to be quick.
+func startProvider(ctx context.Context, o Options, c *channel, taken func(key, to, body string)) (*provider, error) {
 	if c.provider == verboiceName {
 		return startVerboice(ctx, o, c.capacity)
 	}
-	return startNuntium(ctx, o)
+	return startNuntium(ctx, o, taken)
 }
 
 // startVerboice starts the provider of calls. Some people never pick up, others
@@ -104,10 +105,11 @@ func startVerboice(ctx context.Context, o Options, capacity int) (*provider, err
 // startNuntium starts the provider of messages. Some cannot be delivered, or
 // only later or by another route; some acks get lost, come twice or in the
 // wrong order.
-func startNuntium(ctx context.Context, o Options) (*provider, error) {
+func startNuntium(ctx context.Context, o Options, taken func(key, to, body string)) (*provider, error) {
 	p := o.pace()
 	token := secret()
 	s, err := nuntium.New(nuntium.Options{
+		Taken:        taken,
 		PurgeAfter:   o.keptFor(),
 		Account:      "demo",
 		Applications: []nuntium.Application{{Name: "weir", Tokens: []string{token}}},

@@ -26,6 +26,7 @@ type record struct {
 	breached map[string]bool      // calls and messages that reached people after STOP
 	asked    map[string]time.Time // contacts that Weir was asked about one by one, and when
 	readAt   time.Time            // when Weir's list was read the last time
+	talked   asked                // in conversations that are judged
 }
 
 // channelRecord is the record of one channel. The finding counts what was judged.
@@ -79,6 +80,13 @@ func (r *record) accepted(channel string, ids []string, now time.Time) {
 			r.pledged[id] = pledge{channel, now}
 		}
 	}
+}
+
+// conversed adds what is proved of the conversations of a survey.
+func (r *record) conversed(a asked) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.talked.add(a)
 }
 
 // read records that Weir's list of what is done was read.
@@ -223,6 +231,7 @@ type proof struct {
 	Rules    []ruled // how many contacts each rule suppressed
 	Refused  int     // people who wrote STOP
 	Breached int     // calls and messages that reached them after that
+	Asked    asked   // in conversations that Weir held
 	Faults   []string
 }
 
@@ -238,7 +247,7 @@ func (r *record) proof(now time.Time) proof {
 	_, refused := r.refusals.people()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := proof{Refused: refused, Breached: len(r.breached)}
+	p := proof{Refused: refused, Breached: len(r.breached), Asked: r.talked}
 	for _, c := range r.channels {
 		f := c.finding
 		f.Twice += c.line.Doubled
@@ -254,6 +263,7 @@ func (r *record) proof(now time.Time) proof {
 	if age := now.Sub(r.readAt); age > unread {
 		p.Faults = append(p.Faults, "Weir's list of what is done could not be read for "+unread.String())
 	}
+	p.Faults = append(p.Faults, p.Asked.faults()...)
 	if p.Breached > 0 {
 		p.Faults = append(p.Faults, plural(p.Breached, "contact", "contacts")+" reached people who had refused")
 	}

@@ -28,6 +28,9 @@ func Run(ctx context.Context, o Options) (err error) {
 	if s.cluster != nil {
 		return s.conclude(ctx)
 	}
+	if err := s.questions(ctx); err != nil {
+		return err
+	}
 	if err := s.courteous(ctx); err != nil {
 		return err
 	}
@@ -41,14 +44,14 @@ func Run(ctx context.Context, o Options) (err error) {
 }
 
 func newDemonstration(o Options) *demonstration {
-	return &demonstration{options: o, view: newView(o, time.Now()), refusals: newRefusals()}
+	return &demonstration{options: o, view: newView(o, time.Now()), refusals: newRefusals(), talks: newTalks(o.Seed)}
 }
 
 // setUp starts the providers, the application and the broker, and creates the
 // channels.
 func (s *demonstration) setUp(ctx context.Context) error {
 	for _, c := range s.options.channels() {
-		p, err := startProvider(ctx, s.options, c)
+		p, err := startProvider(ctx, s.options, c, s.talks.taken)
 		if err != nil {
 			return err
 		}
@@ -130,6 +133,7 @@ func (s *demonstration) participate(ctx context.Context) {
 	for _, st := range s.stages {
 		if line := st.provider; line.receive != nil {
 			p := newParticipants(s.options.Seed, s.options.pace(), line.tally, line.line, line.receive)
+			p.talks = s.talks
 			s.participants = append(s.participants, p)
 			s.playing.Go(func() { p.run(playing) })
 		}

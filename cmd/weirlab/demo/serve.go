@@ -191,9 +191,10 @@ func (s *demonstration) endServed(ctx context.Context, err error) error {
 	s.view.plain("")
 	s.view.plain(wrap(sentence("Weir was killed and started again %s. %s refused by STOP; %s reached them after that. %s not done when this ended.",
 		times(s.restarts), plural(p.Refused, "person", "people"), plural(p.Breached, "contact", "contacts"), plural(open, "contact was", "contacts were")), min(s.view.columns(), widest))...)
+	s.view.plain(wrap(p.Asked.text(), min(s.view.columns(), widest))...)
 	s.view.plain("")
 	if len(p.Faults) == 0 {
-		s.view.plain(s.view.verdict(true, "PASS: nothing lost, nothing sent twice, never over capacity, nobody contacted after STOP."))
+		s.view.plain(s.view.verdict(true, "PASS: nothing lost, nothing sent twice, never over capacity, nobody contacted after STOP, no question asked twice or skipped, no answer lost."))
 	} else {
 		err = errors.New("the record has faults: " + strings.Join(p.Faults, "; "))
 		s.view.plain(s.view.verdict(false, "FAIL: "+strings.Join(p.Faults, "; ")+"."))

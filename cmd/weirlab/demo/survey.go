@@ -17,6 +17,8 @@ type survey struct {
 	calls  string         // its channel for calls
 	texts  string         // its channel for messages
 	silent bool           // it makes no calls
+	asks   bool           // Weir asks its questions, by message
+	judged bool           // the conversations of such a one
 	// patience is the least time that a message waits for an answer. An answer may be held up
 	// while the owner of the database changes, and must not come too late for that.
 	patience time.Duration
@@ -36,6 +38,12 @@ func (s *survey) cutoff() int {
 // definition returns the survey in Weir's format. Its windows are always open, and its
 // delays are seconds; in production they are hours and days.
 func (s *survey) definition(p pace, app *application) map[string]any {
+	if s.asks {
+		return map[string]any{
+			"title": s.title, "schedule": alwaysOpen(), "arms": []map[string]any{{"modes": []string{"sms"}}}, "questions": questionnaire(),
+			"modes": map[string]any{"sms": map[string]string{"channel": s.texts, "retries": p.delay(p.atLeast(patientFor, patientFor))}},
+		}
+	}
 	order := []string{"ivr", "sms"}
 	modes := map[string]any{"sms": map[string]string{"channel": s.texts, "retries": pace{1}.delay(p.atLeast(s.patience, 3*time.Second))}}
 	questions := map[string]any{"sms": []any{map[string]any{"messages": []string{"Hello {{first_name}}, a question about " + s.title + ": is it good in {{region}}? Answer 1 for yes, 2 for no, STOP to hear no more."}}}}
@@ -46,11 +54,7 @@ func (s *survey) definition(p pace, app *application) map[string]any {
 		questions["ivr"] = []any{map[string]any{"call": map[string]string{"callback_url": app.url + callPath + "?survey={{survey}}&respondent={{respondent}}"}}}
 	}
 	d := map[string]any{
-		"title": s.title,
-		"schedule": map[string]any{
-			"time_zone": "UTC", "weekdays": []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"},
-			"windows": []map[string]string{{"from": "00:00", "to": "24:00"}},
-		},
+		"title": s.title, "schedule": alwaysOpen(),
 		"modes": modes, "arms": []map[string]any{{"modes": order}}, "questionnaires": map[string]any{"main": questions},
 		"fallback_delay": p.delay(time.Second), "limit_per_minute": maxRespondents,
 		"application": map[string]string{"url": app.url + messagePath, "secret": app.secret},
@@ -65,6 +69,13 @@ func (s *survey) definition(p pace, app *application) map[string]any {
 		d["quotas"] = quotas
 	}
 	return d
+}
+
+func alwaysOpen() map[string]any {
+	return map[string]any{
+		"time_zone": "UTC", "weekdays": []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"},
+		"windows": []map[string]string{{"from": "00:00", "to": "24:00"}},
+	}
 }
 
 // finishedRespondents returns how many of a survey's respondents have a final status.

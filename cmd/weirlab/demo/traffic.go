@@ -28,6 +28,7 @@ type traffic struct {
 
 const (
 	trafficEvery  = time.Second
+	asksItself    = "The clinic" // the survey whose questions Weir asks
 	roundPeople   = 120
 	roundRate     = 60 // respondents a minute who are started, of each survey
 	longBacklog   = 200
@@ -56,7 +57,7 @@ func (t *traffic) begin(ctx context.Context) error {
 	if _, err := api.PutPurpose(ctx, alerts, client.Purpose{Title: "Alerts"}, client.PutPurposeParams{}); err != nil {
 		return err
 	}
-	for _, title := range []string{"Vaccines", "Clean water"} {
+	for _, title := range []string{"Vaccines", "Clean water", asksItself} {
 		sv, err := t.round(ctx, title)
 		if err != nil {
 			return err
@@ -70,21 +71,14 @@ func (t *traffic) begin(ctx context.Context) error {
 // round launches the next round of a survey.
 func (t *traffic) round(ctx context.Context, title string) (*survey, error) {
 	t.rounds++
-	sv := &survey{name: fmt.Sprintf("round-%d", t.rounds), title: title, calls: calls, texts: texts}
+	sv := &survey{name: fmt.Sprintf("round-%d", t.rounds), title: title, calls: calls, texts: texts, asks: title == asksItself}
 	for range roundPeople {
 		sv.people = append(sv.people, t.next())
 	}
-	definition := sv.definition(t.show.options.pace(), t.show.app)
-	definition["limit_per_minute"] = roundRate
-	api := t.show.broker.api
-	if err := api.Do(ctx, client.Request{Method: http.MethodPut, Path: "/v1/surveys/" + sv.name, Body: definition}, nil); err != nil {
-		return nil, err
+	if sv.asks {
+		t.show.talks.expect(sv.people)
 	}
-	if _, err := api.PostRespondents(ctx, sv.name, respondents(sv.people), client.PostRespondentsParams{}); err != nil {
-		return nil, err
-	}
-	_, err := api.LaunchSurvey(ctx, sv.name, client.LaunchSurveyParams{})
-	return sv, err
+	return sv, t.show.launch(ctx, sv, roundRate)
 }
 
 // rotate launches another round of each survey that is done, and deletes the one before it.
@@ -98,6 +92,14 @@ func (t *traffic) rotate(ctx context.Context) error {
 				return err
 			}
 			t.previous[i] = ""
+		}
+		if sv.asks && !sv.judged {
+			a, err := t.show.judgeTalks(ctx, sv)
+			if err != nil {
+				return err
+			}
+			sv.judged = true
+			t.show.record.conversed(a)
 		}
 		next, err := t.round(ctx, sv.title)
 		if err != nil {
