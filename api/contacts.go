@@ -146,6 +146,7 @@ type AttemptView struct {
 // ReceiptView records what the rules for the sake of the person found when an attempt was claimed.
 type ReceiptView struct {
 	Text    string     `json:"text" doc:"in one sentence" example:"purpose research; no refusal recorded; 14:03 in Africa/Nairobi; cap 2 in 7d: 1 left"`
+	Clauses []Clause   `json:"clauses" nullable:"false" doc:"the clauses of text, for programs that show them in another language"`
 	Purpose string     `json:"purpose" doc:"what the contact is for" example:"research"`
 	Rules   []string   `json:"rules" nullable:"false" doc:"that were looked at"`
 	Consent string     `json:"consent,omitempty" doc:"id of the consent or refusal that counted"`

@@ -6,7 +6,6 @@ import (
 	"hash/fnv"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 	"time"
 
@@ -398,55 +397,6 @@ func Settle(r weir.Receipt, cost func(reserved Money, currency string) Money) (s
 	f.Cost, f.Settled = cost(reserved, currency), true
 	r.Facts = f.encode()
 	return r, reserved, currency
-}
-
-// Zones returns the zones in which the person may live, in words.
-func (f *Facts) Zones() string {
-	if f.More > 0 {
-		return fmt.Sprintf("%s or one of %d more zones", f.Zone, f.More)
-	}
-	return f.Zone
-}
-
-// Local returns an instant in the person's zone, the first of several; zero: it did not matter.
-func (f *Facts) Local(at time.Time) time.Time {
-	zone, err := time.LoadLocation(f.Zone)
-	if f.Zone == "" || err != nil {
-		return time.Time{}
-	}
-	return at.In(zone)
-}
-
-// Text returns the facts of a claim in one sentence.
-func (f *Facts) Text(claimedAt time.Time) string {
-	parts := []string{"purpose " + f.Purpose}
-	record := strconv.FormatInt(f.Consent, 10)
-	switch {
-	case f.Consent == 0:
-		parts = append(parts, "no refusal recorded")
-	case f.Confirms:
-		parts = append(parts, "confirms the refusal, record "+record)
-	case f.Refused:
-		parts = append(parts, "refused, record "+record)
-	default:
-		parts = append(parts, "consent as of record "+record)
-	}
-	if f.Exempt != "" {
-		parts = append(parts, "exempt: "+f.Exempt)
-	}
-	if local := f.Local(claimedAt); !local.IsZero() {
-		parts = append(parts, local.Format("15:04")+" in "+f.Zones())
-	}
-	for _, l := range f.Left {
-		parts = append(parts, fmt.Sprintf("cap %s: %d left", l.Cap, l.N))
-	}
-	switch {
-	case f.Currency != "" && f.Settled:
-		parts = append(parts, fmt.Sprintf("cost %s %s", f.Cost, f.Currency))
-	case f.Currency != "":
-		parts = append(parts, fmt.Sprintf("%s %s reserved", f.Cost, f.Currency))
-	}
-	return strings.Join(parts, "; ")
 }
 
 // TextOf identifies what messages say; 0: nothing.

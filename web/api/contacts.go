@@ -26,7 +26,7 @@ func receiptView(a *weir.Attempt) *api.ReceiptView {
 	if !ok {
 		return nil
 	}
-	v := &api.ReceiptView{Text: f.Text(a.ClaimedAt), Purpose: f.Purpose, Rules: httpjson.Texts(f.Rules), Refused: f.Refused, Exempt: f.Exempt, Zones: f.Zones(), Until: httpjson.Instant(a.Receipt.Until)}
+	v := &api.ReceiptView{Text: f.Text(a.ClaimedAt), Clauses: f.Clauses(a.ClaimedAt), Purpose: f.Purpose, Rules: httpjson.Texts(f.Rules), Refused: f.Refused, Exempt: f.Exempt, Zones: f.Zones(), Until: httpjson.Instant(a.Receipt.Until)}
 	if f.Consent != 0 {
 		v.Consent = strconv.FormatInt(f.Consent, 10)
 	}

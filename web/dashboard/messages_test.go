@@ -189,12 +189,12 @@ func wordsOfChannelTypes() map[locale.Message]string {
 	return found
 }
 
-// sentencesOfWhy finds the constants of type [operators.Sentence], and where they are.
+// sentencesOfWhy finds the constants of type [operators.Sentence] and, of receipts, [people.Sentence], and where they are.
 func sentencesOfWhy(t *testing.T) map[locale.Message]string {
 	t.Helper()
 	found := map[locale.Message]string{}
 	files := token.NewFileSet()
-	for _, file := range sourceOf(t, files, "../../operators") {
+	for _, file := range slices.Concat(sourceOf(t, files, "../../operators"), sourceOf(t, files, "../../people")) {
 		ast.Inspect(file, func(n ast.Node) bool {
 			spec, ok := n.(*ast.ValueSpec)
 			if !ok || len(spec.Values) != 1 {

@@ -76,7 +76,7 @@ func TestPurposes_CapsHoldOverChannelsAndCrashes(t *testing.T) {
 		w.Because(ids["third"], "person", "2 in 7d already")
 		w.Sent(3)
 		w.Report("second", "all", "completed")
-		if r := receipt(w, ids["second"]); !strings.Contains(fmt.Sprint(r["text"]), "0 left") {
+		if r := receipt(w, ids["second"]); !strings.Contains(fmt.Sprint(r["text"]), "0 left") || !strings.Contains(fmt.Sprint(r["clauses"]), "sentence:cap {cap}: {left} left") {
 			t.Errorf("the receipt is %v", r)
 		}
 		w.Want(http.StatusOK, "DELETE", "/v1/contacts/"+ids["third"], nil) // whoever waits can be canceled

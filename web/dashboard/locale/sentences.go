@@ -50,6 +50,9 @@ func (l *Locale) Mistake(said string) string { return l.mistakes().find(said, 0)
 // What a provider or an operator has worded stays as it is.
 func (l *Locale) Reason(said string) string { return l.reasons().find(said, partOnly) }
 
+// Cap returns a cap of a purpose in the language, as Weir words it.
+func (l *Locale) Cap(said string) string { return l.reasons().find(said, 0) }
+
 // find returns a sentence in the language, or as it is. Its form has more than so many bytes of its own.
 func (s *sentences) find(said string, own int) string {
 	if text, ok := s.whole[said]; ok {

@@ -59,6 +59,10 @@ func clauseField(l *locale.Locale, c *api.Clause, name string) template.HTML {
 	switch name {
 	case "state", "mode", "day":
 		value = l.Word(value)
+	case "cap":
+		value = l.Cap(value)
+	case "cost":
+		value = l.Amount(value)
 	case "reason":
 		if rule := c.Fields["rule"]; rule != "" {
 			value = RuleText(l, people.Rule(rule))
@@ -85,6 +89,7 @@ func sentence(limit int, text string) template.HTML {
 // Functions are what templates call to show why something waits.
 func Functions(l *locale.Locale) template.FuncMap {
 	return template.FuncMap{
+		"receipt":  func(r *api.ReceiptView) template.HTML { return Clauses(l, r.Clauses, "") },
 		"sentence": sentence, "waits": func(limit int, c api.ContactView) template.HTML { return contact(l, limit, &c) },
 	}
 }
