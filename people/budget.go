@@ -77,7 +77,7 @@ func NewBudget(survey string, b *SurveyBudget, spent Money) *Usage {
 
 // beyondBudget returns what a claim is told that the budget does not pay for.
 func (u *Usage) beyondBudget(reason string, now time.Time) Denial {
-	h := Denial{Rule: RuleBudget, Reason: "the survey's budget: " + reason, Until: now.Add(unpaidBudgetRetry)}
+	h := Denial{Rule: RuleBudget, Reason: fmt.Sprintf("the survey's budget: %v", reason), Until: now.Add(unpaidBudgetRetry)}
 	if u.budget.Over {
 		h.Until = time.Time{}
 	}

@@ -130,7 +130,7 @@ func (c *Claim) wait(looked Facts, now time.Time) Verdict {
 			}
 			if left <= 0 && free.After(at) {
 				if at = free; rule == "" {
-					rule, reason = RuleCap, "contacted "+p.Caps[i].Text()+" already"
+					rule, reason = RuleCap, fmt.Sprintf("contacted %v already", p.Caps[i].Text())
 				}
 			}
 		}

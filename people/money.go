@@ -208,7 +208,7 @@ func (u *Usage) affords(name string, w *Demand, now time.Time) (Denial, bool) {
 		if channel {
 			soon = unpaidChannelRetry
 		}
-		return Denial{RuleMoney, "limit " + name + ": " + fmt.Sprintf(format, args...), earliest(until, now.Add(soon)), channel}
+		return Denial{RuleMoney, fmt.Sprintf("limit %s: %v", name, fmt.Sprintf(format, args...)), earliest(until, now.Add(soon)), channel}
 	}
 	if w.Currency != u.Currency {
 		return deny(now.Add(day), "the channel has no price in %s", u.Currency), false

@@ -50,15 +50,15 @@ func (c *Claim) notOver() (list []string) {
 }
 
 // sentence returns the outlook in one sentence. Each format is a whole one or the end of one, so that a page finds it in
-// its language.
+// its language; %v is a part in the words of this package, see package locale of the dashboard.
 func (o *Outlook) sentence(c *Claim, v *Verdict) string {
 	switch {
 	case o.Allowed:
-		return fmt.Sprintf("For %s the person may be contacted now%s", o.Purpose, o.rest(c, v))
+		return fmt.Sprintf("For %s the person may be contacted now%v", o.Purpose, o.rest(c, v))
 	case o.Until.IsZero():
-		return fmt.Sprintf("For %s the person is not contacted: %s", o.Purpose, v.Reason)
+		return fmt.Sprintf("For %s the person is not contacted: %v", o.Purpose, v.Reason)
 	default:
-		return fmt.Sprintf("For %s the person is not contacted before %s: %s", o.Purpose, instantText(o.Until), v.Reason)
+		return fmt.Sprintf("For %s the person is not contacted before %s: %v", o.Purpose, instantText(o.Until), v.Reason)
 	}
 }
 
@@ -68,25 +68,25 @@ func (o *Outlook) rest(c *Claim, v *Verdict) (rest string) {
 	var caps string // what they leave, before the next contact
 	for _, l := range slices.Backward(f.Left) {
 		if caps == "" {
-			caps = fmt.Sprintf("cap %s: %d left", l.Cap, l.N+1)
+			caps = fmt.Sprintf("cap %v: %d left", l.Cap, l.N+1)
 		} else {
-			caps = fmt.Sprintf("cap %s: %d left; %s", l.Cap, l.N+1, caps)
+			caps = fmt.Sprintf("cap %v: %d left; %v", l.Cap, l.N+1, caps)
 		}
 	}
 	names := strings.Join(o.NotOver, ", ")
 	switch {
 	case names != "" && caps != "":
-		rest = fmt.Sprintf(", but not over %s; %s", names, caps)
+		rest = fmt.Sprintf(", but not over %s; %v", names, caps)
 	case names != "":
 		rest = fmt.Sprintf(", but not over %s", names)
 	case caps != "":
-		rest = fmt.Sprintf("; %s", caps)
+		rest = fmt.Sprintf("; %v", caps)
 	}
 	if !o.Until.IsZero() {
-		rest = fmt.Sprintf(", until %s UTC%s", o.Until.UTC().Format(time.DateTime), rest)
+		rest = fmt.Sprintf(", until %s UTC%v", o.Until.UTC().Format(time.DateTime), rest)
 	}
 	if refused, _ := Decide(c.States, c.Name); refused { // the purpose is exempt
-		rest = fmt.Sprintf(", although the person has refused%s", rest)
+		rest = fmt.Sprintf(", although the person has refused%v", rest)
 	}
 	return rest
 }

@@ -125,7 +125,7 @@ func (k *Cap) Text() string {
 		}
 	}
 	if k.Over == OverAll {
-		text = fmt.Sprintf("%s over all purposes", text)
+		text = fmt.Sprintf("%v over all purposes", text)
 	}
 	return text
 }

@@ -65,7 +65,7 @@ func TestReasons_AreInEveryLanguage(t *testing.T) {
 		}
 		delete(said, no)
 	}
-	said["; %s"] = "people.Outlook" // has no letters
+	said["; %v"] = "people.Outlook" // has no letters
 	if len(said) < 150 {
 		t.Fatalf("only %d reasons were found", len(said))
 	}
@@ -104,6 +104,39 @@ func TestReasons_OfOthersStayAsTheyAre(t *testing.T) {
 				t.Errorf("%s: %q is %q", l.Code, said, got)
 			}
 		}
+	}
+}
+
+// What somebody else has worded is not half translated because it begins or ends like a reason that has another within it.
+func TestReasons_OfOthersAreNotHalfTranslated(t *testing.T) {
+	t.Parallel()
+	checked := 0
+	for _, l := range locale.New().List()[1:] {
+		texts, err := locale.Reasons(l.Code)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for format := range texts {
+			if !strings.Contains(format, "%v") || format[0] == ',' { // a comma begins what stands only within another
+				continue
+			}
+			checked++
+			said := strings.NewReplacer("%v", "los créditos", "%s", "X", "%d", "5").Replace(format)
+			if got := l.Reason(said); got != said {
+				t.Errorf("%s: %q is %q", l.Code, said, got)
+			}
+		}
+		for _, own := range []string{
+			"limit north: 5 of 10 USD spent today (UTC), and a contact for 6 more would exceed it", "limit 1: the channel has no price in USD", "the survey's budget: the channel has no price in USD",
+			"contacted 1 a calendar day over all purposes already", "contacted 2 in 7d already", "For x the person is not contacted: opted out", "For x the person may be contacted now; cap 2 in 7d: 1 left",
+		} {
+			if got := l.Reason(own); got == own {
+				t.Errorf("%s has no words for %q", l.Code, own)
+			}
+		}
+	}
+	if checked < 3*9 {
+		t.Errorf("only %d formats were checked", checked)
 	}
 }
 

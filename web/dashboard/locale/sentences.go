@@ -16,6 +16,7 @@ import (
 // waits. Weir has them in English alone, finished, and often one within another, from every package that words them: so a
 // sentence is found by the format that made it.
 type sentences struct {
+	own   bool              // what %v stands for is always a sentence of Weir, otherwise it may be in other words
 	whole map[string]string // those without a value
 	forms []sentenceForm    // the one with the most words of its own first
 }
@@ -47,7 +48,8 @@ var sentenceVerb = regexp.MustCompile(`%(?:\[(\d)\])?[.\d]*([a-zA-Z])`)
 func (l *Locale) Mistake(said string) string { return l.mistakes().find(said, 0) }
 
 // Reason returns in the language why a contact failed or waits, or why a channel does not work, if Weir has worded it.
-// What a provider or an operator has worded stays as it is.
+// What a provider or an operator has worded stays as it is. The formats of reasons mark what is in whose words: %v is a
+// sentence of Weir, %s a name, or what may be in the words of somebody else.
 func (l *Locale) Reason(said string) string { return l.reasons().find(said, partOnly) }
 
 // Cap returns a cap of a purpose in the language, as Weir words it.
@@ -55,22 +57,32 @@ func (l *Locale) Cap(said string) string { return l.reasons().find(said, 0) }
 
 // find returns a sentence in the language, or as it is. Its form has more than so many bytes of its own.
 func (s *sentences) find(said string, own int) string {
-	if text, ok := s.whole[said]; ok {
+	if text, ok := s.lookup(said, own); ok {
 		return text
 	}
+	return said
+}
+
+// lookup returns a sentence in the language; false: it is none that the catalog has.
+func (s *sentences) lookup(said string, own int) (text string, ok bool) {
+	if text, ok := s.whole[said]; ok {
+		return text, true
+	}
 	if inner, err := strconv.Unquote(said); err == nil && s.whole[inner] != "" {
-		return strconv.Quote(s.whole[inner])
+		return strconv.Quote(s.whole[inner]), true
 	}
 	for i := range s.forms {
 		f := &s.forms[i]
 		if f.own <= own {
-			return said // the next ones have fewer
+			break // the next ones have fewer
 		}
 		if values := f.valuesIn(said); values != nil {
-			return f.fill(s, values)
+			if text, ok := f.fill(s, values); ok {
+				return text, true
+			}
 		}
 	}
-	return said
+	return "", false
 }
 
 // valuesIn returns the values of a sentence; nil: it is not of this form.
@@ -102,21 +114,30 @@ func (f *sentenceForm) valuesIn(said string) (list []string) {
 	return list
 }
 
-// fill returns the sentence with its values.
-func (f *sentenceForm) fill(known *sentences, values []string) string {
+// fill returns the sentence with its values; false: a value that Weir words is in other words, so that somebody else has said
+// what only looks like the sentence.
+func (f *sentenceForm) fill(known *sentences, values []string) (string, bool) {
 	for i, v := range f.values {
-		if v.isText() {
-			values[i] = known.find(values[i], 0)
+		if !v.isText() {
+			continue
+		}
+		text, ok := known.lookup(values[i], 0)
+		if !ok && known.own && v.verb == 'v' && values[i] != "" {
+			return "", false
+		}
+		if ok {
+			values[i] = text
 		}
 	}
 	next := 0
-	return sentenceVerb.ReplaceAllStringFunc(f.text, func(verb string) string {
+	text := sentenceVerb.ReplaceAllStringFunc(f.text, func(verb string) string {
 		if at := strings.IndexByte(verb, '['); at >= 0 {
 			next = int(verb[at+1] - '1')
 		}
 		next++
 		return values[next-1]
 	})
+	return text, true
 }
 
 // sentencesOf reads the sentences of a kind in a language, which are in the program.
@@ -125,7 +146,7 @@ func sentencesOf(kind, code string) *sentences {
 	if err != nil {
 		panic(fmt.Sprintf("the %s of the language %s: %v", kind, code, err))
 	}
-	out := &sentences{whole: map[string]string{}}
+	out := &sentences{own: kind == kindReasons, whole: map[string]string{}}
 	for format, text := range texts {
 		f := formOf(format)
 		if f.text = text; len(f.values) == 0 {
