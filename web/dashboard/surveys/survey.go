@@ -72,6 +72,7 @@ type surveyData struct {
 	Arms         []armRow
 	Course       *courseData       // nil: nobody is in it, or its definition is not valid
 	Calendar     *scheduleCalendar // nil: the schedule is no longer valid
+	NoZone       string            // its time zone, if that is none
 	Log          []surveyapi.SurveyLogView
 }
 
@@ -130,6 +131,8 @@ func (k *knownOfSurveys) loadSurvey(v *page.Visit) (*page.Content, error) {
 	// A stored schedule may no longer be valid, for instance if this release has no such zone.
 	if schedule, wrong := s.Schedule.Compile(); len(wrong) == 0 {
 		d.Calendar = calendarOf(v.Locale, s.Schedule, schedule, v.Now())
+	} else if slices.ContainsFunc(wrong, func(e weir.FieldError) bool { return strings.HasSuffix(e.Pointer, "/time_zone") }) {
+		d.NoZone = s.Schedule.TimeZone
 	}
 	var log surveyapi.SurveyLogList
 	if err := v.Get(page.Path("v1", "surveys", s.Survey, "log"), url.Values{"limit": {strconv.Itoa(maxRecent)}}, &log); err != nil {
