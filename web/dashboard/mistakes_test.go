@@ -40,7 +40,7 @@ type refusingFiles struct {
 // neverShown are refusals of what no page sends, and errors that only the log has.
 func neverShown() []string {
 	return []string{
-		"a survey is asked to :launch, :pause, :resume, :stop, :lock or :unlock", "is %s", "disposition", "call", "messages", "columns are those of a file in CSV", "sheet is one of an Excel workbook (.xlsx)",
+		"a survey is asked to :launch, :pause, :resume, :stop, :lock or :unlock", "is %s", "disposition", "call", "messages", "columns are those of a file in CSV",
 		"each item must be COLUMN=FIELD, or COLUMN= for one that is left out", "send the body as %s, not compressed", "the form has no boundary", "the form has no part file",
 		"the form may have the parts contact and file, in this order", "the part contact has what rows leave out, and neither to nor key", "the part contact must be a JSON object",
 		"method not allowed; use DELETE, GET, HEAD, PATCH or PUT, and POST …:launch, :pause, :resume, :stop, :lock or :unlock for steps",

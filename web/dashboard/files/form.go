@@ -106,6 +106,7 @@ type Form struct {
 	Rules       *Rules
 	First, More []Field
 	Encoding    string
+	Sheet       string // of a workbook; empty: the first one
 	Name        string // of the file
 	Header      string // identifies the columns of the file that was previewed
 	Columns     []Column
@@ -164,7 +165,7 @@ func newFileForm(v *page.Visit, form url.Values, start NewUse) (*Form, error) {
 		return nil, err
 	}
 	field := func(name string) string { return strings.TrimSpace(form.Get(name)) }
-	return &Form{Locale: v.Locale, use: use, About: use.About(), Rules: use.Columns(), Encoding: field("encoding"), Header: field("header"), Name: field("name"), Once: rand.Text()}, nil
+	return &Form{Locale: v.Locale, use: use, About: use.About(), Rules: use.Columns(), Encoding: field("encoding"), Sheet: field("sheet"), Header: field("header"), Name: field("name"), Once: rand.Text()}, nil
 }
 
 // upload returns what shows the page for a posted file. A mistake shows its form again.
@@ -222,7 +223,9 @@ func (f *Form) addFields(c *page.Caller) (err error) {
 	for _, e := range respondents.Encodings() {
 		encodings = append(encodings, page.Option{Value: e, Text: e})
 	}
-	f.First = append(f.First, Field{Name: "encoding", Label: f.T("Encoding"), Value: f.Encoding, Choices: encodings})
+	f.First = append(f.First,
+		Field{Name: "encoding", Label: f.T("Encoding"), Value: f.Encoding, Choices: encodings},
+		Field{Name: imports.SheetParameter().Name, Label: f.T("Sheet"), Value: f.Sheet, Max: imports.SheetParameter().Longest, Help: f.T("Of an Excel workbook: the name of the sheet with the rows. Left empty, it is the first one that is not hidden.")})
 	return err
 }
 
@@ -313,6 +316,9 @@ func (f *Form) post(v *page.Visit, u *upload, file io.Reader, query url.Values, 
 	maps.Copy(query, own)
 	if f.Encoding != "" {
 		query.Set("encoding", f.Encoding)
+	}
+	if f.Sheet != "" {
+		query.Set(imports.SheetParameter().Name, f.Sheet)
 	}
 	if dry {
 		query.Set("dry_run", "true")
