@@ -94,7 +94,7 @@ func TestPilot_OfADraftAsksForReal(t *testing.T) {
 // ends while they go on, and whoever is in a pilot is asked by the survey all the same.
 func TestPilot_IsInNothingThatTheSurveyShows(t *testing.T) {
 	world.OnSurveys(t, func(w *world.World) {
-		w.Channel("texts", 50)
+		w.Channel("texts", 200) // everything stays in flight
 		seed := uint64(time.Now().UnixNano())
 		t.Log("seed", seed)
 		draw := rand.New(rand.NewPCG(seed, 45))
@@ -193,7 +193,7 @@ func sameAs(w *world.World, survey, path string) string {
 // few, have respondents of their own alone, cannot be changed, and go with their survey.
 func TestPilot_HasBounds(t *testing.T) {
 	world.OnSurveys(t, func(w *world.World) {
-		w.Channel("texts", 50)
+		w.Channel("texts", 200) // everything stays in flight
 		body := byQuestions("1h", nil)
 		w.CreateSurvey("s", body, 0, 1)
 		have, err := w.Store.Survey(w.Context(), "s")
