@@ -81,6 +81,7 @@ func storeTopics() []topic {
 		{"audit", testAudit},
 		{"minutes", testMinutes},
 		{"outbox of messages", testIncomingOutbox},
+		{"messages of one batch", testMessagesOfOneBatch},
 		{"events of surveys", testSurveyEvents},
 		{"surveys at once", testSurveysAtOnce},
 		{"of surveys", func(t *testing.T, b Backend) {

@@ -1,9 +1,12 @@
 package conformance
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
-
 	"weir"
 	"weir/operators"
 	"weir/surveys"
@@ -170,5 +173,52 @@ func testIncomingOutbox(t *testing.T, backend Backend) {
 	b.wantEntries(surveys.OutboxEntry{Kind: surveys.MessageReceived, At: m.ReceivedAt, Channel: id, Message: list[0]})
 	if calls != 1 {
 		t.Errorf("%d calls, want 1", calls)
+	}
+}
+
+// testMessagesOfOneBatch receives messages at once over two channels, most of them twice: those of one person, those with the id of
+// another one, and those without an id.
+func testMessagesOfOneBatch(t *testing.T, backend Backend) {
+	const texts = 20
+	b := newBench(t, backend)
+	one, _ := b.owned("a")
+	other, _ := b.owned("b")
+	var all sync.WaitGroup
+	var fresh [3]atomic.Int32 // by what the messages are
+	receive := func(kind int, channel weir.ChannelID, m weir.Incoming) {
+		all.Go(func() {
+			known, err := b.Receive(b.ctx(), channel, m)
+			if err != nil {
+				t.Error(err)
+			}
+			if !known {
+				fresh[kind].Add(1)
+			}
+		})
+	}
+	for i := range texts {
+		for range 2 {
+			receive(0, one, weir.Incoming{From: "+15550001", Body: fmt.Sprint(i), GUID: fmt.Sprint("g", i)})
+			receive(1, other, weir.Incoming{From: "+15550002", Body: fmt.Sprint(i), GUID: "g"})
+			receive(2, one, weir.Incoming{From: "+15550003", Body: "without an id"})
+		}
+	}
+	all.Wait()
+	for kind, want := range []int32{texts, texts, 2 * texts} {
+		if n := fresh[kind].Load(); n != want {
+			t.Errorf("of kind %d %d messages were new, want %d", kind, n, want)
+		}
+	}
+	page, err := b.OutboxEntries(b.ctx(), 0, 1000)
+	b.ok(err)
+	if len(page) != 4*texts {
+		t.Errorf("%d outbox entries, want %d", len(page), 4*texts)
+	}
+	for channel, want := range map[weir.ChannelID]int{one: 3 * texts, other: texts} {
+		list, err := b.IncomingSince(b.ctx(), channel, 0, 1000)
+		b.ok(err)
+		if len(list) != want || !slices.IsSortedFunc(list, func(a, b weir.Incoming) int { return cmp.Compare(a.ID, b.ID) }) {
+			t.Errorf("%d messages, want %d in order", len(list), want)
+		}
 	}
 }

@@ -17,13 +17,13 @@ import (
 	"weir"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
-	"weir/persistence/dialect"
+	"weir/persistence/multirow"
 )
 
 // Incoming keeps the messages of people.
 type Incoming struct {
 	*commit.DB
-	observer Observer
+	receipts *receipts
 }
 
 var _ weir.IncomingStore = (*Incoming)(nil)
@@ -36,63 +36,137 @@ func (s *Incoming) Receive(ctx context.Context, channel weir.ChannelID, m weir.I
 	if err != nil {
 		return false, s.Failure("encode a message", err)
 	}
-	w := &receipt{s: s, channel: channel, m: m, fields: string(fields)}
+	w := &receipt{batch: s.receipts, channel: channel, m: m, fields: string(fields)}
 	err = s.Await(ctx, &commit.Request{Work: w, Channels: []weir.ChannelID{channel}, Rows: 3, Bytes: 200 + 2*(len(m.Body)+len(fields))})
 	if err != nil {
 		return false, err
-	}
-	if !w.known {
-		s.observer.ReceivedCommitted()
 	}
 	return w.known, nil
 }
 
 // receipt is the work of [Incoming.Receive].
 type receipt struct {
-	s       *Incoming
+	batch   *receipts
 	channel weir.ChannelID
 	m       weir.Incoming
 	fields  string
-	known   bool // it was received before
+	id      int64 // that the writer has given
+	known   bool  // it was received before
 }
 
 // Write implements [commit.Work].
 func (w *receipt) Write(t *commit.Tx, r *commit.Request) error {
 	t.GiveIDs(r, 1)
 	w.known = false
-	ch := t.Channel(w.channel)
-	if ch.ID == 0 || ch.Deleted {
+	if ch := t.Channel(w.channel); ch.ID == 0 || ch.Deleted {
 		r.Refuse(weir.Errorf(weir.CodeNotFound, "no such channel"))
 		return nil
 	}
-	var guid any
-	if w.m.GUID != "" {
-		known, first, err := sameMessage(t.Ctx, t, w.channel, &w.m)
-		if err != nil {
+	w.id = r.IDs[0]
+	w.batch.list = append(w.batch.list, w)
+	return nil
+}
+
+// receipts writes the messages of a batch, those of each channel by the same few statements.
+type receipts struct {
+	observer Observer
+	list     []*receipt
+}
+
+func (s *receipts) begin() { s.list = s.list[:0] }
+
+func (s *receipts) write(t *commit.Tx) error {
+	slices.SortStableFunc(s.list, func(a, b *receipt) int { return cmp.Compare(a.channel, b.channel) })
+	for list := s.list; len(list) > 0; {
+		n := 1
+		for n < len(list) && list[n].channel == list[0].channel {
+			n++
+		}
+		if err := s.writeChannel(t, list[:n]); err != nil {
 			return err
 		}
-		if w.known = known != nil; w.known {
-			return nil
-		}
-		if guid = w.m.GUID; !first {
-			guid = reusedGUID(&w.m)
+		list = list[n:]
+	}
+	return nil
+}
+
+// writeChannel writes the messages of one channel, except those that were received before.
+func (s *receipts) writeChannel(t *commit.Tx, list []*receipt) error {
+	var guids []any
+	for _, w := range list {
+		if w.m.GUID != "" {
+			guids = append(guids, w.m.GUID, reusedGUID(&w.m))
 		}
 	}
-	var last int64 // of a process whose clock was ahead
-	if err := t.Get(&last, "SELECT COALESCE(MAX(id), 0) FROM incoming WHERE channel_id = ?", int64(w.channel)); err != nil {
+	channel := list[0].channel
+	stored, last, err := storedMessages(t, channel, guids)
+	if err != nil {
 		return err
 	}
-	w.m.ID = max(r.IDs[0], last+1)
-	t.Add("INSERT INTO incoming (channel_id, id, guid, sender, recipient, body, fields, received_at) VALUES "+columns.Marks(8),
-		int64(w.channel), w.m.ID, guid, w.m.From, w.m.To, w.m.Body, w.fields, columns.Micros(w.m.ReceivedAt))
+	var args []any
+	rows := 0
+	for _, w := range list {
+		var guid any
+		if w.m.GUID != "" {
+			known, first := sameMessage(&w.m, stored)
+			if w.known = known != nil; w.known {
+				continue
+			}
+			given := w.m.GUID
+			if !first {
+				given = reusedGUID(&w.m)
+			}
+			stored[given] = &incomingRow{GUID: &given, Sender: w.m.From, Body: w.m.Body, Fields: w.fields}
+			guid = given
+		}
+		last = max(w.id, last+1)
+		w.m.ID = last
+		args = append(args, int64(channel), w.m.ID, guid, w.m.From, w.m.To, w.m.Body, w.fields, columns.Micros(w.m.ReceivedAt))
+		rows++
+		if err := s.tell(t, w); err != nil {
+			return err
+		}
+	}
+	_, err = multirow.InsertCounted(t, "INSERT INTO incoming (channel_id, id, guid, sender, recipient, body, fields, received_at) VALUES ", "", args, rows)
+	return err
+}
+
+// tell passes a message that is new on to who observes messages.
+func (s *receipts) tell(t *commit.Tx, w *receipt) error {
 	if t.WritesContactEvents() {
-		e, err := messageEvent(ch.Name, w.m.ID, &w.m)
+		e, err := messageEvent(t.Channel(w.channel).Name, w.m.ID, &w.m)
 		if err != nil {
 			return err
 		}
 		t.Emit(e)
 	}
-	return w.s.observer.Received(t, w.channel, &w.m)
+	return s.observer.Received(t, w.channel, &w.m)
+}
+
+// storedMessages returns the messages of a channel with some guids, by guid, and the id of its latest message, which is
+// in the future if it is of a process whose clock was ahead.
+func storedMessages(t *commit.Tx, channel weir.ChannelID, guids []any) (stored map[string]*incomingRow, last int64, _ error) {
+	places := multirow.PlacesFor(len(guids))
+	args := append([]any{int64(channel)}, multirow.Fill(guids, places-len(guids))...)
+	var rows []incomingRow
+	if err := t.Select(&rows, storedSQL(places), append(args, int64(channel))...); err != nil {
+		return nil, 0, err
+	}
+	stored = make(map[string]*incomingRow, len(guids))
+	for i := range rows {
+		if r := &rows[i]; r.GUID == nil {
+			last = r.ID
+		} else {
+			stored[*r.GUID] = r
+		}
+	}
+	return stored, last, nil
+}
+
+// storedSQL finds the messages of a channel with n guids, and in a row without a guid the id of the latest.
+func storedSQL(n int) string {
+	return "SELECT id, guid, sender, body, fields, received_at FROM incoming WHERE channel_id = ? AND guid IN " + columns.Marks(n) +
+		" UNION ALL SELECT COALESCE(MAX(id), 0), NULL, '', '', '', 0 FROM incoming WHERE channel_id = ?"
 }
 
 // fitIncoming makes what came from outside fit its columns, so that a provider
@@ -106,18 +180,21 @@ func fitIncoming(m *weir.Incoming) {
 	}
 }
 
-// sameMessage returns the stored message that a message repeats, or nil. first reports whether its guid is
-// unused: gateways reuse ids, and a message with another sender or text is another message.
-func sameMessage(ctx context.Context, q dialect.Reader, channel weir.ChannelID, m *weir.Incoming) (known *incomingRow, first bool, err error) {
-	var rows []incomingRow
-	err = q.SelectContext(ctx, &rows, readIncoming+"channel_id = ? AND guid IN (?, ?)", int64(channel), m.GUID, reusedGUID(m))
-	for i := range rows {
-		r := &rows[i]
-		if r.erased() && *r.GUID == reusedGUID(m) || !r.erased() && r.Sender == m.From && r.Body == m.Body {
+// sameMessage returns the stored message that a message repeats, or nil, among those with its guids. first reports
+// whether its guid is unused: gateways reuse ids, and a message with another sender or text is another message.
+func sameMessage(m *weir.Incoming, stored map[string]*incomingRow) (known *incomingRow, first bool) {
+	first = true
+	for _, guid := range []string{m.GUID, reusedGUID(m)} {
+		r := stored[guid]
+		if r == nil {
+			continue
+		}
+		first = false
+		if r.erased() && guid == reusedGUID(m) || !r.erased() && r.Sender == m.From && r.Body == m.Body {
 			known = r
 		}
 	}
-	return known, len(rows) == 0, err
+	return known, first
 }
 
 // reusedGUID stands for the guid of a message if another message has that, and of one that is erased.
@@ -173,7 +250,13 @@ func (r *incomingRow) message() (weir.Incoming, error) {
 // ReceivedAt implements [weir.IncomingStore].
 func (s *Incoming) ReceivedAt(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (at time.Time, erased bool, _ error) {
 	fitIncoming(&m)
-	known, _, err := sameMessage(ctx, s.Read, channel, &m)
+	var rows []incomingRow
+	err := s.Read.SelectContext(ctx, &rows, readIncoming+"channel_id = ? AND guid IN (?, ?)", int64(channel), m.GUID, reusedGUID(&m))
+	stored := map[string]*incomingRow{}
+	for i := range rows {
+		stored[*rows[i].GUID] = &rows[i]
+	}
+	known, _ := sameMessage(&m, stored)
 	if err == nil && known == nil {
 		err = sql.ErrNoRows
 	}

@@ -14,9 +14,8 @@ import (
 type Observer interface {
 	// Changed receives the transitions of a batch, those of one contact in order.
 	Changed(t *commit.Tx, transitions iter.Seq[*weir.Transition]) error
-	// Received records a message of a person. ReceivedCommitted is called once that is committed.
+	// Received records a message of a person.
 	Received(t *commit.Tx, channel weir.ChannelID, m *weir.Incoming) error
-	ReceivedCommitted()
 }
 
 // Gate decides, for the sake of people, which claims are not committed, in the transaction

@@ -11,6 +11,7 @@ type part struct {
 	insertions  *insertions
 	changes     *changes
 	transitions *transitionWriter
+	receipts    *receipts
 	flights     *flightLog
 	waiting     *waiting
 	gate        Gate
@@ -26,7 +27,7 @@ func newPart(contacts *Reader, events contactEvents, observer Observer, gate Gat
 			contacts: contacts, flights: flights, events: events, observer: observer, gate: gate, waiting: waiting, scratch: memory,
 			settled: map[weir.Ref]weir.Receipt{},
 		},
-		flights: flights, waiting: waiting, gate: gate,
+		receipts: &receipts{observer: observer}, flights: flights, waiting: waiting, gate: gate,
 	}
 }
 
@@ -34,11 +35,15 @@ func newPart(contacts *Reader, events contactEvents, observer Observer, gate Gat
 func (p *part) Begin() {
 	p.insertions.accepted, p.changes.list, p.flights.changes = nil, nil, flightChanges{}
 	clear(p.transitions.settled)
+	p.receipts.begin()
 	p.waiting.begin()
 }
 
 // Flush implements [commit.Part].
 func (p *part) Flush(t *commit.Tx) error {
+	if err := p.receipts.write(t); err != nil {
+		return err
+	}
 	if err := p.judge(t); err != nil {
 		return err
 	}

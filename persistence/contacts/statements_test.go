@@ -46,6 +46,7 @@ func (s *Store) Statements(channel weir.ChannelID, lane weir.Lane, c weir.Contac
 		named("contacts of an address in segments", s.Reader.candidatesSQL(3, 2), int64(1), int64(2), int64(4), int64(7), int64(15_000), contact, 100),
 		named("a part of a segment", segmentPartSQL, int64(2), 10),
 		named("messages of a person", fromSQL(3), "+15550007", int64(math.MaxInt64), 10, "15550007", int64(math.MaxInt64), 10, "+15551234", int64(math.MaxInt64), 10),
+		named("messages with two guids, and the latest", storedSQL(4), id, "g", "reused-g", nil, nil, id),
 		named("purge", purgeSQL, id, int64(500_000), 100),
 		named("claims", "DELETE FROM contacts_queued WHERE (channel_id = ? AND lane = ? AND rev = ? AND id IN (?, ?))", id, l, int64(0), contact, contact+1),
 		named("claims under lock", revisionsSQL(&s.Reader.Dialect, weir.Queued, 2), id, contact, contact+1),

@@ -41,6 +41,6 @@ func New(db *commit.DB, channels *channels.Store, log *events.Log, metrics *Metr
 	batch := newPart(reader, contactEvents{log}, observer, gate)
 	return &Store{
 		Queue: &Queue{db, batch, flights, waiting}, Reader: reader, DeadLetterStore: &DeadLetterStore{db, reader, batch.insertions},
-		Incoming: &Incoming{db, observer}, Figures: &Figures{db, flights, waiting, metrics}, Purger: &Purger{db, channels}, Addresses: &Addresses{db, channels},
+		Incoming: &Incoming{db, batch.receipts}, Figures: &Figures{db, flights, waiting, metrics}, Purger: &Purger{db, channels}, Addresses: &Addresses{db, channels},
 	}
 }

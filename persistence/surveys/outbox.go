@@ -134,9 +134,6 @@ const outboxSQL = "SELECT " + outboxColumns + " FROM outbox WHERE id > ? ORDER B
 // OnOutboxEntries implements [surveys.Outbox].
 func (s *Outbox) OnOutboxEntries(committed func()) { s.onWritten.Store(&committed) }
 
-// ReceivedCommitted implements [contacts.Observer].
-func (s *Outbox) ReceivedCommitted() { s.written() }
-
 // written calls the function of [Outbox.OnOutboxEntries].
 func (s *Outbox) written() {
 	if call := s.onWritten.Load(); call != nil {
@@ -150,8 +147,8 @@ func (s *Outbox) Received(t *commit.Tx, channel weir.ChannelID, m *weir.Incoming
 	if err != nil {
 		return err
 	}
-	t.Add("INSERT INTO outbox ("+outboxColumns+") VALUES "+columns.Marks(11),
-		t.NextID(), string(surveys.MessageReceived), columns.Micros(m.ReceivedAt), int64(channel), 0, 0, 0, 0, "", "", string(text))
+	s.args = append(s.args, t.NextID(), string(surveys.MessageReceived), columns.Micros(m.ReceivedAt), int64(channel), 0, 0, 0, 0, "", "", string(text))
+	s.rows++
 	return nil
 }
 
