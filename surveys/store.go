@@ -180,6 +180,9 @@ type RespondentReader interface {
 	// ByPhone returns the respondents of all surveys with a number, in any
 	// notation of it, newest first.
 	ByPhone(ctx context.Context, phone string, limit int) ([]Respondent, error)
+	// ByPhones is ByPhone for several numbers, by the numbers as they were given: at most limit
+	// of each.
+	ByPhones(ctx context.Context, phones []string, limit int) (map[string][]Respondent, error)
 	// Startable returns pending respondents that are not delayed, in order of
 	// acceptance; of delayed ones, the earliest due first. Full buckets are skipped.
 	Startable(ctx context.Context, survey int64, now time.Time, full []int, limit int) ([]Respondent, error)

@@ -394,16 +394,26 @@ func (m *fakeStore) Respondents(ctx context.Context, f surveys.Filter) ([]survey
 	return out, out[len(out)-1].ID, err
 }
 
-func (m *fakeStore) ByPhone(ctx context.Context, phone string, limit int) (out []surveys.Respondent, _ error) {
-	done, err := m.beginOperation(ctx, "ByPhone")
+func (m *fakeStore) ByPhone(ctx context.Context, phone string, limit int) ([]surveys.Respondent, error) {
+	found, err := m.ByPhones(ctx, []string{phone}, limit)
+	return found[phone], err
+}
+
+func (m *fakeStore) ByPhones(ctx context.Context, phones []string, limit int) (map[string][]surveys.Respondent, error) {
+	done, err := m.beginOperation(ctx, "ByPhones")
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	for _, id := range slices.Backward(m.phones[phone]) {
-		out = append(out, *m.people[id])
+	found := map[string][]surveys.Respondent{}
+	for _, phone := range phones {
+		var list []surveys.Respondent
+		for _, id := range slices.Backward(m.phones[phone]) {
+			list = append(list, *m.people[id])
+		}
+		found[phone] = list[:min(len(list), limit)]
 	}
-	return out[:min(len(out), limit)], nil
+	return found, nil
 }
 
 func (m *fakeStore) Startable(ctx context.Context, survey int64, now time.Time, full []int, limit int) ([]surveys.Respondent, error) {

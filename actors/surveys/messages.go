@@ -26,13 +26,28 @@ type messages struct {
 
 // pass is one pass over the outbox.
 type pass struct {
-	wanted map[messageKey]surveys.RespondentID // who sent the messages
+	wanted map[messageKey]surveys.RespondentID // the messages, with who sent them once that is known; 0: nobody whom Weir asks questions
 	done   chan struct{}                       // closed at its end
 
 	// Read after done.
-	heard map[messageKey]surveys.Heard        // what the messages mean that the pass has found
-	taken map[messageKey]surveys.RespondentID // those of them that are in a change of the respondent
-	wrote map[surveys.RespondentID]bool       // whose changes were written
+	senders map[senderKey]sender                // of the messages; nil: they could not be found
+	heard   map[messageKey]surveys.Heard        // what the messages mean that the pass has found
+	taken   map[messageKey]surveys.RespondentID // those of them that are in a change of the respondent
+	wrote   map[surveys.RespondentID]bool       // whose changes were written
+}
+
+// sender is a respondent who sent a message, as the pass has read them.
+type sender struct {
+	who    surveys.Respondent
+	survey *surveyState
+}
+
+// outcome is what a pass comes to for one message.
+type outcome struct {
+	applied bool // and the message means heard
+	heard   surveys.Heard
+	known   bool // the sender is; nil: no respondent of a survey that can be run
+	sender  *sender
 }
 
 // messageKey identifies a message among those that wait.
@@ -48,9 +63,9 @@ func keyOf(channel weir.ChannelID, m *weir.Incoming) messageKey {
 // passTimeout bounds a pass. Whoever waits for it may go earlier.
 const passTimeout = 2 * ioTimeout
 
-// apply waits for a pass that begins from now on. ok is false if that has not applied the message, so that it has to be
-// tried by itself.
-func (b *messages) apply(ctx context.Context, key messageKey, who surveys.RespondentID) (heard surveys.Heard, ok bool) {
+// apply waits for a pass that begins from now on, which applies the message if it is in a conversation of questions. What
+// it has not applied then has to be tried by itself.
+func (b *messages) apply(ctx context.Context, key messageKey) (out outcome) {
 	b.mu.Lock()
 	p, first := b.next, b.next == nil
 	if first {
@@ -60,17 +75,26 @@ func (b *messages) apply(ctx context.Context, key messageKey, who surveys.Respon
 		}
 		b.next = p
 	}
-	p.wanted[key] = who
+	p.wanted[key] = 0
 	b.mu.Unlock()
 	if first {
 		b.run(context.WithoutCancel(ctx), p) // for the others, too
 	}
 	select {
 	case <-p.done:
-		heard, ok = p.heard[key], p.wrote[p.taken[key]]
+		out = p.outcome(key)
 	case <-ctx.Done():
 	}
-	return heard, ok
+	return out
+}
+
+// outcome returns what the pass came to for a message.
+func (p *pass) outcome(key messageKey) outcome {
+	out := outcome{applied: p.wrote[p.taken[key]], heard: p.heard[key], known: p.senders != nil}
+	if s, ok := p.senders[senderKey{key.channel, key.from}]; ok {
+		out.sender = &s
+	}
+	return out
 }
 
 // run runs a pass when the one before it has ended.
@@ -86,11 +110,7 @@ func (b *messages) run(ctx context.Context, p *pass) {
 	mem := newMemory()
 	r := newRound(b.io, mem, true)
 	r.pass = p
-	page, err := b.io.readOutbox(ctx, 0)
-	if err == nil {
-		_, err = processPage(ctx, r, page)
-	}
-	if err != nil {
+	if err := p.applyMessages(ctx, r); err != nil {
 		b.io.Logger.WarnContext(ctx, "messages not applied at once; each is tried again by itself, or in the next round", "messages", len(p.wanted), "error", err)
 	}
 	for id, pace := range mem.paces {
@@ -98,18 +118,59 @@ func (b *messages) run(ctx context.Context, p *pass) {
 	}
 }
 
-// waiting returns the respondents whose messages the next pass is to apply. Rounds leave them alone.
-func (b *messages) waiting() map[surveys.RespondentID]bool {
+// applyMessages finds who sent the messages, and applies those of conversations.
+func (p *pass) applyMessages(ctx context.Context, r *roundState) error {
+	list := make([]senderKey, 0, len(p.wanted))
+	for key := range p.wanted {
+		list = append(list, senderKey{key.channel, key.from})
+	}
+	found, err := r.findSenders(ctx, list)
+	if err != nil {
+		return err
+	}
+	senders := make(map[senderKey]sender, len(found))
+	for key, who := range found {
+		sv, err := r.lookupSurvey(ctx, who.Survey)
+		if err != nil {
+			return err
+		}
+		if sv != nil && sv.plan != nil {
+			senders[key] = sender{who, sv}
+		}
+	}
+	p.senders = senders
+	n := 0
+	for key := range p.wanted {
+		if s, ok := senders[senderKey{key.channel, key.from}]; ok && s.converses() {
+			p.wanted[key] = s.who.ID
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	page, err := r.io.readOutbox(ctx, 0)
+	if err == nil {
+		_, err = processPage(ctx, r, page)
+	}
+	return err
+}
+
+// converses reports whether what the sender writes is read as an answer to a question.
+func (s *sender) converses() bool { return s.survey.plan.Converses(s.survey.survey.State) }
+
+// waiting returns the messages that the next pass is to apply.
+func (b *messages) waiting() map[messageKey]bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.next == nil {
 		return nil
 	}
-	who := make(map[surveys.RespondentID]bool, len(b.next.wanted))
-	for _, id := range b.next.wanted {
-		who[id] = true
+	list := make(map[messageKey]bool, len(b.next.wanted))
+	for key := range b.next.wanted {
+		list[key] = true
 	}
-	return who
+	return list
 }
 
 // exclusively runs what reads entries and applies them, while no pass does.
@@ -129,7 +190,7 @@ func (p *pass) ofPass(ctx context.Context, r *roundState, page []surveys.OutboxE
 	here, ends := map[surveys.RespondentID]bool{}, map[string]bool{}
 	for i := range page {
 		if n := &page[i]; n.Kind == surveys.MessageReceived {
-			if id, ok := p.wanted[keyOf(n.Channel, &n.Message)]; ok {
+			if id := p.wanted[keyOf(n.Channel, &n.Message)]; id != 0 {
 				here[id], ends[lastDigits(n.Message.From)] = true, true
 			}
 		}
@@ -165,8 +226,12 @@ func lastDigits(number string) string {
 	return digits[max(0, len(digits)-4):]
 }
 
-// subject returns the respondent whom an entry of a page is about, as far as the pass knows; 0: another one.
+// subject returns the respondent whom an entry of a page is about, as far as the pass knows; 0: another one. Without a pass
+// it is a message whose sender has to be found.
 func (p *pass) subject(n *surveys.OutboxEntry) surveys.RespondentID {
+	if p == nil && n.Kind == surveys.MessageReceived {
+		return 0
+	}
 	if n.Kind == surveys.MessageReceived {
 		return p.wanted[keyOf(n.Channel, &n.Message)]
 	}

@@ -108,41 +108,37 @@ func processPage(ctx context.Context, r *roundState, page []surveys.OutboxEntry)
 // groupBySurvey finds the respondents that the outbox entries concern.
 func groupBySurvey(ctx context.Context, r *roundState, page []surveys.OutboxEntry) (groups map[int64]*surveyEntries, unmatched []int64, _ error) {
 	var ids []surveys.RespondentID
+	var from []senderKey
 	channels := map[weir.ChannelID]bool{}
 	for _, n := range page {
 		channels[n.Channel] = true
 		if s := r.memory.states[n.Channel]; n.Kind == surveys.ContactAccepted && !usable(s.Health) && n.At.After(s.Since) {
 			r.recheck = append(r.recheck, n.Channel) // it seems to work again
 		}
-		if id := subjectOf(r, &n); id != 0 {
-			ids = append(ids, id)
+		switch {
+		case r.pass != nil: // it has found everybody
+		case n.Kind == surveys.MessageReceived:
+			from = append(from, senderOf(&n))
+		default:
+			ids = append(ids, surveys.RespondentID(n.Owner.ID))
 		}
 	}
 	if err := r.loadChannels(ctx, channels); err != nil {
 		return nil, nil, err
 	}
-	who := map[surveys.RespondentID]surveys.Respondent{}
-	if len(ids) > 0 {
-		some, err := lookup(ctx, r.io.Store.RespondentsByID, ids)
-		if err != nil {
-			return nil, nil, fmt.Errorf("read respondents: %w", err)
-		}
-		for _, p := range some {
-			who[p.ID] = p
-		}
+	who, senders, err := r.readSubjects(ctx, ids, from)
+	if err != nil {
+		return nil, nil, err
 	}
 	groups = map[int64]*surveyEntries{}
-	waiting := r.io.messages.waiting()
+	waiting := r.waitingAmong(page, senders)
 	for _, n := range page {
-		p, ok := who[subjectOf(r, &n)]
+		p, ok := who[r.pass.subject(&n)]
 		ok = ok && (n.Kind == surveys.MessageReceived || p.Survey == n.Owner.Group)
 		if n.Kind == surveys.MessageReceived && r.pass == nil {
-			var err error
-			if p, ok, err = r.findSender(ctx, &n); err != nil {
-				return nil, nil, err
-			}
+			p, ok = senders[senderOf(&n)]
 		}
-		if ok && r.pass == nil && waiting[p.ID] {
+		if ok && waiting[p.ID] {
 			continue // a hint follows
 		}
 		group, err := entriesFor(ctx, r, groups, p, ok)
@@ -158,15 +154,43 @@ func groupBySurvey(ctx context.Context, r *roundState, page []surveys.OutboxEntr
 	return groups, unmatched, nil
 }
 
-// subjectOf returns the respondent whom an entry is about; 0: it is a message whose sender has to be found.
-func subjectOf(r *roundState, n *surveys.OutboxEntry) surveys.RespondentID {
-	switch {
-	case r.pass != nil:
-		return r.pass.subject(n)
-	case n.Kind == surveys.MessageReceived:
-		return 0
+// readSubjects returns whom the entries of a page are about: respondents with some ids, and those who sent messages. A
+// pass has them already.
+func (r *roundState) readSubjects(ctx context.Context, ids []surveys.RespondentID, from []senderKey) (who map[surveys.RespondentID]surveys.Respondent, senders map[senderKey]surveys.Respondent, _ error) {
+	who = map[surveys.RespondentID]surveys.Respondent{}
+	if r.pass != nil {
+		for _, s := range r.pass.senders {
+			who[s.who.ID] = s.who
+		}
+		return who, nil, nil
 	}
-	return surveys.RespondentID(n.Owner.ID)
+	if len(ids) > 0 {
+		some, err := lookup(ctx, r.io.Store.RespondentsByID, ids)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read respondents: %w", err)
+		}
+		for _, p := range some {
+			who[p.ID] = p
+		}
+	}
+	senders, err := r.findSenders(ctx, from)
+	return who, senders, err
+}
+
+// waitingAmong returns the respondents whose messages on a page the next pass is to apply. Rounds leave them alone.
+func (r *roundState) waitingAmong(page []surveys.OutboxEntry, senders map[senderKey]surveys.Respondent) map[surveys.RespondentID]bool {
+	if r.pass != nil {
+		return nil
+	}
+	messages, who := r.io.messages.waiting(), map[surveys.RespondentID]bool{}
+	for i := range page {
+		if n := &page[i]; n.Kind == surveys.MessageReceived && messages[keyOf(n.Channel, &n.Message)] {
+			if p, ok := senders[senderOf(n)]; ok {
+				who[p.ID] = true
+			}
+		}
+	}
+	return who
 }
 
 // entriesFor returns the group of a respondent's survey; nil if there is no respondent.

@@ -476,7 +476,7 @@ func TestQuestions_MessagesAreAppliedOnceBesideARound(t *testing.T) {
 		rounds := 0
 		l.store.locked(func() {
 			l.store.operationTime = func(operation string) time.Duration {
-				if rounds++; operation == "ByPhone" && rounds > 0 {
+				if rounds++; operation == "ByPhones" && rounds > 0 {
 					rounds = -1000
 					return time.Second
 				}

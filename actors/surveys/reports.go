@@ -456,36 +456,53 @@ func (s *reports) Incoming(ctx context.Context, channel weir.ChannelID, m weir.I
 
 // applyNow tries once. again reports that another writer changed the respondent, or that entries are left.
 func (s *reports) applyNow(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (heard surveys.Heard, again bool, _ error) {
-	r, who, sv, err := s.findSender(ctx, channel, m)
-	if err != nil || sv == nil {
-		return heard, false, err
-	}
-	if sv.plan.Converses(sv.survey.State) {
-		defer s.requestRound()
-		if heard, ok := s.io.messages.apply(ctx, keyOf(channel, &m), who.ID); ok {
-			return heard, false, nil
-		}
-	} else if err := s.io.readTalks(ctx, sv, true, []*surveys.Respondent{&who}); err != nil {
-		return heard, false, err
-	} else if heard = meaning(sv, &who, m.Body); heard.Says != people.SaidStop || who.Status.Final() {
+	out := s.io.messages.apply(ctx, keyOf(channel, &m))
+	switch {
+	case out.applied:
+		s.requestRound()
+		return out.heard, false, nil
+	case out.known && out.sender == nil:
 		return heard, false, nil
+	case out.known && !out.sender.converses():
+		heard, stops, err := s.stops(ctx, out.sender.survey, &out.sender.who, m.Body)
+		if err != nil || !stops {
+			return heard, false, err
+		}
+	default:
+		defer s.requestRound()
 	}
-	err = s.io.messages.exclusively(ctx, func() error {
-		if r, who, sv, err = s.findSender(ctx, channel, m); err != nil || sv == nil {
+	err := s.io.messages.exclusively(ctx, func() error {
+		r, who, sv, err := s.findSender(ctx, channel, m)
+		if err != nil || sv == nil {
 			return err
 		}
-		heard, again, err = s.applyAlone(ctx, r, sv, who, channel, m)
+		var stops bool
+		if heard, stops, err = s.stops(ctx, sv, &who, m.Body); err == nil && (stops || sv.plan.Converses(sv.survey.State)) {
+			heard, again, err = s.applyAlone(ctx, r, sender{who, sv}, channel, m, heard)
+		}
 		return err
 	})
 	return heard, again, err
 }
 
+// stops reports whether a message must be applied before it is acknowledged because its sender refuses, and what it
+// means. It reads the conversation of the sender.
+func (s *reports) stops(ctx context.Context, sv *surveyState, who *surveys.Respondent, body string) (heard surveys.Heard, stops bool, _ error) {
+	if err := s.io.readTalks(ctx, sv, true, []*surveys.Respondent{who}); err != nil {
+		return heard, false, err
+	}
+	heard = meaning(sv, who, body)
+	return heard, refuses(heard, who), nil
+}
+
+// refuses reports whether a message that means heard ends its sender.
+func refuses(heard surveys.Heard, who *surveys.Respondent) bool {
+	return heard.Says == people.SaidStop && !who.Status.Final()
+}
+
 // findSender returns the respondent who sent a message, and the survey; nil: there is none.
 func (s *reports) findSender(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (r *roundState, who surveys.Respondent, sv *surveyState, _ error) {
 	r = newRound(s.io, newMemory(), true)
-	if err := r.loadChannels(ctx, map[weir.ChannelID]bool{channel: true}); err != nil {
-		return r, who, nil, err
-	}
 	who, ok, err := r.findSender(ctx, &surveys.OutboxEntry{Kind: surveys.MessageReceived, Channel: channel, Message: m})
 	if err != nil || !ok {
 		return r, who, nil, err
@@ -498,12 +515,9 @@ func (s *reports) findSender(ctx context.Context, channel weir.ChannelID, m weir
 
 // applyAlone applies one message, like a round that processes only what the outbox has about the sender, in order, up to
 // this message.
-func (s *reports) applyAlone(ctx context.Context, r *roundState, sv *surveyState, who surveys.Respondent, channel weir.ChannelID, m weir.Incoming) (heard surveys.Heard, again bool, _ error) {
-	if err := s.io.readTalks(ctx, sv, true, []*surveys.Respondent{&who}); err != nil {
-		return heard, false, err
-	}
-	heard = meaning(sv, &who, m.Body)
-	stops := heard.Says == people.SaidStop && !who.Status.Final()
+func (s *reports) applyAlone(ctx context.Context, r *roundState, from sender, channel weir.ChannelID, m weir.Incoming, heard surveys.Heard) (_ surveys.Heard, again bool, _ error) {
+	sv, who := from.survey, from.who
+	stops := refuses(heard, &who)
 	entries, err := entriesUpTo(ctx, r, &who, channel, m, stops)
 	if err != nil {
 		return heard, false, err

@@ -113,7 +113,7 @@ func (r *roundState) lookupChannel(ctx context.Context, name string) (_ weir.Cha
 	return ch, true, nil
 }
 
-// loadChannels reads the names of channels, for the log.
+// loadChannels reads channels by their ids: their names, for the log.
 func (r *roundState) loadChannels(ctx context.Context, ids map[weir.ChannelID]bool) error {
 	for id := range ids {
 		if _, ok := r.channels[id]; ok || id == 0 {
@@ -124,6 +124,9 @@ func (r *roundState) loadChannels(ctx context.Context, ids map[weir.ChannelID]bo
 			return fmt.Errorf("read a channel: %w", err)
 		}
 		r.channels[id] = ch
+		if err == nil && !ch.Deleted {
+			r.channelIDs[ch.Name] = id
+		}
 	}
 	return nil
 }
@@ -171,27 +174,66 @@ func (r *roundState) channelsInUse() []weir.Channel {
 	return slices.Collect(maps.Values(used))
 }
 
-// findSender finds the respondent that sent a message.
-func (r *roundState) findSender(ctx context.Context, n *surveys.OutboxEntry) (_ surveys.Respondent, ok bool, _ error) {
-	number, ok := phonenumber.Reported(n.Message.From, "")
-	if !ok { // it is no number that a respondent has
-		return surveys.Respondent{}, false, nil
+// senderKey is what the sender of a message is found by.
+type senderKey struct {
+	channel weir.ChannelID
+	from    string
+}
+
+func senderOf(n *surveys.OutboxEntry) senderKey { return senderKey{n.Channel, n.Message.From} }
+
+// findSenders finds the respondents who sent messages. It leaves out what no respondent sent.
+func (r *roundState) findSenders(ctx context.Context, list []senderKey) (map[senderKey]surveys.Respondent, error) {
+	numbers, channels := map[string]string{}, map[weir.ChannelID]bool{}
+	for _, k := range list {
+		if number, ok := phonenumber.Reported(k.from, ""); ok { // otherwise it is no number that a respondent has
+			numbers[k.from], channels[k.channel] = number, true
+		}
 	}
-	people, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
-		return r.io.Store.ByPhone(ctx, number, maxSamePhone)
+	if len(numbers) == 0 {
+		return nil, nil
+	}
+	people, err := call(ctx, func(ctx context.Context) (map[string][]surveys.Respondent, error) {
+		return r.io.Store.ByPhones(ctx, slices.Compact(slices.Sorted(maps.Values(numbers))), maxSamePhone)
 	})
 	if err != nil {
-		return surveys.Respondent{}, false, fmt.Errorf("find the sender of a message: %w", err)
+		return nil, fmt.Errorf("find the senders of messages: %w", err)
 	}
-	channels := map[weir.ChannelID]bool{}
-	for _, p := range people {
-		channels[p.Contact.Channel] = true
+	for _, same := range people {
+		for i := range same {
+			channels[same[i].Contact.Channel] = true
+		}
 	}
 	if err := r.loadChannels(ctx, channels); err != nil {
-		return surveys.Respondent{}, false, err
+		return nil, err
 	}
+	found := make(map[senderKey]surveys.Respondent, len(list))
+	for _, k := range list {
+		if number, ok := numbers[k.from]; ok {
+			who, ok, err := r.senderAmong(ctx, k.channel, people[number])
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				found[k] = who
+			}
+		}
+	}
+	return found, nil
+}
+
+// findSender finds the respondent who sent a message.
+func (r *roundState) findSender(ctx context.Context, n *surveys.OutboxEntry) (_ surveys.Respondent, ok bool, _ error) {
+	found, err := r.findSenders(ctx, []senderKey{senderOf(n)})
+	who, ok := found[senderOf(n)]
+	return who, ok, err
+}
+
+// senderAmong finds who of the respondents with one number sent a message on a channel.
+func (r *roundState) senderAmong(ctx context.Context, channel weir.ChannelID, people []surveys.Respondent) (_ surveys.Respondent, ok bool, _ error) {
 	list := make([]surveys.Sender, len(people))
-	for i, p := range people {
+	for i := range people {
+		p := &people[i]
 		sv, err := r.lookupSurvey(ctx, p.Survey)
 		if err != nil {
 			return surveys.Respondent{}, false, err
@@ -203,7 +245,7 @@ func (r *roundState) findSender(ctx context.Context, n *surveys.OutboxEntry) (_ 
 			}
 		}
 	}
-	best := surveys.FindSender(r.channels[n.Channel].Name, list)
+	best := surveys.FindSender(r.channels[channel].Name, list)
 	if best < 0 {
 		return surveys.Respondent{}, false, nil
 	}

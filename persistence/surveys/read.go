@@ -115,6 +115,40 @@ func (s *Reader) Respondents(ctx context.Context, f surveys.Filter) ([]surveys.R
 	return found, f.After, nil
 }
 
+// ByPhones implements [surveys.RespondentReader].
+func (s *Reader) ByPhones(ctx context.Context, phones []string, limit int) (map[string][]surveys.Respondent, error) {
+	found := make(map[string][]surveys.Respondent, len(phones))
+	for some := range slices.Chunk(phones, columns.KeysPerList/2) { // few numbers have more than one notation
+		var numbers []any
+		for _, phone := range some {
+			numbers = append(numbers, notations(phone)...)
+		}
+		list, err := s.selectRespondents(ctx, severalSQL(len(numbers)), append(numbers, limit*len(some))...)
+		if err != nil {
+			return nil, err
+		}
+		if len(list) == limit*len(some) { // some may have more than the limit, in place of others
+			for _, phone := range some {
+				if found[phone], err = s.ByPhone(ctx, phone, limit); err != nil {
+					return nil, err
+				}
+			}
+			continue
+		}
+		slices.SortFunc(list, func(a, b surveys.Respondent) int { return cmp.Compare(b.ID, a.ID) })
+		byIdentity := make(map[string][]surveys.Respondent, len(some))
+		for _, r := range list {
+			is := phonenumber.Identity(r.Phone)
+			byIdentity[is] = append(byIdentity[is], r)
+		}
+		for _, phone := range some {
+			of := byIdentity[phonenumber.Identity(phone)]
+			found[phone] = of[:min(len(of), limit)]
+		}
+	}
+	return found, nil
+}
+
 // ByPhone implements [surveys.RespondentReader].
 func (s *Reader) ByPhone(ctx context.Context, phone string, limit int) ([]surveys.Respondent, error) {
 	numbers := notations(phone)
@@ -139,6 +173,11 @@ func phoneSQL(n int) string {
 // everySQL finds the respondents of all surveys by n notations of a number.
 func everySQL(n int) string {
 	return "SELECT " + respondentColumns + " FROM respondents WHERE phone IN " + columns.Marks(n) + " AND status > 0 ORDER BY id DESC LIMIT ?"
+}
+
+// severalSQL finds the respondents of all surveys by n notations of several numbers.
+func severalSQL(n int) string {
+	return "SELECT " + respondentColumns + " FROM respondents WHERE phone IN " + columns.Marks(n) + " AND status > 0 LIMIT ?"
 }
 
 // DueRespondents implements [surveys.RespondentReader].

@@ -29,6 +29,7 @@ func (s *Store) SurveyStatements(now time.Time, r surveys.Respondent, channel we
 		named("list", listSQL, survey, id, 100),
 		named("one by number", phoneSQL(1), r.Phone, survey),
 		named("all by number", everySQL(1), r.Phone, 10),
+		named("all by several numbers", severalSQL(3), r.Phone, "+15550000", "+15550001", 300),
 		named("pending buckets", pendingSQL, survey, pending),
 		named("startable of a bucket", unionOf(s.fresh(), 1), survey, pending, 1, int64(0), 100),
 		named("delayed of a bucket", unionOf(s.delayed(), 1), survey, pending, 1, columns.Micros(now), 100),
