@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"weir"
+	"weir/actors/supervise"
 	"weir/people"
 	"weir/surveys"
 )
@@ -60,25 +61,29 @@ func keyOf(channel weir.ChannelID, m *weir.Incoming) messageKey {
 	return messageKey{channel, m.From, m.GUID, m.Body}
 }
 
-// passTimeout bounds a pass. Whoever waits for it may go earlier.
+// passTimeout bounds a pass.
 const passTimeout = 2 * ioTimeout
 
 // apply waits for a pass that begins from now on, which applies the message if it is in a conversation of questions. What
-// it has not applied then has to be tried by itself.
+// it has not applied then has to be tried by itself. Whoever waits may go, at the end of ctx: the pass goes on for the
+// others.
 func (b *messages) apply(ctx context.Context, key messageKey) (out outcome) {
 	b.mu.Lock()
-	p, first := b.next, b.next == nil
-	if first {
-		p = &pass{
+	if b.next == nil {
+		b.next = &pass{
 			wanted: map[messageKey]surveys.RespondentID{}, done: make(chan struct{}),
 			heard: map[messageKey]surveys.Heard{}, taken: map[messageKey]surveys.RespondentID{}, wrote: map[surveys.RespondentID]bool{},
 		}
-		b.next = p
 	}
+	p := b.next
 	p.wanted[key] = 0
 	b.mu.Unlock()
-	if first {
-		b.run(context.WithoutCancel(ctx), p) // for the others, too
+	select {
+	case b.turn <- struct{}{}: // one of those who wait for the pass begins it
+		b.begin(context.WithoutCancel(ctx), p)
+	case <-p.done:
+	case <-ctx.Done():
+		return out
 	}
 	select {
 	case <-p.done:
@@ -86,6 +91,21 @@ func (b *messages) apply(ctx context.Context, key messageKey) (out outcome) {
 	case <-ctx.Done():
 	}
 	return out
+}
+
+// begin begins a pass, in the turn of the caller, unless somebody else has.
+func (b *messages) begin(ctx context.Context, p *pass) {
+	b.mu.Lock()
+	began := b.next != p
+	if !began {
+		b.next = nil // who comes from now on may have an entry that this pass does not read
+	}
+	b.mu.Unlock()
+	if began {
+		<-b.turn
+		return
+	}
+	go b.run(ctx, p)
 }
 
 // outcome returns what the pass came to for a message.
@@ -97,14 +117,15 @@ func (p *pass) outcome(key messageKey) outcome {
 	return out
 }
 
-// run runs a pass when the one before it has ended.
+// run runs a pass, and ends its turn.
 func (b *messages) run(ctx context.Context, p *pass) {
-	defer close(p.done)
-	b.turn <- struct{}{}
 	defer func() { <-b.turn }()
-	b.mu.Lock()
-	b.next = nil // who comes from now on may have an entry that this pass does not read
-	b.mu.Unlock()
+	defer close(p.done) // before that, so that nobody who has waited for this pass takes the turn
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			supervise.LogPanic(b.io.Logger, b.io.Metrics.panics, "pass over messages panicked", panicked)
+		}
+	}()
 	ctx, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
 	mem := newMemory()
@@ -116,6 +137,12 @@ func (b *messages) run(ctx context.Context, p *pass) {
 	for id, pace := range mem.paces {
 		b.io.freed.add(id, pace.freedSlots)
 	}
+}
+
+// wait waits until no pass is running.
+func (b *messages) wait() {
+	b.turn <- struct{}{}
+	<-b.turn
 }
 
 // applyMessages finds who sent the messages, and applies those of conversations.

@@ -1,6 +1,7 @@
 package surveys_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"weir"
@@ -413,6 +415,60 @@ func TestQuestions_AnswersThatArriveTogetherAreAppliedTogether(t *testing.T) {
 			t.Errorf("%d answers took %d writes", persons, works)
 		}
 	})
+}
+
+// TestQuestions_WhoWaitsForAPassMayGo lets the request end that is the first to wait for a pass: while the pass before is
+// running, and while that one is. It returns at once, and the pass applies the messages of both requests.
+func TestQuestions_WhoWaitsForAPassMayGo(t *testing.T) {
+	for name, patience := range map[string]time.Duration{"before": time.Second, "during": 15 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			inLab(t, noAnswer, func(l *lab) {
+				ch := l.store.addChannel("texts", "text", 5)
+				s := l.addSurvey("s", askSurvey("1h"), 3)
+				l.command("s", surveys.Launch)
+				l.advance(30 * time.Second)
+				l.system.Close() // no more rounds
+				l.store.locked(func() {
+					l.store.operationTime = func(operation string) time.Duration {
+						if operation == "Work" {
+							return 9 * time.Second // a pass takes so long
+						}
+						return 0
+					}
+				})
+				deliver := func(person int, patience time.Duration) <-chan time.Duration {
+					number, ended, began := phone(s.ID, person), make(chan time.Duration, 1), time.Now()
+					l.channels.receiveMessage(ch.ID, number, "yes")
+					go func() {
+						ctx, cancel := context.WithTimeout(l.t.Context(), patience)
+						defer cancel()
+						_, err := l.system.Incoming(ctx, ch.ID, weir.Incoming{From: number, Body: "yes", GUID: "m"})
+						if took := time.Since(began); (err != nil) != (took == patience) {
+							t.Errorf("%d: %v after %v", person, err, took)
+						}
+						ended <- time.Since(began)
+					}()
+					synctest.Wait()
+					return ended
+				}
+				deliver(0, time.Minute)
+				second := deliver(1, patience)
+				third := deliver(2, time.Minute)
+				if took := <-second; took != patience {
+					t.Errorf("the first who waited returned after %v, want %v", took, patience)
+				}
+				if took := <-third; took > 20*time.Second {
+					t.Errorf("the other one waited for %v", took)
+				}
+				l.advance(time.Minute)
+				for i, r := range l.respondents(s.ID) {
+					if r.Talk.Question != "age" {
+						t.Errorf("respondent %d is asked %q", i, r.Talk.Question)
+					}
+				}
+			})
+		})
+	}
 }
 
 // TestQuestions_AnswersAreAppliedAtOnce answers questions without a round. The messages of a person count in

@@ -98,5 +98,6 @@ func (s *System) Close() {
 		// work.
 		_ = s.box.system.Root.StopFuture(s.box.broker).Wait()
 		s.tasks.Wait()
+		s.explainer.io.messages.wait()
 	})
 }
