@@ -140,9 +140,10 @@ const (
 	cancelTimeout        = 3 * time.Second
 	retryFirst           = 250 * time.Millisecond // after a failed round
 	retryMax             = 30 * time.Second
-	retryDelay           = 2 * time.Second // before retrying a step that a channel's broker, or the store, does not allow now
-	refusedDelay         = time.Minute     // before retrying after a channel accepts nothing
-	brokenDelay          = time.Minute     // for a survey whose own rules fail
+	claimDelay           = 250 * time.Millisecond // before reading again when a question was claimed
+	retryDelay           = 2 * time.Second        // before retrying a step that a channel's broker, or the store, does not allow now
+	refusedDelay         = time.Minute            // before retrying after a channel accepts nothing
+	brokenDelay          = time.Minute            // for a survey whose own rules fail
 	outboxPage           = 250
 	outboxPages          = 4
 	openPage             = 500

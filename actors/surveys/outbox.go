@@ -81,7 +81,7 @@ func processPage(ctx context.Context, r *roundState, page []surveys.OutboxEntry)
 	for _, group := range groups {
 		st, err := r.stepper(ctx, group.survey)
 		if err == nil {
-			err = readConversations(ctx, r.io, group, st)
+			err = readConversations(ctx, r, group, st)
 		}
 		if err != nil {
 			return applied, err
@@ -211,8 +211,9 @@ func entriesFor(ctx context.Context, r *roundState, groups map[int64]*surveyEntr
 	return groups[p.Survey], nil
 }
 
-// readConversations reads what the entries of a survey that asks questions need.
-func readConversations(ctx context.Context, io *access, group *surveyEntries, st *surveys.Stepper) error {
+// readConversations reads what the entries of a survey that asks questions need. It leaves the entries about a respondent
+// for later who has answered a question of which cannot be read now when it was claimed.
+func readConversations(ctx context.Context, r *roundState, group *surveyEntries, st *surveys.Stepper) error {
 	if group.survey.plan.Questions == nil {
 		return nil
 	}
@@ -224,11 +225,16 @@ func readConversations(ctx context.Context, io *access, group *surveyEntries, st
 			others = append(others, &e.respondent)
 		}
 	}
-	if err := io.readTalks(ctx, group.survey, true, wrote); err != nil {
+	unsure, err := r.io.readTalksAndClaims(ctx, group.survey, wrote)
+	if err != nil {
 		return err
 	}
-	if err := io.readTalks(ctx, group.survey, false, others); err != nil || len(wrote) == 0 {
+	if len(unsure) > 0 {
+		group.list = slices.DeleteFunc(group.list, func(e *respondentEntries) bool { return unsure[e.respondent.ID] })
+		r.wakeAt(r.now.Add(claimDelay))
+	}
+	if err := r.io.readTalks(ctx, group.survey, others); err != nil || len(wrote) == 0 {
 		return err
 	}
-	return io.readBuckets(ctx, group.survey, st)
+	return r.io.readBuckets(ctx, group.survey, st)
 }

@@ -307,6 +307,68 @@ func TestQuestions_ClaimThatCannotBeReadYetCostsNoAnswer(t *testing.T) {
 	})
 }
 
+// TestQuestions_ClaimThatCannotBeReadYetStopsNobodyElse lets three people answer, the second while the claim of the
+// question is being committed: the others are asked the next question, by a round and by a pass, and are reminded when they are due.
+func TestQuestions_ClaimThatCannotBeReadYetStopsNobodyElse(t *testing.T) {
+	for name, atOnce := range map[string]bool{"round": false, "pass": true} {
+		t.Run(name, func(t *testing.T) {
+			inLab(t, func(c weir.Contact) contactResult {
+				if c.To == phone(2, 1) {
+					return contactResult{duration: 24 * time.Hour, outcome: weir.Completed, acceptedLost: true}
+				}
+				return contactResult{duration: time.Second, outcome: weir.Completed}
+			}, func(l *lab) {
+				ch := l.store.addChannel("texts", "text", 10)
+				s := l.addSurvey("s", askSurvey("5m 1d"), 4)
+				l.command("s", surveys.Launch)
+				l.advance(time.Minute)
+				if s.ID != 2 {
+					t.Fatalf("the survey is %d", s.ID)
+				}
+				said := l.respondents(s.ID)[1].Said
+				var claimed time.Time
+				l.store.locked(func() {
+					c := l.store.contacts[said]
+					claimed, c.State, c.ClaimedAt = c.ClaimedAt, weir.Sending, time.Time{}
+				})
+				if atOnce {
+					l.system.Close() // no more rounds
+				}
+				var all sync.WaitGroup
+				for i := range 3 {
+					number := phone(s.ID, i)
+					l.channels.receiveMessage(ch.ID, number, "yes")
+					if atOnce {
+						all.Go(func() {
+							if _, err := l.system.Incoming(l.t.Context(), ch.ID, weir.Incoming{From: number, Body: "yes", GUID: "m"}); (err != nil) != (i == 1) {
+								t.Errorf("%d: %v", i, err)
+							}
+						})
+					}
+				}
+				all.Wait()
+				check := func(when string, want ...string) {
+					t.Helper()
+					l.advance(10 * time.Second)
+					for i, r := range l.respondents(s.ID) {
+						if got := fmt.Sprint(r.Talk.Question, " ", r.Talk.Turn); got != want[i] {
+							t.Errorf("%s: respondent %d is asked %s, want %s", when, i, got, want[i])
+						}
+					}
+				}
+				check("before the claim is known", "age 2", "well 1", "age 2", "well 1")
+				if atOnce {
+					l.start()
+				}
+				l.advance(6 * time.Minute)
+				check("when they are due", "age 3", "well 1", "age 3", "well 2")
+				l.store.locked(func() { l.store.contacts[said].ClaimedAt = claimed })
+				check("when the claim is known", "age 3", "age 2", "age 3", "well 2")
+			})
+		})
+	}
+}
+
 // TestQuestions_QuestionThatWasNeverSentIsSaidByTheReminder ends the contact with a question before it is sent. What
 // was received after the reminder is an answer to it.
 func TestQuestions_QuestionThatWasNeverSentIsSaidByTheReminder(t *testing.T) {

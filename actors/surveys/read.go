@@ -129,8 +129,13 @@ func (a *access) readDue(ctx context.Context, sv *surveyState, now time.Time) (p
 	if err != nil {
 		return nil, nil, next, fmt.Errorf("read due respondents: %w", err)
 	}
-	if err := a.readTalks(ctx, sv, true, pointers(page)); err != nil {
+	unsure, err := a.readTalksAndClaims(ctx, sv, pointers(page))
+	if err != nil {
 		return nil, nil, next, err
+	}
+	if len(unsure) > 0 {
+		page = slices.DeleteFunc(page, func(r surveys.Respondent) bool { return unsure[r.ID] })
+		next = earliest(next, now.Add(claimDelay))
 	}
 	contacts, err = a.readContacts(ctx, page, hasContact)
 	return page, contacts, next, err
@@ -144,7 +149,7 @@ func (a *access) readRejectable(ctx context.Context, sv *surveyState, full []int
 	if err != nil {
 		return nil, fmt.Errorf("read respondents to reject: %w", err)
 	}
-	return page, a.readTalks(ctx, sv, false, pointers(page))
+	return page, a.readTalks(ctx, sv, pointers(page))
 }
 
 // readStartable reads respondents that can be started.
@@ -158,9 +163,9 @@ func (a *access) readStartable(ctx context.Context, sv *surveyState, now time.Ti
 	return page, nil
 }
 
-// readTalks reads what conversations of questions need to go on: the answers of the respondents, and,
-// if they have written or may be asked again, when their present questions were claimed. Without questions it does nothing.
-func (a *access) readTalks(ctx context.Context, sv *surveyState, claims bool, list []*surveys.Respondent) error {
+// readTalks reads what conversations of questions need to go on: the answers of the respondents. Without questions it does
+// nothing.
+func (a *access) readTalks(ctx context.Context, sv *surveyState, list []*surveys.Respondent) error {
 	if sv.plan.Questions == nil {
 		return nil
 	}
@@ -184,10 +189,25 @@ func (a *access) readTalks(ctx context.Context, sv *surveyState, claims bool, li
 			r.Answers = map[string]questions.Answer{} // they were read
 		}
 	}
-	if claims {
-		return a.readClaims(ctx, sv.plan, list)
-	}
 	return nil
+}
+
+// readTalksAndClaims reads, also, when the present questions were claimed of respondents who have written or may be asked
+// again. Those of whom that cannot be read now are unsure: nothing can be done about them before.
+func (a *access) readTalksAndClaims(ctx context.Context, sv *surveyState, list []*surveys.Respondent) (unsure map[surveys.RespondentID]bool, _ error) {
+	if err := a.readTalks(ctx, sv, list); err != nil || sv.plan.Questions == nil {
+		return nil, err
+	}
+	return a.readClaims(ctx, sv.plan, list)
+}
+
+// readTalkAndClaim is readTalksAndClaims for one respondent. It fails with errClaimUnknown.
+func (a *access) readTalkAndClaim(ctx context.Context, sv *surveyState, r *surveys.Respondent) error {
+	unsure, err := a.readTalksAndClaims(ctx, sv, []*surveys.Respondent{r})
+	if err == nil && unsure[r.ID] {
+		err = errClaimUnknown
+	}
+	return err
 }
 
 // readBuckets reads how many respondents count in the buckets of a survey that asks questions.
@@ -203,12 +223,13 @@ func (a *access) readBuckets(ctx context.Context, sv *surveyState, st *surveys.S
 	return nil
 }
 
-// errClaimUnknown says that the round or the request has to be repeated.
+// errClaimUnknown says that the request has to be repeated.
 var errClaimUnknown = errors.New("when a question was sent cannot be read now")
 
 // readClaims learns when the contacts were first claimed that say the present questions of respondents, as far as that
-// is not known yet: the answer to a question may be received before the provider's receipt of it.
-func (a *access) readClaims(ctx context.Context, plan *surveys.Plan, list []*surveys.Respondent) error {
+// is not known yet: the answer to a question may be received before the provider's receipt of it. It returns of whom that
+// cannot be read now.
+func (a *access) readClaims(ctx context.Context, plan *surveys.Plan, list []*surveys.Respondent) (unsure map[surveys.RespondentID]bool, _ error) {
 	var refs []weir.Ref
 	for _, r := range list {
 		if awaitsClaim(r) {
@@ -216,12 +237,13 @@ func (a *access) readClaims(ctx context.Context, plan *surveys.Plan, list []*sur
 		}
 	}
 	if len(refs) == 0 {
-		return nil
+		return nil, nil
 	}
 	said, err := lookup(ctx, a.Store.ContactsByRef, refs)
 	if err != nil {
-		return fmt.Errorf("read the contacts of questions: %w", err)
+		return nil, fmt.Errorf("read the contacts of questions: %w", err)
 	}
+	unsure = map[surveys.RespondentID]bool{}
 	found := make(map[weir.Ref]*weir.Contact, len(said))
 	for i := range said {
 		found[said[i].Ref] = &said[i]
@@ -230,11 +252,13 @@ func (a *access) readClaims(ctx context.Context, plan *surveys.Plan, list []*sur
 		if !awaitsClaim(r) {
 			continue
 		}
-		if err := a.takeClaim(ctx, plan, r, found[r.Said]); err != nil {
-			return err
+		err := a.takeClaim(ctx, plan, r, found[r.Said])
+		if unsure[r.ID] = errors.Is(err, errClaimUnknown); err != nil && !unsure[r.ID] {
+			return nil, err
 		}
 	}
-	return nil
+	maps.DeleteFunc(unsure, func(_ surveys.RespondentID, is bool) bool { return !is })
+	return unsure, nil
 }
 
 // awaitsClaim reports whether it is not known when the present question of a respondent was first claimed.

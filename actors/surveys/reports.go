@@ -93,7 +93,7 @@ func (s *reports) StopRespondent(ctx context.Context, survey surveys.Survey, id 
 	err := retryStale(ctx, func() (again bool, err error) {
 		is, err = s.io.Store.Respondent(ctx, survey.ID, id)
 		if err == nil && !is.Status.Final() {
-			err = s.io.readTalks(ctx, sv, false, []*surveys.Respondent{&is})
+			err = s.io.readTalks(ctx, sv, []*surveys.Respondent{&is})
 		}
 		if err != nil || is.Status.Final() {
 			return false, err
@@ -128,7 +128,7 @@ func retryStale(ctx context.Context, change func() (again bool, _ error)) error 
 func (s *reports) applyReport(ctx context.Context, sv *surveyState, id surveys.RespondentID, report surveys.Report) (_ surveys.Respondent, again bool, _ error) {
 	was, err := s.io.Store.Respondent(ctx, sv.survey.ID, id)
 	if err == nil {
-		err = s.io.readTalks(ctx, sv, false, []*surveys.Respondent{&was})
+		err = s.io.readTalks(ctx, sv, []*surveys.Respondent{&was})
 	}
 	if err != nil {
 		return was, false, err
@@ -488,7 +488,7 @@ func (s *reports) applyNow(ctx context.Context, channel weir.ChannelID, m weir.I
 // stops reports whether a message must be applied before it is acknowledged because its sender refuses, and what it
 // means. It reads the conversation of the sender.
 func (s *reports) stops(ctx context.Context, sv *surveyState, who *surveys.Respondent, body string) (heard surveys.Heard, stops bool, _ error) {
-	if err := s.io.readTalks(ctx, sv, true, []*surveys.Respondent{who}); err != nil {
+	if err := s.io.readTalkAndClaim(ctx, sv, who); err != nil {
 		return heard, false, err
 	}
 	heard = meaning(sv, who, body)

@@ -144,7 +144,7 @@ func (r *roundState) stepper(ctx context.Context, sv *surveyState) (*surveys.Ste
 // stepperFor returns the stepper of one survey, for a page of its respondents, whose conversations it
 // reads.
 func (r *roundState) stepperFor(ctx context.Context, sv *surveyState, page []surveys.Respondent) (*surveys.Stepper, error) {
-	if err := r.io.readTalks(ctx, sv, false, pointers(page)); err != nil {
+	if err := r.io.readTalks(ctx, sv, pointers(page)); err != nil {
 		return nil, err
 	}
 	return r.stepper(ctx, sv)
