@@ -141,6 +141,18 @@ func testNotations(t *testing.T, d *surveyBench) {
 			d.ok(err)
 			same(t, "in one survey "+phone, respondentIDs(found), []surveys.RespondentID{first[0].ID})
 		}
+		for limit, want := range map[int][]surveys.RespondentID{1: {both[0].ID}, 10: {both[0].ID, first[0].ID}} {
+			for _, phones := range [][]string{{old, today}, {old, "+15559999999", today}} { // with the limit 1 as many rows as the first statement may read, and fewer
+				each, err := d.ByPhones(d.ctx(), phones, limit)
+				d.ok(err)
+				for _, phone := range []string{old, today} {
+					same(t, fmt.Sprint(phone, " of several, ", limit), respondentIDs(each[phone]), want)
+				}
+				if n := len(each["+15559999999"]); n > 0 {
+					t.Errorf("a number that nobody has finds %d", n)
+				}
+			}
+		}
 		other.Phone += fmt.Sprint(len(old), old[len(old)-4:], r.Code[1:])
 		added, err := d.Add(d.ctx(), next.ID, 0, []surveys.Respondent{other})
 		d.ok(err)
@@ -232,7 +244,9 @@ func testImports(t *testing.T, d *surveyBench) {
 	}
 	hidden, err := d.ByPhone(d.ctx(), list[5].Phone, 10)
 	d.ok(err)
-	if len(hidden) != 0 {
+	several, err := d.ByPhones(d.ctx(), []string{list[5].Phone, list[6].Phone}, 10)
+	d.ok(err)
+	if len(hidden)+len(several[list[5].Phone]) != 0 {
 		t.Error("who was not committed is found by number")
 	}
 	d.sums(v.ID)
