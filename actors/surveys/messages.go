@@ -2,6 +2,7 @@ package surveys
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -31,10 +32,11 @@ type pass struct {
 	done   chan struct{}                       // closed at its end
 
 	// Read after done.
-	senders map[senderKey]sender                // of the messages; nil: they could not be found
-	heard   map[messageKey]surveys.Heard        // what the messages mean that the pass has found
-	taken   map[messageKey]surveys.RespondentID // those of them that are in a change of the respondent
-	wrote   map[surveys.RespondentID]bool       // whose changes were written
+	senders   map[senderKey]sender                // of the messages; nil: they could not be found
+	heard     map[messageKey]surveys.Heard        // what the messages mean that the pass has found, or has missed
+	processed map[messageKey]bool                 // what a round had processed before
+	taken     map[messageKey]surveys.RespondentID // those of them that are in a change of the respondent
+	wrote     map[surveys.RespondentID]bool       // whose changes were written
 }
 
 // sender is a respondent who sent a message, as the pass has read them.
@@ -72,7 +74,7 @@ func (b *messages) apply(ctx context.Context, key messageKey) (out outcome) {
 	if b.next == nil {
 		b.next = &pass{
 			wanted: map[messageKey]surveys.RespondentID{}, done: make(chan struct{}),
-			heard: map[messageKey]surveys.Heard{}, taken: map[messageKey]surveys.RespondentID{}, wrote: map[surveys.RespondentID]bool{},
+			heard: map[messageKey]surveys.Heard{}, processed: map[messageKey]bool{}, taken: map[messageKey]surveys.RespondentID{}, wrote: map[surveys.RespondentID]bool{},
 		}
 	}
 	p := b.next
@@ -110,7 +112,7 @@ func (b *messages) begin(ctx context.Context, p *pass) {
 
 // outcome returns what the pass came to for a message.
 func (p *pass) outcome(key messageKey) outcome {
-	out := outcome{applied: p.wrote[p.taken[key]], heard: p.heard[key], known: p.senders != nil}
+	out := outcome{applied: p.processed[key] || p.wrote[p.taken[key]], heard: p.heard[key], known: p.senders != nil}
 	if s, ok := p.senders[senderKey{key.channel, key.from}]; ok {
 		out.sender = &s
 	}
@@ -176,26 +178,83 @@ func (p *pass) applyMessages(ctx context.Context, r *roundState) error {
 	if n == 0 {
 		return nil
 	}
-	page, err := r.io.readOutbox(ctx, 0)
+	page, gone, err := p.readOutbox(ctx, r.io)
 	if err == nil {
 		_, err = processPage(ctx, r, page)
 	}
+	if err == nil && len(gone) > 0 {
+		err = p.hearProcessed(ctx, r.io, gone)
+	}
 	return err
+}
+
+// hearProcessed finds what messages mean whose entries a round has processed before the pass, as far as that can be
+// known now.
+func (p *pass) hearProcessed(ctx context.Context, io *access, gone map[messageKey]bool) error {
+	bySurvey := map[*surveyState][]*surveys.Respondent{}
+	senders := map[messageKey]*sender{}
+	for key := range gone {
+		s := p.senders[senderKey{key.channel, key.from}]
+		senders[key] = &s
+		bySurvey[s.survey] = append(bySurvey[s.survey], &s.who)
+	}
+	unsure := map[surveys.RespondentID]bool{}
+	for sv, list := range bySurvey {
+		some, err := io.readTalksAndClaims(ctx, sv, list)
+		if err != nil {
+			return err
+		}
+		maps.Copy(unsure, some)
+	}
+	for key, s := range senders {
+		if !unsure[s.who.ID] {
+			p.heard[key], p.processed[key] = meaningBefore(s.survey, &s.who, key.body), true
+		}
+	}
+	return nil
+}
+
+// readOutbox reads the outbox as far as the messages are that the pass is to apply, up to outboxPages pages: while many
+// answer, it holds many events of contacts, which are left to rounds. The messages that are gone have been processed.
+func (p *pass) readOutbox(ctx context.Context, io *access) (list []surveys.OutboxEntry, gone map[messageKey]bool, _ error) {
+	left := map[messageKey]bool{}
+	for key, id := range p.wanted {
+		if id != 0 {
+			left[key] = true
+		}
+	}
+	for after := int64(0); len(list) < outboxPages*outboxPage; {
+		page, err := io.readOutbox(ctx, after)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range page {
+			if n := &page[i]; n.Kind == surveys.MessageReceived {
+				delete(left, keyOf(n.Channel, &n.Message))
+			}
+		}
+		if list = append(list, page...); len(page) < outboxPage || len(left) == 0 {
+			return list, left, nil
+		}
+		after = page[len(page)-1].ID
+	}
+	return list, nil, nil
 }
 
 // converses reports whether what the sender writes is read as an answer to a question.
 func (s *sender) converses() bool { return s.survey.plan.Converses(s.survey.survey.State) }
 
-// waiting returns the messages that the next pass is to apply.
-func (b *messages) waiting() map[messageKey]bool {
+// waiting returns the last digits of the senders whose messages the next pass is to apply. Rounds leave alone whatever is
+// about people with such numbers, because what happened to a person counts in order.
+func (b *messages) waiting() map[string]bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.next == nil {
 		return nil
 	}
-	list := make(map[messageKey]bool, len(b.next.wanted))
+	list := make(map[string]bool, len(b.next.wanted))
 	for key := range b.next.wanted {
-		list[key] = true
+		list[lastDigits(key.from)] = true
 	}
 	return list
 }
@@ -285,6 +344,15 @@ func meaning(sv *surveyState, who *surveys.Respondent, body string) surveys.Hear
 	heard := surveys.Heard{Purpose: sv.plan.Purpose}
 	if says, found := sv.plan.Says(who.Progress, body); says == people.SaidStop || who.Status == surveys.Active {
 		heard.Decides, heard.Says, heard.Found = true, says, found
+	}
+	return heard
+}
+
+// meaningBefore returns what a message means that was processed before, to a respondent whose answers were read.
+func meaningBefore(sv *surveyState, who *surveys.Respondent, body string) surveys.Heard {
+	heard := meaning(sv, who, body)
+	if sv.plan.Questions != nil && !who.OptedOut && surveys.WasAnswer(who.Answers, body) {
+		heard.Says, heard.Found = "", "" // it was judged by the question that was asked then
 	}
 	return heard
 }

@@ -109,6 +109,10 @@ func processPage(ctx context.Context, r *roundState, page []surveys.OutboxEntry)
 func groupBySurvey(ctx context.Context, r *roundState, page []surveys.OutboxEntry) (groups map[int64]*surveyEntries, unmatched []int64, _ error) {
 	var ids []surveys.RespondentID
 	var from []senderKey
+	var waiting map[string]bool
+	if r.pass == nil {
+		waiting = r.io.messages.waiting()
+	}
 	channels := map[weir.ChannelID]bool{}
 	for _, n := range page {
 		channels[n.Channel] = true
@@ -118,7 +122,9 @@ func groupBySurvey(ctx context.Context, r *roundState, page []surveys.OutboxEntr
 		switch {
 		case r.pass != nil: // it has found everybody
 		case n.Kind == surveys.MessageReceived:
-			from = append(from, senderOf(&n))
+			if !waiting[lastDigits(n.Message.From)] {
+				from = append(from, senderOf(&n))
+			}
 		default:
 			ids = append(ids, surveys.RespondentID(n.Owner.ID))
 		}
@@ -131,14 +137,15 @@ func groupBySurvey(ctx context.Context, r *roundState, page []surveys.OutboxEntr
 		return nil, nil, err
 	}
 	groups = map[int64]*surveyEntries{}
-	waiting := r.waitingAmong(page, senders)
 	for _, n := range page {
 		p, ok := who[r.pass.subject(&n)]
 		ok = ok && (n.Kind == surveys.MessageReceived || p.Survey == n.Owner.Group)
+		number := p.Phone
 		if n.Kind == surveys.MessageReceived && r.pass == nil {
 			p, ok = senders[senderOf(&n)]
+			number = n.Message.From
 		}
-		if ok && waiting[p.ID] {
+		if len(waiting) > 0 && waiting[lastDigits(number)] {
 			continue // a hint follows
 		}
 		group, err := entriesFor(ctx, r, groups, p, ok)
@@ -175,22 +182,6 @@ func (r *roundState) readSubjects(ctx context.Context, ids []surveys.RespondentI
 	}
 	senders, err := r.findSenders(ctx, from)
 	return who, senders, err
-}
-
-// waitingAmong returns the respondents whose messages on a page the next pass is to apply. Rounds leave them alone.
-func (r *roundState) waitingAmong(page []surveys.OutboxEntry, senders map[senderKey]surveys.Respondent) map[surveys.RespondentID]bool {
-	if r.pass != nil {
-		return nil
-	}
-	messages, who := r.io.messages.waiting(), map[surveys.RespondentID]bool{}
-	for i := range page {
-		if n := &page[i]; n.Kind == surveys.MessageReceived && messages[keyOf(n.Channel, &n.Message)] {
-			if p, ok := senders[senderOf(n)]; ok {
-				who[p.ID] = true
-			}
-		}
-	}
-	return who
 }
 
 // entriesFor returns the group of a respondent's survey; nil if there is no respondent.

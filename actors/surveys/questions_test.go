@@ -533,6 +533,72 @@ func TestQuestions_WhoWaitsForAPassMayGo(t *testing.T) {
 	}
 }
 
+// TestQuestions_RoundsLeaveThoseAloneWhoseMessagesWait lets the last attempt at a person fail after the person has
+// answered. The answer waits for a pass while a round reads both: the answer counts first, so that the interview goes on.
+func TestQuestions_RoundsLeaveThoseAloneWhoseMessagesWait(t *testing.T) {
+	inLab(t, func(c weir.Contact) contactResult {
+		if strings.HasSuffix(c.To, "1") {
+			return contactResult{duration: time.Minute, outcome: weir.Failed}
+		}
+		return contactResult{duration: time.Hour, outcome: weir.Completed}
+	}, func(l *lab) {
+		ch := l.store.addChannel("texts", "text", 5)
+		s := l.addSurvey("s", askSurvey(""), 2)
+		l.command("s", surveys.Launch)
+		l.advance(55 * time.Second)
+		l.store.locked(func() {
+			l.store.operationTime = func(operation string) time.Duration {
+				if operation == "Work" {
+					return 9 * time.Second
+				}
+				return 0
+			}
+		})
+		var all sync.WaitGroup
+		for i := range 2 {
+			number := phone(s.ID, i)
+			l.channels.receiveMessage(ch.ID, number, "yes")
+			all.Go(func() {
+				if _, err := l.system.Incoming(l.t.Context(), ch.ID, weir.Incoming{From: number, Body: "yes", GUID: "m"}); err != nil {
+					t.Error(err)
+				}
+			})
+			l.advance(time.Second) // a round has begun, and waits for its turn
+		}
+		all.Wait()
+		l.store.locked(func() { l.store.operationTime = nil })
+		l.advance(time.Minute)
+		for i, r := range l.respondents(s.ID) {
+			if r.Talk.Question != "age" || r.Status != surveys.Active {
+				t.Errorf("respondent %d is asked %q, %s", i, r.Talk.Question, r.Status)
+			}
+		}
+	})
+}
+
+// TestQuestions_AnswerIsFoundBehindAPageOfOtherEntries lets somebody answer while the outbox holds more than a page that no
+// round has processed: the answer is applied when it is acknowledged.
+func TestQuestions_AnswerIsFoundBehindAPageOfOtherEntries(t *testing.T) {
+	inLab(t, noAnswer, func(l *lab) {
+		ch := l.store.addChannel("texts", "text", 5)
+		s := l.addSurvey("s", askSurvey("1h"), 1)
+		l.command("s", surveys.Launch)
+		l.advance(30 * time.Second)
+		l.system.Close() // no more rounds
+		for i := range 600 {
+			l.channels.receiveMessage(ch.ID, fmt.Sprint("+1666", 2000000+i), "who is this?")
+		}
+		number := phone(s.ID, 0)
+		l.channels.receiveMessage(ch.ID, number, "yes")
+		if _, err := l.system.Incoming(l.t.Context(), ch.ID, weir.Incoming{From: number, Body: "yes", GUID: "m"}); err != nil {
+			t.Error(err)
+		}
+		if r := l.respondents(s.ID)[0]; r.Talk.Question != "age" {
+			t.Errorf("the respondent is asked %q", r.Talk.Question)
+		}
+	})
+}
+
 // TestQuestions_AnswersAreAppliedAtOnce answers questions without a round. The messages of a person count in
 // the order in which they were received; one that is delivered again means what it meant before.
 func TestQuestions_AnswersAreAppliedAtOnce(t *testing.T) {

@@ -523,10 +523,7 @@ func (s *reports) applyAlone(ctx context.Context, r *roundState, from sender, ch
 		return heard, false, err
 	}
 	if len(entries) == 0 {
-		if sv.plan.Questions != nil && !who.OptedOut && surveys.WasAnswer(who.Answers, m.Body) {
-			heard.Says, heard.Found = "", "" // it was judged by the question that was asked then
-		}
-		return heard, false, nil
+		return meaningBefore(sv, &who, m.Body), false, nil
 	}
 	again, err = s.applyEntries(ctx, r, sv, who, entries)
 	if err != nil && !stops {
