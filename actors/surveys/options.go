@@ -9,6 +9,7 @@
 //	run.go         one pass over everything; round.go holds what it has read,
 //	               memory.go the state between rounds
 //	outbox.go      outbox entries: events of contacts, messages of respondents
+//	messages.go    answers to questions, applied before they are acknowledged, many at a time
 //	lifecycle.go   finish, stop and pause surveys, and cancel what they no longer need
 //	feed.go        respondents to contact now: reads the facts, has package surveys decide,
 //	               shares the room of the channels (channels.go measures it) and writes
