@@ -599,6 +599,54 @@ func TestQuestions_AnswerIsFoundBehindAPageOfOtherEntries(t *testing.T) {
 	})
 }
 
+// TestQuestions_SurveyIsAppliedAsItIs corrects the text of a question, and then stops the survey, between two answers and
+// without a round in between: each answer is applied to the survey as it is then.
+func TestQuestions_SurveyIsAppliedAsItIs(t *testing.T) {
+	var sent []string
+	inLab(t, noAnswer, func(l *lab) {
+		ch := l.store.addChannel("texts", "text", 5)
+		s := l.addSurvey("s", askSurvey("1h"), 2)
+		l.channels.onDispatch = func(c weir.Contact) { sent = append(sent, strings.Join(c.Messages, "\n")) }
+		l.command("s", surveys.Launch)
+		l.advance(30 * time.Second)
+		l.system.Close() // no more rounds
+		answer := func(person int) surveys.Respondent {
+			number := phone(s.ID, person)
+			l.channels.receiveMessage(ch.ID, number, "yes")
+			if _, err := l.system.Incoming(l.t.Context(), ch.ID, weir.Incoming{From: number, Body: "yes", GUID: "m"}); err != nil {
+				t.Error(err)
+			}
+			l.advance(time.Second)
+			return l.respondents(s.ID)[person]
+		}
+		change := func(change func(*surveys.Survey)) {
+			is, err := l.store.Survey(t.Context(), "s")
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked := *is.Definition.Questions
+			asked.Questions, is.Definition.Questions = slices.Clone(asked.Questions), &asked
+			change(&is)
+			if _, err := l.store.UpdateSurvey(t.Context(), is); err != nil {
+				t.Fatal(err)
+			}
+		}
+		change(func(is *surveys.Survey) {
+			is.Definition.Questions.Questions[2].Text = questions.Text{"en": "What is your age?"}
+		})
+		if r := answer(0); r.Talk.Question != "age" {
+			t.Errorf("the first one is asked %q", r.Talk.Question)
+		}
+		if texts := l.got(&sent); len(texts) != 3 || texts[2] != "What is your age?" {
+			t.Errorf("sent: %q", texts)
+		}
+		change(func(is *surveys.Survey) { is.State = surveys.Stopping })
+		if r := answer(1); r.Talk.Question != "well" || len(l.got(&sent)) != 3 {
+			t.Errorf("of a survey that stops the second one is asked %q, sent %q", r.Talk.Question, l.got(&sent))
+		}
+	})
+}
+
 // TestQuestions_AnswersAreAppliedAtOnce answers questions without a round. The messages of a person count in
 // the order in which they were received; one that is delivered again means what it meant before.
 func TestQuestions_AnswersAreAppliedAtOnce(t *testing.T) {
