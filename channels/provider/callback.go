@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"net/url"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"weir"
+	"weir/internal/digest"
 )
 
 // Parameters are the parameters of a callback, those with precedence first: mostly those
@@ -58,7 +58,7 @@ func (p Parameters) Others(known ...string) map[string]string {
 // InventedGUID names a message for a provider that does not. By the same parts, a repeated
 // callback is detected; with the time of arrival among them it is not: better twice than lost.
 func InventedGUID(parts ...string) string {
-	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	sum := digest.Of(parts...)
 	return "weir-" + hex.EncodeToString(sum[:16])
 }
 

@@ -374,6 +374,26 @@ func testErasedMessages(t *testing.T, b *bench, id weir.ChannelID, others, store
 	}
 }
 
+// testHostileMessages: whatever is in ids, senders and texts, each message is stored once, and known when it comes again.
+func testHostileMessages(t *testing.T, b *bench, id weir.ChannelID) {
+	texts := []string{"", " ", "a", "A", "a ", "\x00", "a\x00", "\x00a", "ä", "a\u0308", "\xff", "\ufffd", "reused-", "reused-" + strings.Repeat("0", 64)}
+	for round := range 2 {
+		known := map[string]bool{} // as it is stored
+		for _, guid := range texts[1:] {
+			for _, from := range []string{"", "a", "\x00", "\x00a"} {
+				for _, body := range []string{"", "a", "\x00", "a\x00", "\xff"} {
+					key := fmt.Sprintf("%q", []string{strings.ToValidUTF8(guid, "\ufffd"), strings.ToValidUTF8(from, "\ufffd"), strings.ToValidUTF8(body, "\ufffd")})
+					again, err := b.Receive(b.ctx(), id, weir.Incoming{GUID: guid, From: from, Body: body, ReceivedAt: now()})
+					if err != nil || again != (round > 0 || known[key]) {
+						t.Errorf("delivery %d of id %q, sender %q, text %q: duplicate %v, %v", round+1, guid, from, body, again, err)
+					}
+					known[key] = true
+				}
+			}
+		}
+	}
+}
+
 // testReceivedAt: a message that comes again was received when it came first.
 func testReceivedAt(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
@@ -401,6 +421,7 @@ func testReceivedAt(t *testing.T, backend Backend) {
 		t.Errorf("stored: %+v", stored)
 	}
 	testErasedMessages(t, b, c.ID, others, stored)
+	testHostileMessages(t, b, b.channel("hostile").ID)
 	if _, _, err := b.ReceivedAt(b.ctx(), c.ID, weir.Incoming{GUID: "other"}); err == nil {
 		t.Error("a message that never came was received")
 	}

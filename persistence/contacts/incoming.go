@@ -15,6 +15,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"weir"
+	"weir/internal/digest"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
 	"weir/persistence/multirow"
@@ -171,10 +172,10 @@ func storedSQL(n int) string {
 
 // fitIncoming makes what came from outside fit its columns, so that a provider
 // does not repeat for ever what cannot be stored. A guid that is too long becomes
-// its digest: repeats are still recognized.
+// its digest: repeats are still recognized. So does one that looks like what [reusedGUID] makes.
 func fitIncoming(m *weir.Incoming) {
 	m.From, m.To, m.Body = columns.ClipTo(m.From, maxAddr), columns.ClipTo(m.To, maxAddr), strings.ToValidUTF8(m.Body, "\uFFFD")
-	if m.GUID = strings.ToValidUTF8(m.GUID, "\uFFFD"); len(m.GUID) > maxKey {
+	if m.GUID = strings.ToValidUTF8(m.GUID, "\uFFFD"); len(m.GUID) > maxKey || strings.HasPrefix(m.GUID, reusedPrefix) {
 		sum := sha256.Sum256([]byte(m.GUID))
 		m.GUID = "sha256-" + hex.EncodeToString(sum[:])
 	}
@@ -199,7 +200,7 @@ func sameMessage(m *weir.Incoming, stored map[string]*incomingRow) (known *incom
 
 // reusedGUID stands for the guid of a message if another message has that, and of one that is erased.
 func reusedGUID(m *weir.Incoming) string {
-	sum := sha256.Sum256([]byte(m.GUID + "\x00" + m.From + "\x00" + m.Body))
+	sum := digest.Of(m.GUID, m.From, m.Body)
 	return reusedPrefix + hex.EncodeToString(sum[:])
 }
 

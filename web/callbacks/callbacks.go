@@ -19,6 +19,7 @@ import (
 	"weir"
 	"weir/channels"
 	"weir/channels/provider"
+	"weir/internal/digest"
 	"weir/internal/tracing"
 	"weir/people"
 	"weir/surveys"
@@ -412,7 +413,7 @@ func messageKey(channel weir.ChannelID, m *weir.Incoming) string {
 	if m.GUID == "" {
 		return ""
 	}
-	return fmt.Sprintf("message:%d:%x", channel, sha256.Sum256([]byte(m.GUID+"\x00"+m.Body)))
+	return fmt.Sprintf("message:%d:%x", channel, digest.Of(m.GUID, m.Body))
 }
 
 // replyTo returns the address of a sender as contacts over the channel have it; empty: the

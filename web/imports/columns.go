@@ -2,7 +2,6 @@ package imports
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"weir"
+	"weir/internal/digest"
 	"weir/internal/validation"
 	"weir/surveys/respondents"
 )
@@ -238,7 +238,7 @@ func (m *mapping) suggested(header string) (f *Field, name string) {
 
 // Sum identifies the columns of a file, in their order.
 func Sum(headers []string) string {
-	sum := sha256.Sum256([]byte(strings.Join(headers, "\x00")))
+	sum := digest.Of(headers...)
 	return hex.EncodeToString(sum[:8])
 }
 

@@ -2,7 +2,6 @@ package contacts
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/hex"
 	"html"
 	"maps"
@@ -13,6 +12,7 @@ import (
 
 	"weir"
 	"weir/api"
+	"weir/internal/digest"
 	"weir/operators"
 	"weir/web/dashboard/channels"
 	"weir/web/dashboard/choices"
@@ -199,7 +199,7 @@ func (f *newContactForm) onceKey() string {
 	if len(once) != len(rand.Text()) {
 		once = rand.Text()
 	}
-	sum := sha256.Sum256([]byte(once + "\x00" + f.Input("channel").Value + "\x00" + f.Form.Texts().String()))
+	sum := digest.Of(once, f.Input("channel").Value, f.Form.Texts().String())
 	return "dashboard:" + hex.EncodeToString(sum[:16])
 }
 

@@ -3,7 +3,6 @@ package people
 import (
 	"cmp"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
 	"net/url"
@@ -15,6 +14,7 @@ import (
 
 	"weir"
 	"weir/api"
+	"weir/internal/digest"
 	"weir/operators"
 	"weir/people"
 	"weir/web/auth"
@@ -355,7 +355,7 @@ func (f *consentForm) key() string {
 	if len(f.Once) != len(rand.Text()) {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(strings.Join([]string{f.Once, f.To, f.Status, f.Purpose, f.At, f.Words}, "\x00")))
+	sum := digest.Of(f.Once, f.To, f.Status, f.Purpose, f.At, f.Words)
 	return "dashboard:" + hex.EncodeToString(sum[:16])
 }
 
