@@ -30,3 +30,14 @@ func ParseInstant(text string) (at time.Time, code, detail string) {
 func InstantOf(us int64) time.Time {
 	return time.UnixMicro(min(max(us, minInstant), maxInstant)).UTC()
 }
+
+const secondsPerDay = 24 * 60 * 60
+
+// DayOf returns the day of an instant in UTC, as a number of days since 1970. What is counted for
+// each day is counted by it.
+func DayOf(at time.Time) int { return int(at.Unix() / secondsPerDay) }
+
+// DayText returns a day of [DayOf] as 2026-03-05.
+func DayText(n int) string {
+	return time.Unix(int64(n)*secondsPerDay, 0).UTC().Format(time.DateOnly)
+}

@@ -4,7 +4,7 @@
 //
 // The tags of a type are its schema (maxLength, minimum, pattern, enum, doc …), from which the description of
 // the API and the checks of requests are made; the tag flag is for the command line (app.AddFields). What no
-// schema says is checked by the rules of the domain, whose types begin as these do: see people.Limit. An instant
+// schema says is checked by the rules of the domain, whose types begin as these do: see limits.Limit. An instant
 // that may be absent is a time.Time that is left out when it is zero.
 //
 // Not all bodies are here yet: the others are types of the rooms of web, and the client has types that are

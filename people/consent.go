@@ -169,14 +169,11 @@ func Reason(by State) string {
 	}
 }
 
-// Store keeps consents, purposes and limits.
+// Store keeps consents and purposes.
 type Store interface {
 	Consents
 	History
 	Purposes
-	Limits
-	Prices
-	Budgets
 	SkipCounter
 	Messages
 }

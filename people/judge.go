@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/limits"
 )
 
 // Claim is a contact that is about to be claimed.
@@ -28,8 +29,8 @@ type Claim struct {
 	// Openings remembers what hours and days allow; nil: it is worked out for this claim.
 	Openings *Openings
 
-	Cost     Money  // that is reserved
-	Currency string // empty: the channel has no price
+	Cost     limits.Money // that is reserved
+	Currency string       // empty: the channel has no price
 }
 
 // Entry is an earlier contact of a person.
@@ -316,9 +317,9 @@ type Facts struct {
 	More     int    `json:"m,omitempty"` // how many more zones the person may be in
 	Left     []Left `json:"l,omitempty"` // of caps, after this contact
 
-	Cost     Money  `json:"x,omitempty"` // that the claim has reserved
-	Currency string `json:"y,omitempty"` // empty: the channel has no price
-	Settled  bool   `json:"s,omitempty"` // Cost is what it has cost
+	Cost     limits.Money `json:"x,omitempty"` // that the claim has reserved
+	Currency string       `json:"y,omitempty"` // empty: the channel has no price
+	Settled  bool         `json:"s,omitempty"` // Cost is what it has cost
 }
 
 // Left is what a cap leaves.
@@ -377,7 +378,7 @@ func ReadFacts(r weir.Receipt) (f Facts, ok bool) {
 
 // Reserved returns what a claim has reserved, by its receipt. Most claims have no price: they
 // cost no decoding.
-func Reserved(r weir.Receipt) (amount Money, currency string) {
+func Reserved(r weir.Receipt) (amount limits.Money, currency string) {
 	if !strings.Contains(r.Facts, `"y":`) {
 		return 0, ""
 	}
@@ -386,7 +387,7 @@ func Reserved(r weir.Receipt) (amount Money, currency string) {
 }
 
 // Settle returns a receipt with what its attempt has cost, and what was reserved for it.
-func Settle(r weir.Receipt, cost func(reserved Money, currency string) Money) (settled weir.Receipt, reserved Money, currency string) {
+func Settle(r weir.Receipt, cost func(reserved limits.Money, currency string) limits.Money) (settled weir.Receipt, reserved limits.Money, currency string) {
 	if reserved, currency = Reserved(r); currency == "" {
 		return r, 0, ""
 	}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"weir"
+	"weir/limits"
 	"weir/people"
 )
 
@@ -433,5 +434,26 @@ func TestPurpose_ZoneIsUTCUnlessItNamesOne(t *testing.T) {
 		if got := compiled(t, people.Purpose{TimeZone: name}).Zone(); got.String() != want {
 			t.Errorf("%q: %v", name, got)
 		}
+	}
+}
+
+func TestSettle_ReplacesWhatWasReservedOnce(t *testing.T) {
+	t.Parallel()
+	claim := people.Claim{Name: "default", Purpose: &people.Purpose{}, Channel: "a", Cost: 11_000, Currency: "USD"}
+	v := people.Judge(&claim, time.Now())
+	f, ok := people.ReadFacts(v.Receipt)
+	if !ok || f.Cost != 11_000 || f.Currency != "USD" || !strings.HasSuffix(f.Text(time.Now()), "0.011 USD reserved") {
+		t.Fatalf("the receipt: %+v, %v", f, ok)
+	}
+	settled, reserved, currency := people.Settle(v.Receipt, func(limits.Money, string) limits.Money { return 7000 })
+	if f, _ = people.ReadFacts(settled); reserved != 11_000 || currency != "USD" || f.Cost != 7000 || !strings.HasSuffix(f.Text(time.Now()), "cost 0.007 USD") {
+		t.Errorf("settled: %+v, %s %s", f, reserved, currency)
+	}
+	again, reserved, currency := people.Settle(settled, func(limits.Money, string) limits.Money { return 1 })
+	if again != settled || reserved != 0 || currency != "" {
+		t.Errorf("settled twice: %+v, %s %s", again, reserved, currency)
+	}
+	if other, _, currency := people.Settle(weir.Receipt{}, nil); other != (weir.Receipt{}) || currency != "" {
+		t.Errorf("no receipt: %+v", other)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"weir"
 	"weir/internal/phonenumber"
 	"weir/internal/validation"
+	"weir/limits"
 )
 
 // DefaultPurpose is the purpose of contacts that name none. Until somebody sets its rules, it
@@ -34,7 +35,7 @@ const (
 
 // Rules returns every rule.
 func Rules() []Rule {
-	return []Rule{RuleConsent, RuleUnrecorded, RuleRepeat, RuleCap, RuleHours, RuleHoliday, RuleOnlyTo, RuleInFlight, RulePerSecond, RuleNewPeople, RuleMoney, RuleBudget}
+	return []Rule{RuleConsent, RuleUnrecorded, RuleRepeat, RuleCap, RuleHours, RuleHoliday, RuleOnlyTo, limits.RuleInFlight, limits.RulePerSecond, limits.RuleNewPeople, limits.RuleMoney, limits.RuleBudget}
 }
 
 // Purpose says what contacts are for, and which rules hold for them.

@@ -12,7 +12,7 @@ type Skipped struct {
 	Channel    weir.ChannelID
 	Survey     string // empty: direct contacts
 	Rule       Rule
-	Day        int // see [DayOf]
+	Day        int // see [weir.DayOf]
 	Suppressed int64
 	Delayed    int64 // times that a contact began to wait for the rule
 }

@@ -3,7 +3,7 @@ package surveys
 import (
 	"time"
 
-	"weir/people"
+	"weir"
 	"weir/surveys/questions"
 )
 
@@ -20,7 +20,7 @@ type Recorded struct {
 // conversation.
 func (pl *Plan) Dated(a questions.Answer, talk questions.State, now time.Time) questions.Answer {
 	year, month, day := now.In(pl.Schedule.Zone()).Date()
-	a.Day, a.Language = people.DayOf(time.Date(year, month, day, 0, 0, 0, 0, time.UTC)), talk.Language
+	a.Day, a.Language = weir.DayOf(time.Date(year, month, day, 0, 0, 0, 0, time.UTC)), talk.Language
 	return a
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"weir/people"
+	"weir"
 	"weir/surveys"
 	"weir/surveys/questions"
 )
@@ -98,8 +98,8 @@ func TestPlan_DatedIsOfTheZoneOfTheSurvey(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := pl.Dated(questions.Answer{Question: "q"}, questions.State{Language: "es"}, at.In(time.FixedZone("", -11*60*60)))
-		if a.Language != "es" || people.DayText(a.Day) != c.day || a.Question != "q" {
-			t.Errorf("%s in %s: %+v on %s, want %s", c.at, c.zone, a, people.DayText(a.Day), c.day)
+		if a.Language != "es" || weir.DayText(a.Day) != c.day || a.Question != "q" {
+			t.Errorf("%s in %s: %+v on %s, want %s", c.at, c.zone, a, weir.DayText(a.Day), c.day)
 		}
 	}
 }

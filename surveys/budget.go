@@ -2,15 +2,16 @@ package surveys
 
 import (
 	"weir"
+	"weir/limits"
 	"weir/people"
 )
 
 // Budget returns what the survey may spend; nil: there is no bound.
-func (s *Survey) Budget() *people.SurveyBudget {
+func (s *Survey) Budget() *limits.SurveyBudget {
 	if s.Definition.Budget == nil {
 		return nil
 	}
-	b := &people.SurveyBudget{Budget: *s.Definition.Budget, Channels: map[string]string{}, Over: s.State == Stopping || s.State == Done}
+	b := &limits.SurveyBudget{Budget: *s.Definition.Budget, Channels: map[string]string{}, Over: s.State == Stopping || s.State == Done}
 	for mode, spec := range s.Definition.Modes {
 		b.Channels["/modes/"+string(mode)+"/channel"] = spec.Channel
 	}
@@ -19,16 +20,16 @@ func (s *Survey) Budget() *people.SurveyBudget {
 
 // Cost returns what a contact by a mode would reserve; ok is false if that is not known,
 // because its channel has no price.
-type Cost func(mode Mode, spec *weir.Spec) (_ people.Money, ok bool)
+type Cost func(mode Mode, spec *weir.Spec) (_ limits.Money, ok bool)
 
 // CostOf returns what contacts of a survey would reserve.
-func CostOf(plan *Plan, prices map[string]*people.Tariff, currency string) Cost {
-	return func(mode Mode, spec *weir.Spec) (people.Money, bool) {
+func CostOf(plan *Plan, prices map[string]*limits.Tariff, currency string) Cost {
+	return func(mode Mode, spec *weir.Spec) (limits.Money, bool) {
 		return reserved(prices[plan.Channels[mode]], currency, spec)
 	}
 }
 
-func reserved(price *people.Tariff, currency string, spec *weir.Spec) (people.Money, bool) {
+func reserved(price *limits.Tariff, currency string, spec *weir.Spec) (limits.Money, bool) {
 	if price == nil || price.Currency != currency {
 		return 0, false
 	}
@@ -40,14 +41,14 @@ type Need struct {
 	// Free reports that something may follow that the budget does not decide: a contact is in
 	// flight, and may cost less than was reserved; an answer may come; the respondent may end.
 	Free bool
-	Cost people.Money // otherwise: what the next contact reserves
+	Cost limits.Money // otherwise: what the next contact reserves
 }
 
 // BudgetCheck finds out whether what is left of a budget pays for any contact. It is given what
 // every respondent needs who is active or pending, the active ones first; while they are given,
 // Left must not change. Its zero value, with Left, is ready for use.
 type BudgetCheck struct {
-	Left    people.Money
+	Left    limits.Money
 	GoesOn  bool // somebody can be contacted, or may answer
 	Payable bool // a pending respondent can be contacted
 	Unpaid  int  // active respondents who cannot, until the first who goes on
@@ -79,8 +80,8 @@ func (st *Stepper) NeedOf(r *Respondent, cost Cost) (need Need) {
 
 // NeedOfWaiting returns what a contact costs that waits for money, by the price of its channel. One
 // that waits for something else may be claimed: the claim decides. One that was deleted has no state.
-func NeedOfWaiting(c *weir.Contact, price *people.Tariff, currency string) Need {
-	if c.State != weir.Delayed || c.Receipt.Rule != string(people.RuleBudget) {
+func NeedOfWaiting(c *weir.Contact, price *limits.Tariff, currency string) Need {
+	if c.State != weir.Delayed || c.Receipt.Rule != string(limits.RuleBudget) {
 		return Need{Free: true}
 	}
 	cost, ok := reserved(price, currency, &c.Spec)
@@ -97,7 +98,7 @@ const (
 // BudgetWatch is what rounds know of a survey's budget. Nothing of it is stored: after a
 // restart, the respondents are looked at once.
 type BudgetWatch struct {
-	Use     people.BudgetUse // as of the beginning of the check
+	Use     limits.BudgetUse // as of the beginning of the check
 	Running bool             // the check goes on in the next round; nobody is started meanwhile
 	Unpaid  int              // active respondents whose contacts cannot be paid for
 	Payable bool             // some pending respondents can be contacted, others cannot
@@ -122,7 +123,7 @@ const (
 // Begin begins or continues a check, and reports whether respondents have to be looked at: they are
 // once a claim was refused. bounded reports whether there is a budget; open is how many respondents
 // are pending or active.
-func (b *BudgetWatch) Begin(use people.BudgetUse, bounded bool, open int) (looks bool) {
+func (b *BudgetWatch) Begin(use limits.BudgetUse, bounded bool, open int) (looks bool) {
 	if !bounded || b.known && use.Refused == 0 {
 		*b = BudgetWatch{known: bounded}
 		return false

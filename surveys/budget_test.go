@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/people"
+	"weir/limits"
 	"weir/surveys"
 	"weir/surveys/calendar"
 )
@@ -26,12 +26,12 @@ const (
 func TestBudgetCheck_ASurveyEndsWhenNobodyCanBePaidFor(t *testing.T) {
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 343))
-		most := people.Money(r.IntN(40))
-		rules := &people.SurveyBudget{Budget: people.Budget{Money: most.String(), Currency: "USD"}}
-		use := people.NewBudget("s", rules, 0)
-		costs, states, tries := make([]people.Money, 1+r.IntN(12)), make([]stand, 12), 1+r.IntN(3)
+		most := limits.Money(r.IntN(40))
+		rules := &limits.SurveyBudget{Budget: limits.Budget{Money: most.String(), Currency: "USD"}}
+		use := limits.NewBudget("s", rules, 0)
+		costs, states, tries := make([]limits.Money, 1+r.IntN(12)), make([]stand, 12), 1+r.IntN(3)
 		for i := range costs {
-			costs[i] = people.Money(1 + r.IntN(9))
+			costs[i] = limits.Money(1 + r.IntN(9))
 		}
 		made := make([]int, len(costs))
 		affordable := func() (n int, busy bool) {
@@ -61,7 +61,7 @@ func TestBudgetCheck_ASurveyEndsWhenNobodyCanBePaidFor(t *testing.T) {
 				break
 			}
 			i := r.IntN(len(costs))
-			switch want := (people.Demand{Cost: costs[i], Currency: "USD"}); states[i] {
+			switch want := (limits.Demand{Cost: costs[i], Currency: "USD"}); states[i] {
 			case waits:
 				use.Begin()
 				if h, ok := use.Room("s", &want, 0, time.Unix(0, 0)); ok {
@@ -69,11 +69,11 @@ func TestBudgetCheck_ASurveyEndsWhenNobodyCanBePaidFor(t *testing.T) {
 					use.Committed()
 					use.Spend(0, want.Cost)
 					states[i] = flies
-				} else if h.Rule != people.RuleBudget || h.Channel {
+				} else if h.Rule != limits.RuleBudget || h.Channel {
 					t.Fatalf("seed %d: it is held by %+v", seed, h)
 				}
 			case flies: // it may have cost less
-				use.Spend(0, -people.Money(r.IntN(int(costs[i])+1)))
+				use.Spend(0, -limits.Money(r.IntN(int(costs[i])+1)))
 				states[i] = answers
 			case answers:
 				if made[i]++; made[i] < tries {
@@ -98,8 +98,8 @@ func TestPlan_NeedOfTheNextContact(t *testing.T) {
 	if plan == nil {
 		t.Fatal(wrong)
 	}
-	cost := func(surveys.Mode, *weir.Spec) (people.Money, bool) { return 7, true }
-	unknown := func(surveys.Mode, *weir.Spec) (people.Money, bool) { return 0, false }
+	cost := func(surveys.Mode, *weir.Spec) (limits.Money, bool) { return 7, true }
+	unknown := func(surveys.Mode, *weir.Spec) (limits.Money, bool) { return 0, false }
 	person := surveys.Person{ID: "r1", Phone: "+15550100", Attributes: map[string]string{"name": "Ana"}}
 	active := func(contact surveys.Stage, due time.Time) surveys.Progress {
 		return surveys.Progress{Status: surveys.Active, Disposition: surveys.Queued, Tries: 1, Serial: 1, Contact: contact, DueAt: due}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/people"
+	"weir/limits"
 	"weir/surveys/pacing"
 )
 
@@ -25,8 +25,8 @@ type LaunchCheck struct {
 
 // BudgetForecast is what the budget of a draft pays for.
 type BudgetForecast struct {
-	people.BudgetUse              // by surveys of its name
-	Average          people.Money // what a first attempt reserves; 0: that is not known
+	limits.BudgetUse              // by surveys of its name
+	Average          limits.Money // what a first attempt reserves; 0: that is not known
 }
 
 // Attempts returns about how many attempts the rest of the budget pays for; ok is false if that

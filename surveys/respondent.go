@@ -6,6 +6,7 @@ import (
 
 	"weir"
 	"weir/internal/validation"
+	"weir/limits"
 	"weir/operators"
 	"weir/people"
 	"weir/surveys/calendar"
@@ -356,7 +357,7 @@ func (pl *Plan) ContactEnded(p Progress, now time.Time, end Ending) (Progress, E
 		case !latest:
 			return p, Effects{}
 		// The next attempt may say something else, or be paid for by what others have not cost.
-		case end.Rule == people.RuleRepeat || end.Rule == people.RuleBudget:
+		case end.Rule == people.RuleRepeat || end.Rule == limits.RuleBudget:
 			return pl.ApplyOutcome(p, now, end.Serial, weir.Canceled)
 		}
 		p.Contact = Idle

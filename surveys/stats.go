@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"weir"
+	"weir/limits"
 	"weir/operators"
-	"weir/people"
 	"weir/surveys/calendar"
 )
 
@@ -22,7 +22,7 @@ type Stats struct {
 	Open    bool               // the schedule is open now
 	Next    calendar.Span      // the window that is open or opens next; zero: none
 	Brake   *weir.BrakeFigures // what its brake counts; nil: it has none
-	Budget  *people.BudgetUse  // nil: it has none, or was not launched
+	Budget  *limits.BudgetUse  // nil: it has none, or was not launched
 	// Zoneless is a respondent whose time_zone is no zone, so that the phone number decides; 0: none is known.
 	Zoneless RespondentID
 	Using    []ChannelUse

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/people"
+	"weir/limits"
 )
 
 // How many respondents a round reads of a survey: with those of full buckets, its turn fits in one
@@ -48,7 +48,7 @@ type Room struct {
 
 // Funds are what is left of a budget by which a claim was refused already.
 type Funds struct {
-	Left    people.Money
+	Left    limits.Money
 	Cost    Cost
 	Payable bool // some pending respondents can be contacted
 }

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"weir"
+	"weir/limits"
 	"weir/people"
 	"weir/surveys"
 	"weir/surveys/pacing"
@@ -197,7 +198,7 @@ func TestTurn_OfWhatNeedsNoChannel(t *testing.T) {
 	}
 }
 
-func sevenEach(surveys.Mode, *weir.Spec) (people.Money, bool) { return 7, true }
+func sevenEach(surveys.Mode, *weir.Spec) (limits.Money, bool) { return 7, true }
 
 // waiting returns a respondent whose contact is overdue in its channel.
 func waiting(st *surveys.Stepper) []surveys.Respondent {

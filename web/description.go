@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"weir/channels"
+	"weir/limits"
 	"weir/people"
 	webapi "weir/web/api"
 	"weir/web/openapi"
@@ -18,8 +19,8 @@ const APIVersion = "1"
 // Description returns the description of the whole API as indented JSON, from
 // the table of routes alone, without a running service.
 func Description(directory *channels.Directory) ([]byte, error) {
-	// The survey broker and the store of people are never called: they are set so that their routes are included.
-	o := Options{Options: webapi.Options{Directory: directory}, Version: APIVersion, Surveys: struct{ Surveys }{}, People: struct{ people.Store }{}}
+	// The survey broker and the stores are never called: they are set so that their routes are included.
+	o := Options{Options: webapi.Options{Directory: directory}, Version: APIVersion, Surveys: struct{ Surveys }{}, People: struct{ people.Store }{}, Limits: struct{ limits.Store }{}}
 	routes, err := o.routes(nil)
 	if err != nil {
 		return nil, err

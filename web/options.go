@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"weir/limits"
 	"weir/people"
 	"weir/surveys"
 	webapi "weir/web/api"
@@ -61,6 +62,7 @@ type Options struct {
 	Tokens      surveys.Tokens             // of respondents
 	MaxImport   int64                      // bytes of one import of respondents; 0: 1 GiB
 	People      people.Store               // what people said about being contacted; nil: nothing is kept
+	Limits      limits.Store               // limits, prices and budgets; nil: there are none
 	Words       *people.Words              // of the installation; nil: [people.DefaultWords]
 	// HSTS makes browsers require https. Set it if PUBLIC_URL is https.
 	HSTS bool

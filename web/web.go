@@ -18,6 +18,7 @@ import (
 	"weir/web/callbacks"
 	"weir/web/docs"
 	"weir/web/httpjson"
+	limitsapi "weir/web/limits"
 	"weir/web/openapi"
 	peopleapi "weir/web/people"
 	"weir/web/route"
@@ -111,6 +112,9 @@ func (o *Options) routes(index *callbacks.Index) ([]*route.Route, error) {
 			Contacts: o.Store, Surveys: o.Surveys, SurveyStore: o.SurveyStore, Importer: o.Importer, Tokens: o.Tokens, MaxImport: o.MaxImport,
 			MayCall: o.MayCall, Purposes: links.People, Downloads: downloads, Now: o.Now,
 		})...)
+	}
+	if o.Limits != nil {
+		routes = append(routes, limitsapi.Routes(limitsapi.Options{Store: o.Limits, Channels: o.Store, Now: o.Now})...)
 	}
 	if o.People != nil {
 		routes = append(routes, peopleapi.Routes(peopleapi.Options{

@@ -6,17 +6,17 @@ import (
 	"time"
 
 	"weir"
+	"weir/limits"
 	"weir/operators"
-	"weir/people"
 	"weir/surveys"
 )
 
 // budgetOf returns how much of a survey's budget is used; ok is false if it has none.
-func (a *access) budgetOf(s *surveys.Survey) (_ people.BudgetUse, ok bool) {
-	if s.Definition.Budget == nil || a.People == nil {
-		return people.BudgetUse{}, false
+func (a *access) budgetOf(s *surveys.Survey) (_ limits.BudgetUse, ok bool) {
+	if s.Definition.Budget == nil || a.Limits == nil {
+		return limits.BudgetUse{}, false
 	}
-	return a.People.BudgetUse(s.Name)
+	return a.Limits.BudgetUse(s.Name)
 }
 
 // fundsOf returns what is left of a survey's budget for those who are to be started; nil if no claim was
@@ -26,7 +26,7 @@ func (a *access) fundsOf(sv *surveyState) *surveys.Funds {
 	if !bounded || use.Refused == 0 {
 		return nil
 	}
-	return &surveys.Funds{Left: use.Left(), Cost: surveys.CostOf(sv.plan, a.People.Prices(), use.Currency), Payable: sv.budget.Payable}
+	return &surveys.Funds{Left: use.Left(), Cost: surveys.CostOf(sv.plan, a.Limits.Prices(), use.Currency), Payable: sv.budget.Payable}
 }
 
 // budgetSpent reports whether a running survey has to end because what is left of its budget
@@ -60,7 +60,7 @@ func budgetSpent(ctx context.Context, r *roundState, sv *surveyState, t surveys.
 	if err != nil {
 		return false, err
 	}
-	prices := r.io.People.Prices()
+	prices := r.io.Limits.Prices()
 	cost := surveys.CostOf(sv.plan, prices, use.Currency)
 	done, spent := sv.budget.Look(page, next, func(p *surveys.Respondent) surveys.Need {
 		if c := contacts[p.Contact]; waits(p) {
@@ -84,32 +84,32 @@ func (a *access) whySpent(survey *surveys.Survey) operators.Why {
 
 // refusesBudget returns why a survey cannot be launched on its budget, and how much of it surveys
 // of its name have used.
-func (a *access) refusesBudget(ctx context.Context, s *surveys.Survey) (use people.BudgetUse, _ []weir.FieldError, err error) {
+func (a *access) refusesBudget(ctx context.Context, s *surveys.Survey) (use limits.BudgetUse, _ []weir.FieldError, err error) {
 	b := s.Budget()
-	if b == nil || a.People == nil {
+	if b == nil || a.Limits == nil {
 		return use, nil, nil
 	}
-	use = people.BudgetUse{Currency: b.Currency, Most: b.Amount()}
-	use.Spent, err = a.People.SpentFor(ctx, s.Name, b.Currency)
-	return use, b.Refusals(a.People.Prices(), use.Spent, true), err
+	use = limits.BudgetUse{Currency: b.Currency, Most: b.Amount()}
+	use.Spent, err = a.Limits.SpentFor(ctx, s.Name, b.Currency)
+	return use, b.Refusals(a.Limits.Prices(), use.Spent, true), err
 }
 
 // costSum sums what the first attempts of respondents would reserve.
 type costSum struct {
 	st   *surveys.Stepper // nil: the survey has no budget
 	cost surveys.Cost
-	sum  people.Money
+	sum  limits.Money
 	n    int
 }
 
 func (a *access) newCostSum(s *surveys.Survey, plan *surveys.Plan, now time.Time) *costSum {
-	if s.Definition.Budget == nil || a.People == nil {
+	if s.Definition.Budget == nil || a.Limits == nil {
 		return &costSum{}
 	}
 	draft := *s
 	return &costSum{
 		st:   &surveys.Stepper{Survey: &draft, Plan: plan, Now: now, Random: a.Random, Tokens: a.Tokens, OnPanic: func(any) {}},
-		cost: surveys.CostOf(plan, a.People.Prices(), s.Definition.Budget.Currency),
+		cost: surveys.CostOf(plan, a.Limits.Prices(), s.Definition.Budget.Currency),
 	}
 }
 
@@ -124,4 +124,4 @@ func (s *costSum) add(r *surveys.Respondent) {
 }
 
 // average returns what a first attempt costs; 0: nothing, or that is not known.
-func (s *costSum) average() people.Money { return s.sum / people.Money(max(1, s.n)) }
+func (s *costSum) average() limits.Money { return s.sum / limits.Money(max(1, s.n)) }

@@ -43,6 +43,7 @@ import (
 	"weir"
 	"weir/channels"
 	"weir/events"
+	"weir/limits"
 	"weir/operators"
 	"weir/people"
 	"weir/surveys"
@@ -113,6 +114,7 @@ type Options struct {
 	Types    Types
 	Defaults surveys.Defaults
 	People   people.Store // keeps refusals; nil: they count in their survey alone
+	Limits   limits.Store // prices, and how much of budgets is used; nil: surveys have no budgets
 	Logger   *slog.Logger
 	Metrics  *Metrics
 	// ActorSystem runs the actor.

@@ -75,7 +75,7 @@ func covered(nodes []ast.Node, n ast.Node) bool {
 // start nothing.
 func pure() []string {
 	return []string{
-		".", "operators", "people", "actors/contacts", "surveys", "surveys/calendar", "surveys/pacing", "surveys/respondents",
+		".", "operators", "limits", "people", "actors/contacts", "surveys", "surveys/calendar", "surveys/pacing", "surveys/respondents",
 		"surveys/questions", "surveys/questions/expression", "surveys/questions/language",
 		"router", "router/label", "router/resource", "router/journal", "router/internal/codec",
 	}

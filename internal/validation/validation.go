@@ -4,6 +4,7 @@ package validation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"weir"
@@ -29,6 +30,15 @@ func (e *Errors) AddPart(pointer string, part []weir.FieldError) {
 		f.Pointer = pointer + f.Pointer
 		e.Append(f)
 	}
+}
+
+// Without returns the mistakes, except those of fields of which one is known already.
+func Without(mistakes, known []weir.FieldError) []weir.FieldError {
+	pointers := map[string]bool{}
+	for _, e := range known {
+		pointers[e.Pointer] = true
+	}
+	return slices.DeleteFunc(mistakes, func(e weir.FieldError) bool { return pointers[e.Pointer] })
 }
 
 // Token escapes a key from a client, clipped, for a JSON pointer.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/limits"
 	"weir/people"
 )
 
@@ -14,7 +15,7 @@ import (
 func testDailySums(t *testing.T, backend Backend) {
 	b := withKeys(t, backend)
 	b.ok(b.PutPrice(b.ctx(), "a", usd("1")))
-	b.ok(b.PutLimit(b.ctx(), "budget", &people.Limit{Surveys: []string{"s"}, Currency: "USD", Money: "1.5"}))
+	b.ok(b.PutLimit(b.ctx(), "budget", &limits.Limit{Surveys: []string{"s"}, Currency: "USD", Money: "1.5"}))
 	_, by := b.owned("a")
 	of := func(key, survey string) weir.Spec {
 		s := sms(key)
@@ -22,9 +23,9 @@ func testDailySums(t *testing.T, backend Backend) {
 		return s
 	}
 	must[[]weir.Accepted](t)(b.acceptClaimed(by, 4, of("1", "s"), of("2", "s"), of("3", "gone"), of("4", "")))
-	today := people.DayOf(now())
+	today := weir.DayOf(now())
 	sums := func(from, to int) (text string) {
-		for _, x := range must[[]people.Spending](t)(b.Spending(b.ctx(), from, to, nil, 9999)) {
+		for _, x := range must[[]limits.Spending](t)(b.Spending(b.ctx(), from, to, nil, 9999)) {
 			text += fmt.Sprintf("%s=%s ", x.Survey, x.Amount)
 		}
 		return text
@@ -65,10 +66,10 @@ func testDailySums(t *testing.T, backend Backend) {
 	}
 	must[[]weir.Accepted](t)(b.acceptClaimed(by, len(specs), specs...))
 	b.ok(b.OpenPeople(b.ctx(), nil))
-	b.ok(b.PutLimit(b.ctx(), "budget", &people.Limit{Surveys: []string{"s"}, Currency: "USD", Money: "2"}))
+	b.ok(b.PutLimit(b.ctx(), "budget", &limits.Limit{Surveys: []string{"s"}, Currency: "USD", Money: "2"}))
 	must[[]weir.Accepted](t)(b.acceptClaimed(by, 3, of("again", "invented-0"), of("more", "another"), of("5", "s")))
 	named := map[string]string{}
-	for _, x := range must[[]people.Spending](t)(b.Spending(b.ctx(), today, today, nil, 9999)) {
+	for _, x := range must[[]limits.Spending](t)(b.Spending(b.ctx(), today, today, nil, 9999)) {
 		named[x.Survey] = x.Amount.String()
 	}
 	if len(named) != 1002 || named["(others)"] != "3.00" || named["invented-0"] != "2.00" || named["s"] != "1.00" {

@@ -11,6 +11,7 @@ import (
 
 	"weir"
 	"weir/internal/phonenumber"
+	"weir/limits"
 	"weir/people"
 )
 
@@ -206,7 +207,7 @@ func testRetractedClaim(t *testing.T, backend Backend) {
 	b := withKeys(t, backend)
 	b.purpose("research", people.Purpose{Caps: []people.Cap{{Max: 1, Within: "7d"}}})
 	b.ok(b.PutPrice(b.ctx(), "a", usd("1")))
-	b.ok(b.PutLimit(b.ctx(), "purse", &people.Limit{Channels: []string{"a"}, Currency: "USD", MoneyPerDay: "100", NewPeoplePerDay: 10}))
+	b.ok(b.PutLimit(b.ctx(), "purse", &limits.Limit{Channels: []string{"a"}, Currency: "USD", MoneyPerDay: "100", NewPeoplePerDay: 10}))
 	id, lease := b.owned("a")
 	later := smsFor("research", "2")
 	later.NotBefore, later.To = now().Add(time.Hour), "+15550002"
@@ -443,7 +444,7 @@ func testCapsRace(t *testing.T, backend Backend) {
 // is undone, the contact stays where it was, and nothing is written.
 func testLimits(t *testing.T, backend Backend) {
 	b := withKeys(t, backend)
-	b.ok(b.PutLimit(b.ctx(), "account", &people.Limit{Channels: []string{"a", "b", "gone"}, InFlight: 3}))
+	b.ok(b.PutLimit(b.ctx(), "account", &limits.Limit{Channels: []string{"a", "b", "gone"}, InFlight: 3}))
 	a, byA := b.owned("a")
 	other, byB := b.owned("b")
 	free, byFree := b.owned("c")
@@ -493,7 +494,7 @@ func testLimits(t *testing.T, backend Backend) {
 // whoever was contacted is not new, and whoever was certainly not reached does not count.
 func testNewPeople(t *testing.T, backend Backend) {
 	b := withKeys(t, backend)
-	b.ok(b.PutLimit(b.ctx(), "portfolio", &people.Limit{Channels: []string{"a", "b"}, NewPeoplePerDay: 2}))
+	b.ok(b.PutLimit(b.ctx(), "portfolio", &limits.Limit{Channels: []string{"a", "b"}, NewPeoplePerDay: 2}))
 	a, byA := b.owned("a")
 	_, byB := b.owned("b")
 	to := func(key, number string) weir.Spec {
@@ -510,7 +511,7 @@ func testNewPeople(t *testing.T, backend Backend) {
 	if use := b.LimitUse()["portfolio"]; use.NewPeople != 2 || use.InFlightNow != 3 {
 		t.Errorf("after a start: %+v", use)
 	}
-	b.ok(b.PutLimit(b.ctx(), "portfolio", &people.Limit{Channels: []string{"a", "b"}, NewPeoplePerDay: 2}))
+	b.ok(b.PutLimit(b.ctx(), "portfolio", &limits.Limit{Channels: []string{"a", "b"}, NewPeoplePerDay: 2}))
 	over := must[[]weir.Accepted](t)(b.acceptClaimed(byB, 1, to("5", "+15550003")))[0].Contact
 	if over.State != weir.Delayed || over.Receipt.Rule != "limit_new_people" || over.DueAt.Before(first.ClaimedAt.Add(23*time.Hour)) {
 		t.Errorf("a third person over another channel: %+v", over.Progress)
@@ -535,7 +536,7 @@ func testNewPeople(t *testing.T, backend Backend) {
 func testReplies(t *testing.T, backend Backend) {
 	b := withKeys(t, backend)
 	b.purpose("research", people.Purpose{Caps: []people.Cap{{Max: 1, Within: "7d", Over: people.OverAll}}})
-	b.ok(b.PutLimit(b.ctx(), "portfolio", &people.Limit{Channels: []string{"a"}, NewPeoplePerDay: 9}))
+	b.ok(b.PutLimit(b.ctx(), "portfolio", &limits.Limit{Channels: []string{"a"}, NewPeoplePerDay: 9}))
 	_, lease := b.owned("a")
 	var replies []weir.Spec
 	for i := range 40 {
@@ -581,8 +582,8 @@ func testReplies(t *testing.T, backend Backend) {
 // testOneNewPerson: a limit of one person a day has a history of its channels, and of no others.
 func testOneNewPerson(t *testing.T, backend Backend) {
 	b := withKeys(t, backend)
-	b.ok(b.PutLimit(b.ctx(), "one", &people.Limit{Channels: []string{"a"}, NewPeoplePerDay: 1}))
-	b.ok(b.PutLimit(b.ctx(), "account", &people.Limit{Channels: []string{"a", "b"}, InFlight: 9}))
+	b.ok(b.PutLimit(b.ctx(), "one", &limits.Limit{Channels: []string{"a"}, NewPeoplePerDay: 1}))
+	b.ok(b.PutLimit(b.ctx(), "account", &limits.Limit{Channels: []string{"a", "b"}, InFlight: 9}))
 	_, byA := b.owned("a")
 	_, byB := b.owned("b")
 	other := sms("2")
@@ -590,7 +591,7 @@ func testOneNewPerson(t *testing.T, backend Backend) {
 	must[[]weir.Accepted](t)(b.acceptClaimed(byB, 1, sms("1")))
 	must[[]weir.Accepted](t)(b.acceptClaimed(byA, 1, sms("1")))
 	b.ok(b.OpenPeople(b.ctx(), nil)) // as after a start
-	if c := must[[]weir.Accepted](t)(b.acceptClaimed(byA, 1, other))[0].Contact; c.Receipt.Rule != string(people.RuleNewPeople) {
+	if c := must[[]weir.Accepted](t)(b.acceptClaimed(byA, 1, other))[0].Contact; c.Receipt.Rule != string(limits.RuleNewPeople) {
 		t.Errorf("a second person after a start: %+v", c.Progress)
 	}
 	var rows int
@@ -601,7 +602,7 @@ func testOneNewPerson(t *testing.T, backend Backend) {
 }
 
 // usd is a price per text message.
-func usd(amount string) *people.Price { return &people.Price{Currency: "USD", PerSegment: amount} }
+func usd(amount string) *limits.Price { return &limits.Price{Currency: "USD", PerSegment: amount} }
 
 // testMoney: a claim counts what it reserves, its end what it has cost, and what certainly did not go out costs
 // nothing; also after a start. A claim beyond a limit is undone.
@@ -609,7 +610,7 @@ func testMoney(t *testing.T, backend Backend) {
 	b := withKeys(t, backend)
 	b.ok(b.PutPrice(b.ctx(), "a", usd("1")))
 	b.ok(b.PutPrice(b.ctx(), "b", usd("0.5")))
-	b.ok(b.PutLimit(b.ctx(), "purse", &people.Limit{Channels: []string{"a", "b"}, Currency: "USD", MoneyPerDay: "3.5", MoneyPerMonth: "30"}))
+	b.ok(b.PutLimit(b.ctx(), "purse", &limits.Limit{Channels: []string{"a", "b"}, Currency: "USD", MoneyPerDay: "3.5", MoneyPerMonth: "30"}))
 	wantSpent := func(want string) {
 		t.Helper()
 		if use := b.LimitUse()["purse"]; use.Today.String() != want || use.Month != use.Today || use.Spent != use.Today {
@@ -619,8 +620,8 @@ func testMoney(t *testing.T, backend Backend) {
 		if use := b.LimitUse()["purse"]; use.Today.String() != want {
 			t.Errorf("spent %s after a start, want %s", use.Today, want)
 		}
-		var sum people.Money
-		for _, x := range must[[]people.Spending](t)(b.Spending(b.ctx(), 0, people.DayOf(now()), nil, 100)) {
+		var sum limits.Money
+		for _, x := range must[[]limits.Spending](t)(b.Spending(b.ctx(), 0, weir.DayOf(now()), nil, 100)) {
 			sum += x.Amount
 		}
 		if sum.String() != want {
@@ -664,8 +665,8 @@ func testMoney(t *testing.T, backend Backend) {
 	b.commitAll(byA, finish(third, now(), weir.Failed)) // refused while it was sent
 	wantSpent("1.25")
 	for what, err := range map[string]error{
-		"a price in another currency": b.PutPrice(b.ctx(), "a", &people.Price{Currency: "EUR", PerSegment: "1"}), "no price": b.DeletePrice(b.ctx(), "b"),
-		"a dry run of another currency": b.CheckPrice(b.ctx(), "a", &people.Price{Currency: "EUR", PerSegment: "1"}),
+		"a price in another currency": b.PutPrice(b.ctx(), "a", &limits.Price{Currency: "EUR", PerSegment: "1"}), "no price": b.DeletePrice(b.ctx(), "b"),
+		"a dry run of another currency": b.CheckPrice(b.ctx(), "a", &limits.Price{Currency: "EUR", PerSegment: "1"}),
 	} {
 		if weir.CodeOf(err) != weir.CodeConflict {
 			t.Errorf("%s while a limit counts it: %v", what, err)
@@ -673,8 +674,8 @@ func testMoney(t *testing.T, backend Backend) {
 	}
 	b.ok(b.CheckPrice(b.ctx(), "a", usd("7")))
 	b.ok(b.CheckPrice(b.ctx(), "c", usd("7")))
-	b.ok(b.CheckLimit(b.ctx(), "purse", &people.Limit{Channels: []string{"a"}, InFlight: 1}))
-	b.ok(b.CheckLimit(b.ctx(), "other", &people.Limit{Channels: []string{"a"}, InFlight: 1}))
+	b.ok(b.CheckLimit(b.ctx(), "purse", &limits.Limit{Channels: []string{"a"}, InFlight: 1}))
+	b.ok(b.CheckLimit(b.ctx(), "other", &limits.Limit{Channels: []string{"a"}, InFlight: 1}))
 	b.ok(b.CheckPurpose(b.ctx(), "other", &people.Purpose{}))
 	if limits, purposes := b.Limits(), b.Purposes(); len(limits) != 1 || limits["purse"].InFlight != 0 || purposes["other"] != nil {
 		t.Errorf("dry runs have changed something: %+v, %+v", limits, purposes)
@@ -697,7 +698,7 @@ func testDeletedPrice(t *testing.T, backend Backend) {
 	c := must[[]weir.Accepted](t)(b.acceptClaimed(by, 1, sms("1")))[0].Contact
 	b.ok(b.DeletePrice(b.ctx(), "a"))
 	b.commitAll(by, finish(c, now(), weir.Completed))
-	list := must[[]people.Spending](t)(b.Spending(b.ctx(), 0, people.DayOf(now()), nil, 9))
+	list := must[[]limits.Spending](t)(b.Spending(b.ctx(), 0, weir.DayOf(now()), nil, 9))
 	if len(list) != 1 || list[0].Amount.String() != "1.00" {
 		t.Errorf("spent: %+v", list)
 	}
@@ -713,8 +714,8 @@ func testBudgetsAtStart(t *testing.T, backend Backend) {
 	b := withKeys(t, backend)
 	b.ok(b.PutPrice(b.ctx(), "a", usd("1")))
 	_, by := b.owned("a")
-	budgets := map[string]*people.SurveyBudget{}
-	b.Connect(b.InFlightNow, nil, func(context.Context) (map[string]*people.SurveyBudget, error) { return budgets, nil })
+	budgets := map[string]*limits.SurveyBudget{}
+	b.Connect(b.InFlightNow, nil, func(context.Context) (map[string]*limits.SurveyBudget, error) { return budgets, nil })
 	of := func(key, survey string) weir.Spec {
 		s := sms(key)
 		s.Survey = survey
@@ -722,14 +723,14 @@ func testBudgetsAtStart(t *testing.T, backend Backend) {
 	}
 	must[[]weir.Accepted](t)(b.acceptClaimed(by, 3, of("1", "s"), of("2", "t"), of("3", "t")))
 	for i, name := range []string{"s", "t"} {
-		budgets[name] = &people.SurveyBudget{Budget: people.Budget{Currency: "USD", Money: fmt.Sprint(i + 1)}, Channels: map[string]string{"/channel": "a"}}
+		budgets[name] = &limits.SurveyBudget{Budget: limits.Budget{Currency: "USD", Money: fmt.Sprint(i + 1)}, Channels: map[string]string{"/channel": "a"}}
 		b.ok(b.OpenPeople(b.ctx(), nil))
 		for j, survey := range []string{"s", "t"}[:i+1] {
 			if use, ok := b.BudgetUse(survey); !ok || use.Spent.String() != fmt.Sprintf("%d.00", j+1) {
 				t.Errorf("of %d budgets that of %s is %+v, %v", i+1, survey, use, ok)
 			}
 		}
-		if c := must[[]weir.Accepted](t)(b.acceptClaimed(by, 1, of("beyond "+name, name)))[0].Contact; c.Receipt.Rule != string(people.RuleBudget) {
+		if c := must[[]weir.Accepted](t)(b.acceptClaimed(by, 1, of("beyond "+name, name)))[0].Contact; c.Receipt.Rule != string(limits.RuleBudget) {
 			t.Errorf("beyond the budget of %s: %+v", name, c.Progress)
 		}
 	}
@@ -739,7 +740,7 @@ func testBudgetsAtStart(t *testing.T, backend Backend) {
 func testBudgets(t *testing.T, backend Backend) {
 	b := withKeys(t, backend)
 	b.ok(b.PutPrice(b.ctx(), "a", usd("1")))
-	b.ok(b.PutLimit(b.ctx(), "budget", &people.Limit{Surveys: []string{"s"}, Currency: "USD", Money: "1.5"}))
+	b.ok(b.PutLimit(b.ctx(), "budget", &limits.Limit{Surveys: []string{"s"}, Currency: "USD", Money: "1.5"}))
 	_, by := b.owned("a")
 	of := func(key, survey string) weir.Spec {
 		s := sms(key)
@@ -757,7 +758,7 @@ func testBudgets(t *testing.T, backend Backend) {
 	if want := "limit budget: 1.00 of 1.50 USD spent, and a contact for 1.00 more would exceed it"; over.Reason != want {
 		t.Errorf("why: %q, want %q", over.Reason, want)
 	}
-	b.ok(b.PutLimit(b.ctx(), "budget", &people.Limit{Surveys: []string{"s"}, Currency: "USD", Money: "2"}))
+	b.ok(b.PutLimit(b.ctx(), "budget", &limits.Limit{Surveys: []string{"s"}, Currency: "USD", Money: "2"}))
 	over = must[[]weir.Accepted](t)(b.acceptClaimed(by, 1, of("4", "s")))[0].Contact
 	if over.State != weir.Sending {
 		t.Errorf("with more money: %+v", over.Progress)
@@ -765,16 +766,16 @@ func testBudgets(t *testing.T, backend Backend) {
 	if use := b.LimitUse()["budget"]; use.Spent.String() != "2.00" {
 		t.Errorf("spent: %+v", use)
 	}
-	today := people.DayOf(now())
+	today := weir.DayOf(now())
 	skipped := must[[]people.Skipped](t)(b.Skipped(b.ctx(), people.SkippedFilter{From: today - 1, To: today, Survey: "s"}, 10))
-	if len(skipped) != 1 || skipped[0].Rule != people.RuleMoney || skipped[0].Delayed != 1 || skipped[0].Suppressed != 0 {
+	if len(skipped) != 1 || skipped[0].Rule != limits.RuleMoney || skipped[0].Delayed != 1 || skipped[0].Suppressed != 0 {
 		t.Errorf("skipped: %+v", skipped)
 	}
 	if none := must[[]people.Skipped](t)(b.Skipped(b.ctx(), people.SkippedFilter{From: today - 1, To: today, Survey: "other"}, 10)); len(none) > 0 {
 		t.Errorf("skipped of another survey: %+v", none)
 	}
-	list := must[[]people.Spending](t)(b.Spending(b.ctx(), 0, today+1, nil, 1))
-	more := must[[]people.Spending](t)(b.Spending(b.ctx(), 0, today+1, &list[0], 9))
+	list := must[[]limits.Spending](t)(b.Spending(b.ctx(), 0, today+1, nil, 1))
+	more := must[[]limits.Spending](t)(b.Spending(b.ctx(), 0, today+1, &list[0], 9))
 	if len(list) != 1 || list[0].Survey != "other" || list[0].Amount.String() != "1.00" || len(more) != 1 || more[0].Survey != "s" || more[0].Amount.String() != "2.00" {
 		t.Errorf("in two pages: %+v, %+v", list, more)
 	}
@@ -796,7 +797,7 @@ func testTwoNotations(t *testing.T, backend Backend) {
 		for i, pair := range pairs {
 			name := fmt.Sprint("channel-", n, "-", i)
 			_, lease := b.owned(name)
-			b.ok(b.PutLimit(b.ctx(), name, &people.Limit{Channels: []string{name}, NewPeoplePerDay: 1}))
+			b.ok(b.PutLimit(b.ctx(), name, &limits.Limit{Channels: []string{name}, NewPeoplePerDay: 1}))
 			// For a contact without a purpose the limit alone counts.
 			for purpose, want := range map[string]people.Rule{capped: people.RuleCap, "guarded": people.RuleRepeat, "": ""} {
 				var specs []weir.Spec

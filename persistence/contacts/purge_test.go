@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/people"
+	"weir/limits"
 	"weir/persistence"
 	"weir/persistence/columns"
 	"weir/persistence/storetest"
@@ -59,7 +59,7 @@ func TestPurge_LeavesNothingOfAContact(t *testing.T) {
 			t.Fatal(err)
 		}
 		channel, by := storetest.OpenChannel(t, s, "a")
-		if err := s.PutPrice(ctx, "a", &people.Price{Currency: "USD", PerSegment: "1"}); err != nil { // so that attempts have receipts
+		if err := s.PutPrice(ctx, "a", &limits.Price{Currency: "USD", PerSegment: "1"}); err != nil { // so that attempts have receipts
 			t.Fatal(err)
 		}
 		got, err := s.Accept(ctx, channel, []weir.Spec{{To: "1", Messages: []string{"x"}}, {To: "2", Messages: []string{"x"}}, {To: "3", Messages: []string{"x"}}})

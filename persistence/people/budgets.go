@@ -6,23 +6,23 @@ import (
 	"sync"
 
 	"weir"
-	"weir/people"
+	"weir/limits"
 	"weir/persistence/commit"
 )
 
 // Budgets returns the budgets of the surveys that were launched, by name.
-type Budgets func(context.Context) (map[string]*people.SurveyBudget, error)
+type Budgets func(context.Context) (map[string]*limits.SurveyBudget, error)
 
 // budgetStore knows the budgets of surveys, and how much of them is used.
 type budgetStore struct {
 	*commit.DB
 	prices *priceStore
 	load   Budgets  // nil: there are none
-	uses   sync.Map // people.BudgetUse, by survey
+	uses   sync.Map // limits.BudgetUse, by survey
 	// Used on the writer's goroutine only.
 	current  map[string]*budget
 	budgeted map[string]*budget      // by the batch; nil: removed
-	unpaid   map[string]people.Money // of the batch: the cheapest claim that a budget has refused
+	unpaid   map[string]limits.Money // of the batch: the cheapest claim that a budget has refused
 }
 
 func newBudgetStore(db *commit.DB) *budgetStore {
@@ -41,17 +41,17 @@ func (s *budgetStore) begin() {
 // which is small, and only for a launch: a budget that is there knows its sum.
 const spentForSQL = "SELECT COALESCE(SUM(amount), 0) FROM spent WHERE survey = ? AND currency = ?"
 
-// SpentFor implements [people.Budgets].
-func (s *budgetStore) SpentFor(ctx context.Context, survey, currency string) (people.Money, error) {
+// SpentFor implements [limits.Budgets].
+func (s *budgetStore) SpentFor(ctx context.Context, survey, currency string) (limits.Money, error) {
 	var spent int64
 	err := s.Read.GetContext(ctx, &spent, spentForSQL, survey, currency)
-	return people.Money(spent), s.Failure("read what was spent for a survey", err)
+	return limits.Money(spent), s.Failure("read what was spent for a survey", err)
 }
 
-// BudgetUse implements [people.Budgets].
-func (s *budgetStore) BudgetUse(survey string) (people.BudgetUse, bool) {
+// BudgetUse implements [limits.Budgets].
+func (s *budgetStore) BudgetUse(survey string) (limits.BudgetUse, bool) {
 	found, ok := s.uses.Load(survey)
-	use, _ := found.(people.BudgetUse)
+	use, _ := found.(limits.BudgetUse)
 	return use, ok
 }
 
@@ -74,9 +74,9 @@ func (s *budgetStore) loadAll(ctx context.Context) error {
 		return s.Failure("read what surveys have spent", err)
 	}
 	type key struct{ survey, currency string }
-	spent := map[key]people.Money{}
+	spent := map[key]limits.Money{}
 	for _, r := range rows {
-		spent[key{r.Survey, r.Currency}] = people.Money(r.Amount)
+		spent[key{r.Survey, r.Currency}] = limits.Money(r.Amount)
 	}
 	for name, b := range all {
 		s.current[name] = newBudget(name, b, spent[key{name, b.Currency}])
@@ -88,18 +88,18 @@ func (s *budgetStore) loadAll(ctx context.Context) error {
 // budget is a survey's budget with its usage.
 type budget struct {
 	limit
-	rules   *people.SurveyBudget
-	refused people.Money // see [people.BudgetUse]
+	rules   *limits.SurveyBudget
+	refused limits.Money // see [limits.BudgetUse]
 }
 
-func newBudget(name string, b *people.SurveyBudget, spent people.Money) *budget {
-	return &budget{limit: limit{name: name, usage: people.NewBudget(name, b, spent), read: true}, rules: b}
+func newBudget(name string, b *limits.SurveyBudget, spent limits.Money) *budget {
+	return &budget{limit: limit{name: name, usage: limits.NewBudget(name, b, spent), read: true}, rules: b}
 }
 
 // SetBudget sets the budget of a survey in the batch that launches or changes it, or removes
 // it: nil. With check it refuses one that the survey cannot be run on; launch is said of one
 // that begins. Every later claim is judged by it, those of the batch among them.
-func (s *budgetStore) SetBudget(t *commit.Tx, r *commit.Request, survey string, to *people.SurveyBudget, check, launch bool) (refused bool, _ error) {
+func (s *budgetStore) SetBudget(t *commit.Tx, r *commit.Request, survey string, to *limits.SurveyBudget, check, launch bool) (refused bool, _ error) {
 	if to == nil {
 		if s.current[survey] != nil || s.budgeted[survey] != nil {
 			s.set(survey, nil)
@@ -123,13 +123,13 @@ func (s *budgetStore) SetBudget(t *commit.Tx, r *commit.Request, survey string, 
 }
 
 // spentFor returns what contacts for surveys of a name have cost, before what the batch adds.
-func (s *budgetStore) spentFor(t *commit.Tx, survey, currency string) (people.Money, error) {
+func (s *budgetStore) spentFor(t *commit.Tx, survey, currency string) (limits.Money, error) {
 	if b := s.current[survey]; b != nil && b.rules.Currency == currency {
 		return b.usage.SpentInAll(), nil
 	}
 	var spent int64
 	err := t.Get(&spent, spentForSQL, survey, currency)
-	return people.Money(spent), err
+	return limits.Money(spent), err
 }
 
 func (s *budgetStore) set(survey string, to *budget) {
@@ -140,9 +140,9 @@ func (s *budgetStore) set(survey string, to *budget) {
 }
 
 // notPaid notes that a claim was refused because the survey's budget does not pay for it.
-func (s *budgetStore) notPaid(survey string, cost people.Money) {
+func (s *budgetStore) notPaid(survey string, cost limits.Money) {
 	if s.unpaid == nil {
-		s.unpaid = map[string]people.Money{}
+		s.unpaid = map[string]limits.Money{}
 	}
 	if least, known := s.unpaid[survey]; !known || cost < least {
 		s.unpaid[survey] = cost
@@ -180,7 +180,7 @@ func (s *budgetStore) usesPrice(channel, currency string) (survey, counted strin
 }
 
 // committed keeps the changes of a batch, and what its claims have taken.
-func (s *budgetStore) committed(spent map[spentKey]people.Money) {
+func (s *budgetStore) committed(spent map[spentKey]limits.Money) {
 	s.current = s.now()
 	changed := map[string]bool{}
 	for survey := range s.budgeted {
@@ -214,7 +214,7 @@ func (s *budgetStore) publish(survey string) {
 		s.uses.Delete(survey)
 		return
 	}
-	use := people.BudgetUse{Currency: b.rules.Currency, Most: b.rules.Amount(), Spent: b.usage.SpentInAll()}
+	use := limits.BudgetUse{Currency: b.rules.Currency, Most: b.rules.Amount(), Spent: b.usage.SpentInAll()}
 	if use.Spent+b.refused <= use.Most {
 		b.refused = 0
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"weir/people"
+	"weir"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
 )
@@ -46,7 +46,7 @@ func (s *dailyStore) loadAll(ctx context.Context, now time.Time) error {
 		Day    int    `db:"day"`
 		Survey string `db:"survey"`
 	}
-	since := people.DayOf(now) - namesRead
+	since := weir.DayOf(now) - namesRead
 	err := s.Read.SelectContext(ctx, &rows, "SELECT day, survey FROM spent WHERE day >= ? UNION SELECT day, survey FROM skipped WHERE day >= ?", since, since)
 	if err != nil {
 		return s.Failure("read the names that are counted", err)
@@ -93,7 +93,7 @@ func (s *dailyStore) countsSurvey(survey string) bool {
 // before: to one sum for each channel and currency, and each survey that exists or that a limit
 // names. It does so with a part of at most limit rows, and reports whether more may follow.
 func (s *dailyStore) PurgeDaily(ctx context.Context, now time.Time, limit int) (more bool, _ error) {
-	before := people.DayOf(now) - dailyKept
+	before := weir.DayOf(now) - dailyKept
 	var n int
 	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
 		var skipped []skippedRow

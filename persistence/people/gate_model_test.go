@@ -15,6 +15,7 @@ import (
 	"weir"
 	"weir/channels"
 	"weir/internal/polling"
+	"weir/limits"
 	consent "weir/people"
 	"weir/persistence"
 	"weir/persistence/dialect"
@@ -316,10 +317,10 @@ func run(t *testing.T, url string, pass func(time.Duration), h history) []string
 	p.start()
 	defer p.stop()
 	if h.Priced {
-		p.ok(p.store.PutPrice(t.Context(), channelNames()[0], &consent.Price{Currency: "USD", PerSegment: "1"}))
+		p.ok(p.store.PutPrice(t.Context(), channelNames()[0], &limits.Price{Currency: "USD", PerSegment: "1"}))
 	}
 	if h.Limited {
-		p.ok(p.store.PutLimit(t.Context(), "account", &consent.Limit{Channels: channelNames(), InFlight: inFlightMost}))
+		p.ok(p.store.PutLimit(t.Context(), "account", &limits.Limit{Channels: channelNames(), InFlight: inFlightMost}))
 	}
 	for i, name := range purposeNames() {
 		p.purposes[name] = consent.NoRules()
@@ -474,7 +475,7 @@ func (p *play) claim(list []submitted, now time.Time) (checks []func()) {
 		rule := p.verdict(c, entries, now)
 		if rule == "" && p.Limited {
 			if flying+taken >= inFlightMost {
-				rule = consent.RuleInFlight
+				rule = limits.RuleInFlight
 			} else {
 				taken++
 			}
@@ -525,7 +526,7 @@ func (p *play) checkClaim(c *contact, attempts int, retracted bool, entries []cl
 		if want := map[bool]weir.State{false: weir.Sending, true: weir.Queued}[retracted]; got.State != want || got.Receipt.Rule != "" {
 			p.wrong("%s", is)
 		}
-	case consent.RuleInFlight:
+	case limits.RuleInFlight:
 		if got.State != weir.Queued || got.Attempt != attempts {
 			p.wrong("%s", is)
 		}
@@ -794,8 +795,8 @@ func (p *play) look() {
 			}
 		}
 	}
-	var spent consent.Money
-	for _, x := range must(p.store.Spending(ctx, 0, consent.DayOf(time.Now()), nil, 1000))(p.t) {
+	var spent limits.Money
+	for _, x := range must(p.store.Spending(ctx, 0, weir.DayOf(time.Now()), nil, 1000))(p.t) {
 		spent += x.Amount
 	}
 	if want := fmt.Sprintf("%d.00", p.paid); p.Priced && spent.String() != want {

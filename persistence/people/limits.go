@@ -13,6 +13,7 @@ import (
 	"weir"
 	"weir/api"
 	"weir/internal/segments"
+	"weir/limits"
 	"weir/people"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
@@ -22,27 +23,27 @@ import (
 // limit is a limit with its usage.
 type limit struct {
 	name  string
-	usage *people.Usage
+	usage *limits.Usage
 	read  bool // the usage has what was stored before
 }
 
-// limits are the limits of an installation, as the writer judges by them. They are used on
+// limitSet is the limits of an installation, as the writer judges by them. It is used on
 // the writer's goroutine.
-type limits struct {
+type limitSet struct {
 	list     []*limit                    // by name
 	channels map[string][]weir.ChannelID // of members that are known
 	budgets  map[string]*budget          // by survey, as the batch leaves them
 }
 
 // newPeople reports whether one counts the new people of a channel.
-func (l *limits) newPeople(channel string) bool {
+func (l *limitSet) newPeople(channel string) bool {
 	return slices.ContainsFunc(l.list, func(x *limit) bool {
 		return x.usage.NewPeoplePerDay > 0 && slices.Contains(x.usage.Channels, channel)
 	})
 }
 
 // of lists the limits of contacts over a channel, for a survey.
-func (l *limits) of(channel, survey string) (list []*limit) {
+func (l *limitSet) of(channel, survey string) (list []*limit) {
 	for _, x := range l.list {
 		if x.usage.Concerns(channel, survey) {
 			list = append(list, x)
@@ -56,16 +57,16 @@ func (l *limits) of(channel, survey string) (list []*limit) {
 
 // set replaces a limit, or removes it: nil. What is used of the new one is read when it is
 // needed.
-func (l *limits) set(name string, to *people.Limit) {
+func (l *limitSet) set(name string, to *limits.Limit) {
 	l.list = slices.DeleteFunc(slices.Clone(l.list), func(x *limit) bool { return x.name == name })
 	if to != nil {
-		l.list = append(l.list, &limit{name: name, usage: people.NewUsage(to)})
+		l.list = append(l.list, &limit{name: name, usage: limits.NewUsage(to)})
 		slices.SortFunc(l.list, func(a, b *limit) int { return cmp.Compare(a.name, b.name) })
 	}
 }
 
 // addChannel notes which channel has a name.
-func (l *limits) addChannel(name string, id weir.ChannelID) {
+func (l *limitSet) addChannel(name string, id weir.ChannelID) {
 	if !slices.Contains(l.channels[name], id) {
 		l.channels[name] = append(l.channels[name], id)
 	}
@@ -74,21 +75,21 @@ func (l *limits) addChannel(name string, id weir.ChannelID) {
 // limitStore keeps the limits, and counts what is used of them.
 type limitStore struct {
 	*commit.DB
-	all  atomic.Pointer[map[string]*people.Limit]
-	used atomic.Pointer[map[string]people.LimitUse]
+	all  atomic.Pointer[map[string]*limits.Limit]
+	used atomic.Pointer[map[string]limits.LimitUse]
 	// inFlight returns how many contacts of a channel are in flight, as they were committed
 	// last.
 	inFlight func(weir.ChannelID) int
 	budgets  *budgetStore
 	// Used on the writer's goroutine only.
-	current limits
-	limited map[string]*people.Limit // by the batch; nil: deleted
+	current limitSet
+	limited map[string]*limits.Limit // by the batch; nil: deleted
 }
 
 func newLimitStore(db *commit.DB, b *budgetStore) *limitStore {
-	s := &limitStore{DB: db, budgets: b, current: limits{channels: map[string][]weir.ChannelID{}}, inFlight: func(weir.ChannelID) int { return 0 }}
-	s.all.Store(&map[string]*people.Limit{})
-	s.used.Store(&map[string]people.LimitUse{})
+	s := &limitStore{DB: db, budgets: b, current: limitSet{channels: map[string][]weir.ChannelID{}}, inFlight: func(weir.ChannelID) int { return 0 }}
+	s.all.Store(&map[string]*limits.Limit{})
+	s.used.Store(&map[string]limits.LimitUse{})
 	return s
 }
 
@@ -101,9 +102,9 @@ func (s *limitStore) loadAll(ctx context.Context) error {
 	if err := s.Read.SelectContext(ctx, &rows, "SELECT name, rules FROM limits"); err != nil {
 		return s.Failure("read the limits", err)
 	}
-	all := map[string]*people.Limit{}
+	all := map[string]*limits.Limit{}
 	for _, r := range rows {
-		var l people.Limit
+		var l limits.Limit
 		if err := json.Unmarshal([]byte(r.Rules), &l); err != nil {
 			return fmt.Errorf("the limit %s cannot be read: %w", r.Name, err)
 		}
@@ -121,20 +122,20 @@ func (s *limitStore) loadAll(ctx context.Context) error {
 	return nil
 }
 
-// Limits implements [people.Limits].
-func (s *limitStore) Limits() map[string]*people.Limit { return *s.all.Load() }
+// Limits implements [limits.Limits].
+func (s *limitStore) Limits() map[string]*limits.Limit { return *s.all.Load() }
 
-// PutLimit implements [people.Limits].
-func (s *limitStore) PutLimit(ctx context.Context, name string, l *people.Limit) error {
+// PutLimit implements [limits.Limits].
+func (s *limitStore) PutLimit(ctx context.Context, name string, l *limits.Limit) error {
 	return change(ctx, s.DB, &limitChange{s: s, name: name, to: l})
 }
 
-// CheckLimit implements [people.Limits].
-func (s *limitStore) CheckLimit(ctx context.Context, name string, l *people.Limit) error {
+// CheckLimit implements [limits.Limits].
+func (s *limitStore) CheckLimit(ctx context.Context, name string, l *limits.Limit) error {
 	return check(ctx, s.DB, &limitChange{s: s, name: name, to: l, dry: true})
 }
 
-// DeleteLimit implements [people.Limits].
+// DeleteLimit implements [limits.Limits].
 func (s *limitStore) DeleteLimit(ctx context.Context, name string) error {
 	if s.Limits()[name] == nil {
 		return weir.Errorf(weir.CodeNotFound, "there is no limit %q", name)
@@ -146,21 +147,21 @@ func (s *limitStore) DeleteLimit(ctx context.Context, name string) error {
 type limitChange struct {
 	s    *limitStore
 	name string
-	to   *people.Limit // nil: delete it
+	to   *limits.Limit // nil: delete it
 	dry  bool          // of [limitStore.CheckLimit]
 }
 
 // Write implements [commit.Work].
 func (w *limitChange) Write(t *commit.Tx, r *commit.Request) error {
 	if w.s.limited == nil {
-		w.s.limited = map[string]*people.Limit{}
+		w.s.limited = map[string]*limits.Limit{}
 	}
 	if w.to == nil {
 		t.AddOnce("DELETE FROM limits WHERE name = ?", w.name)
 		w.s.limited[w.name] = nil
 		return nil
 	}
-	if known := w.s.Limits(); known[w.name] == nil && len(known)+len(w.s.limited) >= people.MaxLimits {
+	if known := w.s.Limits(); known[w.name] == nil && len(known)+len(w.s.limited) >= limits.MaxLimits {
 		r.Refuse(weir.Errorf(weir.CodeConflict, "there are %d limits, the most that are possible", len(known)))
 		return nil
 	}
@@ -185,18 +186,18 @@ func (s *limitStore) begin() {
 }
 
 // now returns the limits as this batch leaves them.
-func (s *limitStore) now() map[string]*people.Limit {
+func (s *limitStore) now() map[string]*limits.Limit {
 	now := maps.Clone(s.Limits())
 	maps.Copy(now, s.limited)
-	maps.DeleteFunc(now, func(_ string, l *people.Limit) bool { return l == nil })
+	maps.DeleteFunc(now, func(_ string, l *limits.Limit) bool { return l == nil })
 	return now
 }
 
 // judgedBy returns the limits by which this batch is judged, with what is stored of them.
-func (s *limitStore) judgedBy(t *commit.Tx) (*limits, error) {
+func (s *limitStore) judgedBy(t *commit.Tx) (*limitSet, error) {
 	now := &s.current
 	if len(s.limited) > 0 {
-		changed := limits{list: s.current.list, channels: s.current.channels}
+		changed := limitSet{list: s.current.list, channels: s.current.channels}
 		for name, to := range s.limited {
 			changed.set(name, to)
 		}
@@ -216,7 +217,7 @@ func (s *limitStore) judgedBy(t *commit.Tx) (*limits, error) {
 
 // readUsage reads whom the channels of a limit have contacted in the last 24 hours, and what
 // was spent.
-func readUsage(ctx context.Context, from dialect.Reader, into *limits, l *limit, now time.Time) error {
+func readUsage(ctx context.Context, from dialect.Reader, into *limitSet, l *limit, now time.Time) error {
 	var rows []struct {
 		ID   int64  `db:"id"`
 		Name string `db:"name"`
@@ -268,14 +269,14 @@ func newPeopleSQL(table string, n int) string {
 
 // takeRoom takes room for a claim from every limit of its channel. If one has none it takes
 // nothing, and returns the verdict.
-func (s *limitStore) takeRoom(t *commit.Tx, now *limits, c *weir.Contact, claim *people.Claim, hash people.Hash) people.Verdict {
+func (s *limitStore) takeRoom(t *commit.Tx, now *limitSet, c *weir.Contact, claim *people.Claim, hash people.Hash) people.Verdict {
 	name := t.Channel(c.Channel).Name
 	mine := now.of(name, c.Survey)
 	if len(mine) == 0 {
 		return people.Verdict{}
 	}
 	now.addChannel(name, c.Channel)
-	want := people.Demand{Hash: hash, Units: max(1, segments.Total(c.Messages)), Cost: claim.Cost, Currency: claim.Currency}
+	want := limits.Demand{Person: hash, Units: max(1, segments.Total(c.Messages)), Cost: claim.Cost, Currency: claim.Currency}
 	for _, l := range mine {
 		inFlight := 0
 		if l.usage.InFlight > 0 {
@@ -286,7 +287,7 @@ func (s *limitStore) takeRoom(t *commit.Tx, now *limits, c *weir.Contact, claim 
 			}
 		}
 		if h, ok := l.usage.Room(l.name, &want, inFlight, t.Now); !ok {
-			if h.Rule == people.RuleBudget && want.Currency == l.usage.Currency {
+			if h.Rule == limits.RuleBudget && want.Currency == l.usage.Currency {
 				s.budgets.notPaid(c.Survey, want.Cost)
 			}
 			return people.Verdict{Receipt: weir.Receipt{Rule: string(h.Rule)}, Reason: h.Reason, Due: h.Until, Channel: h.Channel}
@@ -298,14 +299,14 @@ func (s *limitStore) takeRoom(t *commit.Tx, now *limits, c *weir.Contact, claim 
 	return people.Verdict{}
 }
 
-// LimitUse implements [people.Limits].
-func (s *limitStore) LimitUse() map[string]people.LimitUse { return *s.used.Load() }
+// LimitUse implements [limits.Limits].
+func (s *limitStore) LimitUse() map[string]limits.LimitUse { return *s.used.Load() }
 
 // publish updates the snapshot of usage that readers get.
 func (s *limitStore) publish(now time.Time) {
-	use := make(map[string]people.LimitUse, len(s.current.list))
+	use := make(map[string]limits.LimitUse, len(s.current.list))
 	for _, l := range s.current.list {
-		u := people.LimitUse{LimitUse: api.LimitUse{NewPeople: l.usage.People(now)}}
+		u := limits.LimitUse{LimitUse: api.LimitUse{NewPeople: l.usage.People(now)}}
 		u.Today, u.Month, u.Spent = l.usage.MoneySpent(now)
 		for _, member := range l.usage.Channels {
 			for _, id := range s.current.channels[member] {
@@ -318,7 +319,7 @@ func (s *limitStore) publish(now time.Time) {
 }
 
 // committed keeps the changes of a batch, and what its claims have taken.
-func (s *limitStore) committed(spent map[spentKey]people.Money, gone []undoneContact) {
+func (s *limitStore) committed(spent map[spentKey]limits.Money, gone []undoneContact) {
 	if len(s.limited) > 0 {
 		all := maps.Clone(*s.all.Load())
 		for name, to := range s.limited {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/limits"
 	"weir/people"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
@@ -35,15 +36,15 @@ type priceStore struct {
 	limits  *limitStore
 	budgets *budgetStore
 	names   *dailyStore
-	prices  atomic.Pointer[map[string]*people.Tariff]
+	prices  atomic.Pointer[map[string]*limits.Tariff]
 	// Of the batch; used on the writer's goroutine only.
-	priced map[string]*people.Tariff // nil: deleted
-	spent  map[spentKey]people.Money
+	priced map[string]*limits.Tariff // nil: deleted
+	spent  map[spentKey]limits.Money
 }
 
 func newPriceStore(db *commit.DB, l *limitStore, b *budgetStore, names *dailyStore) *priceStore {
 	s := &priceStore{DB: db, limits: l, budgets: b, names: names}
-	s.prices.Store(&map[string]*people.Tariff{})
+	s.prices.Store(&map[string]*limits.Tariff{})
 	return s
 }
 
@@ -51,7 +52,7 @@ func newPriceStore(db *commit.DB, l *limitStore, b *budgetStore, names *dailySto
 func (s *priceStore) begin() { s.priced, s.spent = nil, nil }
 
 // tariffs returns the prices as this batch leaves them, by channel.
-func (s *priceStore) tariffs() map[string]*people.Tariff {
+func (s *priceStore) tariffs() map[string]*limits.Tariff {
 	now := *s.prices.Load()
 	if len(s.priced) == 0 {
 		return now
@@ -74,14 +75,14 @@ func (s *priceStore) committed() {
 }
 
 // spend counts money for a contact, on the day of its claim.
-func (s *priceStore) spend(t *commit.Tx, c *weir.Contact, currency string, amount people.Money, claimedAt time.Time) {
+func (s *priceStore) spend(t *commit.Tx, c *weir.Contact, currency string, amount limits.Money, claimedAt time.Time) {
 	if amount == 0 {
 		return
 	}
 	if s.spent == nil {
-		s.spent = map[spentKey]people.Money{}
+		s.spent = map[spentKey]limits.Money{}
 	}
-	day := people.DayOf(claimedAt)
+	day := weir.DayOf(claimedAt)
 	s.spent[spentKey{c.Channel, t.Channel(c.Channel).Name, s.names.countedAs(c.Survey, day), day, currency}] += amount
 }
 
@@ -90,8 +91,8 @@ func (s *priceStore) spend(t *commit.Tx, c *weir.Contact, currency string, amoun
 // nothing went out, [Gate.Returned] takes back what was reserved.
 func (s *priceStore) settle(t *commit.Tx, end *weir.Transition, out bool) weir.Receipt {
 	c := &end.Contact
-	var cost people.Money
-	receipt, reserved, currency := people.Settle(c.Receipt, func(reserved people.Money, currency string) people.Money {
+	var cost limits.Money
+	receipt, reserved, currency := people.Settle(c.Receipt, func(reserved limits.Money, currency string) limits.Money {
 		cost = reserved
 		tariff := s.tariffs()[t.Channel(c.Channel).Name]
 		switch {
@@ -126,7 +127,7 @@ func (s *priceStore) write(t *commit.Tx) {
 }
 
 // readSpent reads what was spent of a limit.
-func readSpent(ctx context.Context, from dialect.Reader, u *people.Usage, channels []any) error {
+func readSpent(ctx context.Context, from dialect.Reader, u *limits.Usage, channels []any) error {
 	u.Unspent()
 	text, args := "SELECT day, SUM(amount) AS amount FROM spent WHERE currency = ?", []any{u.Currency}
 	if len(u.Channels) > 0 {
@@ -146,7 +147,7 @@ func readSpent(ctx context.Context, from dialect.Reader, u *people.Usage, channe
 		return err
 	}
 	for _, r := range rows {
-		u.Spend(r.Day, people.Money(r.Amount))
+		u.Spend(r.Day, limits.Money(r.Amount))
 	}
 	return nil
 }
@@ -160,32 +161,32 @@ func (s *priceStore) loadAll(ctx context.Context) error {
 	if err := s.Read.SelectContext(ctx, &rows, "SELECT channel, rules FROM prices"); err != nil {
 		return s.Failure("read the prices", err)
 	}
-	all := map[string]*people.Tariff{}
+	all := map[string]*limits.Tariff{}
 	for _, r := range rows {
-		var p people.Price
+		var p limits.Price
 		if err := json.Unmarshal([]byte(r.Rules), &p); err != nil {
 			return fmt.Errorf("the price of channel %s cannot be read: %w", r.Channel, err)
 		}
-		all[r.Channel] = people.NewTariff(&p)
+		all[r.Channel] = limits.NewTariff(&p)
 	}
 	s.prices.Store(&all)
 	return nil
 }
 
-// Prices implements [people.Prices].
-func (s *priceStore) Prices() map[string]*people.Tariff { return *s.prices.Load() }
+// Prices implements [limits.Prices].
+func (s *priceStore) Prices() map[string]*limits.Tariff { return *s.prices.Load() }
 
-// PutPrice implements [people.Prices].
-func (s *priceStore) PutPrice(ctx context.Context, channel string, p *people.Price) error {
+// PutPrice implements [limits.Prices].
+func (s *priceStore) PutPrice(ctx context.Context, channel string, p *limits.Price) error {
 	return change(ctx, s.DB, &priceChange{s: s, channel: channel, to: p})
 }
 
-// CheckPrice implements [people.Prices].
-func (s *priceStore) CheckPrice(ctx context.Context, channel string, p *people.Price) error {
+// CheckPrice implements [limits.Prices].
+func (s *priceStore) CheckPrice(ctx context.Context, channel string, p *limits.Price) error {
 	return check(ctx, s.DB, &priceChange{s: s, channel: channel, to: p, dry: true})
 }
 
-// DeletePrice implements [people.Prices].
+// DeletePrice implements [limits.Prices].
 func (s *priceStore) DeletePrice(ctx context.Context, channel string) error {
 	if s.Prices()[channel] == nil {
 		return weir.Errorf(weir.CodeNotFound, "channel %q has no price", channel)
@@ -197,7 +198,7 @@ func (s *priceStore) DeletePrice(ctx context.Context, channel string) error {
 type priceChange struct {
 	s       *priceStore
 	channel string
-	to      *people.Price // nil: delete it
+	to      *limits.Price // nil: delete it
 	dry     bool          // of [priceStore.CheckPrice]
 }
 
@@ -208,7 +209,7 @@ func (w *priceChange) Write(t *commit.Tx, r *commit.Request) error {
 		currency = w.to.Currency
 	}
 	now := w.s.limits.now()
-	if name := people.UsesPrice(now, w.channel, currency); name != "" {
+	if name := limits.UsesPrice(now, w.channel, currency); name != "" {
 		r.Refuse(weir.Errorf(weir.CodeConflict, "the limit %s counts %s over channel %s: delete the limit first, or set it to another currency", name, now[name].Currency, w.channel))
 		return nil
 	}
@@ -221,19 +222,19 @@ func (w *priceChange) Write(t *commit.Tx, r *commit.Request) error {
 		return nil
 	}
 	if w.s.priced == nil {
-		w.s.priced = map[string]*people.Tariff{}
+		w.s.priced = map[string]*limits.Tariff{}
 	}
 	if w.to == nil {
 		t.AddOnce("DELETE FROM prices WHERE channel = ?", w.channel)
 		w.s.priced[w.channel] = nil
 		return nil
 	}
-	w.s.priced[w.channel] = people.NewTariff(w.to)
+	w.s.priced[w.channel] = limits.NewTariff(w.to)
 	return writeRules(t, "prices", "channel", w.channel, w.to, r.At, pricesStep)
 }
 
-// Spending implements [people.Prices].
-func (s *priceStore) Spending(ctx context.Context, from, to int, after *people.Spending, limit int) ([]people.Spending, error) {
+// Spending implements [limits.Prices].
+func (s *priceStore) Spending(ctx context.Context, from, to int, after *limits.Spending, limit int) ([]limits.Spending, error) {
 	var rows []struct {
 		Channel  int64  `db:"channel_id"`
 		Survey   string `db:"survey"`
@@ -250,9 +251,9 @@ func (s *priceStore) Spending(ctx context.Context, from, to int, after *people.S
 	if err != nil {
 		return nil, s.Failure("read what was spent", err)
 	}
-	list := make([]people.Spending, 0, len(rows))
+	list := make([]limits.Spending, 0, len(rows))
 	for _, r := range rows {
-		list = append(list, people.Spending{Channel: weir.ChannelID(r.Channel), Survey: r.Survey, Day: r.Day, Currency: r.Currency, Amount: people.Money(r.Amount)})
+		list = append(list, limits.Spending{Channel: weir.ChannelID(r.Channel), Survey: r.Survey, Day: r.Day, Currency: r.Currency, Amount: limits.Money(r.Amount)})
 	}
 	return list, nil
 }

@@ -39,7 +39,7 @@ func (s *skipStore) count(c *weir.Contact, at time.Time) {
 	if s.skipped == nil {
 		s.skipped = map[skipKey]skips{}
 	}
-	day := people.DayOf(at)
+	day := weir.DayOf(at)
 	k := skipKey{c.Channel, s.names.countedAs(c.Survey, day), c.Receipt.Rule, day}
 	n := s.skipped[k]
 	if c.State == weir.Done {

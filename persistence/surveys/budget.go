@@ -4,7 +4,7 @@ import (
 	"context"
 	"reflect"
 
-	"weir/people"
+	"weir/limits"
 	"weir/persistence/commit"
 	"weir/surveys"
 )
@@ -14,13 +14,13 @@ type Budgets interface {
 	// SetBudget sets the budget of a survey in the batch that launches or changes it, or removes
 	// it: nil. With check it refuses one that the survey cannot be run on; launch is said of one
 	// that begins.
-	SetBudget(t *commit.Tx, r *commit.Request, survey string, to *people.SurveyBudget, check, launch bool) (refused bool, _ error)
+	SetBudget(t *commit.Tx, r *commit.Request, survey string, to *limits.SurveyBudget, check, launch bool) (refused bool, _ error)
 }
 
 // Budgets returns the budgets of the surveys that were launched, by name.
-func (s *Definitions) Budgets(ctx context.Context) (map[string]*people.SurveyBudget, error) {
+func (s *Definitions) Budgets(ctx context.Context) (map[string]*limits.SurveyBudget, error) {
 	list, err := s.surveys(ctx, `WHERE name IS NOT NULL AND state <> ? AND definition LIKE '%"budget":%'`, string(surveys.Draft))
-	all := map[string]*people.SurveyBudget{}
+	all := map[string]*limits.SurveyBudget{}
 	for i := range list {
 		if b := list[i].Budget(); b != nil {
 			all[list[i].Name] = b

@@ -13,10 +13,39 @@ import (
 	"weir/web/route"
 )
 
-// channelReader reads channels.
-type channelReader interface {
+// ChannelReader reads single channels.
+type ChannelReader interface {
 	Channel(ctx context.Context, name string) (weir.Channel, error)
 	ChannelByID(ctx context.Context, id weir.ChannelID) (weir.Channel, error)
+}
+
+// ChannelNames finds the names of channels, each once.
+type ChannelNames struct {
+	channels ChannelReader
+	known    map[weir.ChannelID]string
+}
+
+// NewChannelNames returns the names of channels, none of which is known yet.
+func NewChannelNames(from ChannelReader) ChannelNames {
+	return ChannelNames{from, map[weir.ChannelID]string{}}
+}
+
+// Of returns the name of a channel; empty: it is gone.
+func (n *ChannelNames) Of(ctx context.Context, id weir.ChannelID) (string, error) {
+	if name, ok := n.known[id]; ok {
+		return name, nil
+	}
+	channel, err := n.channels.ChannelByID(ctx, id)
+	if err != nil && weir.CodeOf(err) != weir.CodeNotFound {
+		return "", err
+	}
+	n.known[id] = channel.Name
+	return channel.Name, nil
+}
+
+// channelReader reads channels.
+type channelReader interface {
+	ChannelReader
 	Channels(ctx context.Context, after string, limit int) ([]weir.Channel, error)
 }
 

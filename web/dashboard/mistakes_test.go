@@ -22,12 +22,12 @@ func refusing() []refusingFiles {
 	return []refusingFiles{
 		{"instant.go", true}, {"brake.go", true}, {"internal/validation/*.go", true}, {"internal/phonenumber/zones.go", true}, {"internal/phonenumber/phone.go", true}, {"internal/workbook/*.go", true},
 		{"surveys/*.go", true}, {"surveys/calendar/*.go", true}, {"surveys/questions/*.go", true}, {"surveys/questions/expression/*.go", true}, {"surveys/respondents/*.go", true},
-		{"people/address.go", true}, {"people/purpose.go", true}, {"people/limit.go", true}, {"people/money.go", true}, {"people/budget.go", true}, {"operators/rights.go", true},
+		{"people/address.go", true}, {"people/purpose.go", true}, {"limits/*.go", true}, {"operators/rights.go", true},
 		{"channels/settings.go", true}, {"channels/provider/settings.go", false}, {"channels/httpgateway/*.go", false}, {"channels/kannel/settings.go", false}, {"channels/nuntium/driver.go", false},
 		{"channels/twilio/settings.go", false}, {"channels/verboice/settings.go", false}, {"channels/workers/settings.go", false},
 		{"actors/surveys/*.go", false}, {"persistence/people/*.go", false}, {"persistence/surveys/*.go", false},
 		{"api/*.go", false}, {"web/httpjson/check.go", false}, {"web/httpjson/problem.go", false}, {"web/imports/*.go", false}, {"web/surveys/*.go", false},
-		{"web/people/[^c]*.go", false}, {"web/people/consents.go", false}, // and not what imports consents, for which there is no page
+		{"web/limits/*.go", false}, {"web/people/[^c]*.go", false}, {"web/people/consents.go", false}, // and not what imports consents, for which there is no page
 		{"web/api/accept.go", false}, {"web/api/channel*.go", false}, {"web/api/contacts*.go", false}, {"web/api/lookup.go", false}, {"web/api/tokens.go", false}, {"web/api/webhooks.go", false},
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"weir"
+	"weir/internal/validation"
 	"weir/operators"
 	"weir/people"
 	"weir/surveys"
@@ -105,7 +106,7 @@ func (r *purposeRoutes) put(c *route.Call) (route.Reply, error) {
 	}
 	_ = json.Unmarshal(text, &given) // it skips values of a wrong type, which the schema reports
 	compiled, wrong := given.Compile()
-	c.Errors.Append(without(wrong, c.Errors)...)
+	c.Errors.Append(validation.Without(wrong, c.Errors)...)
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
@@ -126,15 +127,6 @@ func (r *purposeRoutes) put(c *route.Call) (route.Reply, error) {
 		out.Changes = append(out.Changes, operators.FieldChange{Field: "exempt_reason", After: compiled.ExemptReason})
 	}
 	return out, nil
-}
-
-// without returns the mistakes in rules, except in fields in which the schema found one.
-func without(mistakes, known []weir.FieldError) []weir.FieldError {
-	pointers := map[string]bool{}
-	for _, e := range known {
-		pointers[e.Pointer] = true
-	}
-	return slices.DeleteFunc(mistakes, func(e weir.FieldError) bool { return pointers[e.Pointer] })
 }
 
 // rulesText returns the rules of a purpose as the audit log has them.

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"weir"
 	"weir/people"
 	"weir/surveys"
 	webapi "weir/web/api"
@@ -19,7 +18,7 @@ import (
 type Options struct {
 	Store    people.Store
 	Surveys  SurveyLister // which may name a purpose; nil: there are none
-	Channels ChannelReader
+	Channels webapi.ChannelReader
 	Broker   Broker
 	// Downloads bounds transfers; MaxImport the bytes of one file.
 	Downloads *route.Downloads
@@ -40,12 +39,6 @@ type Broker interface {
 	CallOff(ctx context.Context, w *people.Withdrawal) int
 }
 
-// ChannelReader reads channels.
-type ChannelReader interface {
-	Channel(ctx context.Context, name string) (weir.Channel, error)
-	ChannelByID(ctx context.Context, id weir.ChannelID) (weir.Channel, error)
-}
-
 // SurveyLister lists surveys.
 type SurveyLister interface {
 	Surveys(ctx context.Context, states []surveys.State, after string, limit int) ([]surveys.Survey, error)
@@ -54,15 +47,13 @@ type SurveyLister interface {
 // Routes returns the route table.
 func Routes(o Options) []*route.Route {
 	purposes := &purposeRoutes{o.Store, o.Surveys}
-	limits := &limitRoutes{o.Store, o.Store, o.Channels}
-	prices := &priceRoutes{o.Store, o.Store, o.Channels, o.Now}
 	skipped := &skippedRoutes{o.Store, o.Channels, o.Now}
 	undecided := &undecidedRoutes{o.Store}
 	person := &personRoutes{
 		consents: o.Store, history: o.Store, purposes: o.Store, finder: o.Finder, respondents: o.Respondents, broker: o.SurveyBroker, remover: o.Remover, now: o.Now, zones: &people.Zones{},
 	}
 	consents := &consentRoutes{consents: o.Store, purposes: o.Store, broker: o.Broker, downloads: o.Downloads, maxImport: o.MaxImport, now: o.Now}
-	return slices.Concat(purposes.table(), limits.table(), prices.table(), skipped.table(), undecided.table(), person.table(), consents.table())
+	return slices.Concat(purposes.table(), skipped.table(), undecided.table(), person.table(), consents.table())
 }
 
 // cursorOf returns the id behind which a page begins.

@@ -8,6 +8,7 @@ import (
 	"weir/api"
 	"weir/operators"
 	"weir/people"
+	webapi "weir/web/api"
 	"weir/web/httpjson"
 	"weir/web/route"
 )
@@ -18,7 +19,7 @@ const maxSkipped = 10_000
 // skippedRoutes serves how often rules have kept contacts from being dispatched.
 type skippedRoutes struct {
 	skipped  people.SkipCounter
-	channels ChannelReader
+	channels webapi.ChannelReader
 	now      func() time.Time
 }
 
@@ -40,7 +41,7 @@ func (r *skippedRoutes) list(c *route.Call) (route.Reply, error) {
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
-	today := people.DayOf(r.now())
+	today := weir.DayOf(r.now())
 	f := people.SkippedFilter{From: today - c.Query.Int("days") + 1, To: today, Survey: c.Query.Text("survey")}
 	if name := c.Query.Text("channel"); name != "" {
 		if err := c.RequireReach(operators.Channel(name)); err != nil {
@@ -56,10 +57,10 @@ func (r *skippedRoutes) list(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	names := channelNames{r.channels, map[weir.ChannelID]string{}}
+	names := webapi.NewChannelNames(r.channels)
 	out := api.SkippedList{Skipped: make([]api.SkippedView, 0, len(list))}
 	for _, x := range list {
-		name, err := names.of(c, x.Channel)
+		name, err := names.Of(c, x.Channel)
 		if err != nil {
 			return route.Reply{}, err
 		}
@@ -68,23 +69,4 @@ func (r *skippedRoutes) list(c *route.Call) (route.Reply, error) {
 		}
 	}
 	return route.Reply{Status: http.StatusOK, Body: out}, nil
-}
-
-// channelNames finds the names of channels, each once.
-type channelNames struct {
-	channels ChannelReader
-	known    map[weir.ChannelID]string
-}
-
-// of returns the name of a channel; empty: it is gone.
-func (n *channelNames) of(c *route.Call, id weir.ChannelID) (string, error) {
-	if name, ok := n.known[id]; ok {
-		return name, nil
-	}
-	channel, err := n.channels.ChannelByID(c, id)
-	if err != nil && weir.CodeOf(err) != weir.CodeNotFound {
-		return "", err
-	}
-	n.known[id] = channel.Name
-	return channel.Name, nil
 }

@@ -11,7 +11,6 @@ import (
 
 	"weir"
 	"weir/operators"
-	"weir/people"
 	"weir/surveys"
 	"weir/surveys/questions"
 	"weir/web/auth"
@@ -248,7 +247,7 @@ func groupName(k surveys.AnswerSum, by surveys.SumsBy) string {
 	case k.Day == 0:
 		return ""
 	default:
-		return people.DayText(k.Day)
+		return weir.DayText(k.Day)
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 
 	"weir"
 	"weir/api"
-	"weir/people"
+	"weir/limits"
 	"weir/surveys"
 	"weir/surveys/questions"
 	"weir/surveys/respondents"
@@ -47,7 +47,7 @@ type SurveyPatch struct {
 	AnswerWords        []string                                      `json:"answer_words,omitzero"`
 	Purpose            *string                                       `json:"purpose,omitempty" nullable:"true" doc:"what its contacts are for"`
 	Brake              *weir.Brake                                   `json:"brake,omitempty" doc:"merged field by field; null: none. A change begins its count anew"`
-	Budget             *people.Budget                                `json:"budget,omitempty" doc:"merged field by field; null: none. Of a survey that was launched it may become more, or less down to what is spent"`
+	Budget             *limits.Budget                                `json:"budget,omitempty" doc:"merged field by field; null: none. Of a survey that was launched it may become more, or less down to what is spent"`
 	Labels             []string                                      `json:"labels,omitzero"`
 	Weight             *int                                          `json:"weight,omitempty" nullable:"true"`
 	LimitPerMinute     *int                                          `json:"limit_per_minute,omitempty" nullable:"true"`

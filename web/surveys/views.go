@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"weir"
-	"weir/people"
+	"weir/limits"
 	"weir/surveys"
 	"weir/surveys/calendar"
 	"weir/web/auth"
@@ -143,7 +143,7 @@ func statsView(s surveys.Survey, st surveys.Stats) StatsView {
 	return v
 }
 
-func budgetView(b people.BudgetUse) BudgetView {
+func budgetView(b limits.BudgetUse) BudgetView {
 	return BudgetView{b.Most.String(), b.Spent.String(), b.Left().String(), b.Currency}
 }
 

@@ -107,7 +107,7 @@ func NewOn(t testing.TB, url string, change ...func(*web.Options)) *Rig {
 	r.Broker, r.People = &Broker{store: r.Store, now: r.Clock.Now}, &SurveyBroker{store: r.Store}
 	o := web.Options{
 		Gate:    auth.NewGate(auth.GateOptions{Configured: []string{"another", APICanary}, Now: r.Clock.Now}),
-		Surveys: r.People, SurveyStore: r.Store, Importer: r.Store, Respondents: r.Store, People: r.Store,
+		Surveys: r.People, SurveyStore: r.Store, Importer: r.Store, Respondents: r.Store, People: r.Store, Limits: r.Store,
 		Options: webapi.Options{
 			DefaultCapacity: 100, Directory: channels.NewDirectory(Table(), "http://weir.test", nil), Now: r.Clock.Now,
 			Dead: r.Store, Trail: auth.NewTrail(r.Store),

@@ -138,7 +138,7 @@ func (p *components) startSurveys(ctx context.Context, o Options, held heldStore
 		Store: surveybroker.Store{
 			SurveyStore: held, ChannelReader: held, RespondentReader: held, PacingReader: held, Worker: held, Outbox: held, ChannelStateStore: held, ContactReader: held,
 		},
-		Channels: p.channels, Types: p.directory, People: p.store, StartNumber: p.store.Start(), Defaults: surveyDefaults(c), Logger: o.Logger,
+		Channels: p.channels, Types: p.directory, People: p.store, Limits: p.store, StartNumber: p.store.Start(), Defaults: surveyDefaults(c), Logger: o.Logger,
 		Metrics:    surveybroker.NewMetrics(o.Registry),
 		CheckEvery: c.ChannelCheck.Duration(), CheckTimeout: c.SendTimeout.Duration(), Random: rand.Float64, Tokens: p.tokens, ActorSystem: system,
 	})

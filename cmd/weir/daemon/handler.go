@@ -69,7 +69,7 @@ func (p *components) handler(o Options, draining, ending func() bool, processes 
 		Draining: draining, Router: func() string { return string(p.router.Phase()) }, DatabaseServer: p.store.ServerAddress,
 		Store: p.store, Broker: heldFigures{p.channels, p.hold}, Gate: p.gate, Logger: o.Logger, Metrics: web.NewMetrics(o.Registry),
 		Gatherer: o.Registry, Version: o.Version, Refusals: refusals,
-		Surveys: p.surveys, SurveyStore: p.store, Importer: p.store, Respondents: p.store, People: p.store, Words: c.Words(), Tokens: p.tokens, Prefix: c.PathPrefix, HSTS: strings.HasPrefix(c.PublicURL, "https://"),
+		Surveys: p.surveys, SurveyStore: p.store, Importer: p.store, Respondents: p.store, People: p.store, Limits: p.store, Words: c.Words(), Tokens: p.tokens, Prefix: c.PathPrefix, HSTS: strings.HasPrefix(c.PublicURL, "https://"),
 		Mounted: map[string]http.Handler{routingPath: jobs, "GET /routing/openapi.json": routerapi.Described(c.PathPrefix)},
 	})
 }

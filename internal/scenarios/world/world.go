@@ -165,7 +165,7 @@ func (w *World) Begin() {
 	w.Cleanup(system.Close)
 	o := web.Options{
 		Options: webapi.Options{Directory: directory, DefaultCapacity: 100, Dead: w.Store, Trail: auth.NewTrail(w.Store), Events: w.Store, Interest: w.Store, Tracing: w.Traces.running()},
-		Store:   w.Store, Broker: w.System, Logger: w.Logger(), Metrics: web.NewMetrics(w.metrics), Gatherer: w.metrics, Gate: auth.NewGate(auth.GateOptions{}), People: w.Store,
+		Store:   w.Store, Broker: w.System, Logger: w.Logger(), Metrics: web.NewMetrics(w.metrics), Gatherer: w.metrics, Gate: auth.NewGate(auth.GateOptions{}), People: w.Store, Limits: w.Store,
 	}
 	w.Hooks.start(w, &o)
 	if w.Timing != nil {
@@ -757,7 +757,7 @@ func (w *World) startSurveys(directory *channels.Directory, o *web.Options) {
 			SurveyStore: w.Store, ChannelReader: w.Store, RespondentReader: w.Store, PacingReader: w.Store, Worker: w.Store, Outbox: w.Store,
 			ChannelStateStore: w.Store, ContactReader: w.Store,
 		},
-		Channels: w.System, Types: directory, People: w.Store, StartNumber: w.Store.Start(), Logger: w.Logger(), Metrics: surveybroker.NewMetrics(w.metrics),
+		Channels: w.System, Types: directory, People: w.Store, Limits: w.Store, StartNumber: w.Store.Start(), Logger: w.Logger(), Metrics: surveybroker.NewMetrics(w.metrics),
 		Defaults:      surveys.Defaults{Batch: 10000, LimitPerMinute: 10000, InitialSuccessRate: 1},
 		RoundInterval: w.Timing.Every, CheckEvery: w.Timing.Check, CheckTimeout: 15 * time.Second,
 		Random: func() float64 { return 0.5 }, Tokens: o.Tokens,

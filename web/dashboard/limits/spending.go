@@ -10,7 +10,7 @@ import (
 
 	"weir"
 	"weir/api"
-	"weir/people"
+	"weir/limits"
 	"weir/web/dashboard/choices"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
@@ -41,7 +41,7 @@ type spendingData struct {
 // spendingRow is what was spent over a channel for a survey.
 type spendingRow struct {
 	Channel, Survey, Currency string // Channel, empty: it was deleted; Survey, empty: none
-	amount                    people.Money
+	amount                    limits.Money
 }
 
 // Amount returns the amount as the API writes it.
@@ -91,7 +91,7 @@ func loadSpending(v *page.Visit) (*page.Content, error) {
 
 // readSums reads what was spent, and adds it up over the days.
 func (d *spendingData) readSums(c *page.Caller) error {
-	sums, totals := map[spendingRow]people.Money{}, map[string]people.Money{}
+	sums, totals := map[spendingRow]limits.Money{}, map[string]limits.Money{}
 	query := url.Values{"days": {strconv.Itoa(page.SumDays)}, "limit": {"1000"}}
 	for range maxSpendingReads {
 		var page api.SpendingList
@@ -99,7 +99,7 @@ func (d *spendingData) readSums(c *page.Caller) error {
 			return err
 		}
 		for _, x := range page.Spending {
-			amount, err := people.ParseMoney(x.Amount)
+			amount, err := limits.ParseMoney(x.Amount)
 			if err != nil {
 				return fmt.Errorf("add up what was spent: %w", err)
 			}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"weir"
+	"weir/limits"
 	"weir/operators"
 	"weir/people"
 	"weir/surveys"
@@ -408,7 +409,7 @@ func (f *surveyForm) apply(b surveyapi.SurveyBody) (map[string]any, error) {
 	}
 	b.Answer = f.answer(b.Answer)
 	if b.Application, b.Budget = f.application(), nil; f.Budget != "" || f.Currency != "" {
-		b.Budget = &people.Budget{Money: f.Budget, Currency: f.Currency}
+		b.Budget = &limits.Budget{Money: f.Budget, Currency: f.Currency}
 	}
 	document, err := documentOf(b)
 	if err != nil {

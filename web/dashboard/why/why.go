@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir/api"
+	"weir/limits"
 	"weir/operators"
 	"weir/people"
 	"weir/web/dashboard/display"
@@ -111,11 +112,11 @@ func RuleText(l *locale.Locale, r people.Rule) string {
 		return l.T("holiday, in the time zone of the person")
 	case people.RuleOnlyTo:
 		return l.T("only_to: the channel is limited to other addresses")
-	case people.RuleMoney:
+	case limits.RuleMoney:
 		return l.T("money: what a limit allows is spent")
-	case people.RuleBudget:
+	case limits.RuleBudget:
 		return l.T("money: the survey's budget is spent")
-	case people.RuleInFlight, people.RulePerSecond, people.RuleNewPeople:
+	case limits.RuleInFlight, limits.RulePerSecond, limits.RuleNewPeople:
 		return l.T("shared limit of several channels")
 	}
 	return l.Word(string(r))

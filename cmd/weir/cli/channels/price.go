@@ -14,7 +14,7 @@ import (
 	"weir/client"
 	"weir/cmd/internal/command"
 	"weir/cmd/weir/cli/app"
-	"weir/people"
+	"weir/limits"
 	"weir/surveys/respondents"
 )
 
@@ -155,12 +155,12 @@ func readPrefixes(name string) ([]client.PrefixPrice, error) {
 			}
 		}
 		for _, amount := range []string{p.PerAttempt, p.PerSegment, p.PerMinute} {
-			if _, err := people.ParseMoney(amount); err != nil {
+			if _, err := limits.ParseMoney(amount); err != nil {
 				wrong = append(wrong, fmt.Errorf("%s:%d: %w", name, line, err))
 			}
 		}
-		if list = append(list, p); len(list) > people.MaxPrefixes {
-			return nil, fmt.Errorf("%s: there are more than %d prefixes", name, people.MaxPrefixes)
+		if list = append(list, p); len(list) > limits.MaxPrefixes {
+			return nil, fmt.Errorf("%s: there are more than %d prefixes", name, limits.MaxPrefixes)
 		}
 	}
 	return list, errors.Join(wrong...)

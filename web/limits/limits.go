@@ -1,4 +1,4 @@
-package people
+package limits
 
 import (
 	"fmt"
@@ -10,8 +10,11 @@ import (
 
 	"weir"
 	"weir/api"
+	"weir/internal/validation"
+	"weir/limits"
 	"weir/operators"
 	"weir/people"
+	webapi "weir/web/api"
 	"weir/web/httpjson"
 	"weir/web/route"
 )
@@ -20,9 +23,9 @@ const limitPath = "/v1/limits/{name}"
 
 // limitRoutes serves limits.
 type limitRoutes struct {
-	limits   people.Limits
-	prices   people.Prices
-	channels ChannelReader
+	limits   limits.Limits
+	prices   limits.Prices
+	channels webapi.ChannelReader
 }
 
 func (r *limitRoutes) table() []*route.Route {
@@ -54,7 +57,7 @@ func (r *limitRoutes) table() []*route.Route {
 	}
 }
 
-func (r *limitRoutes) view(name string, l *people.Limit) api.LimitView {
+func (r *limitRoutes) view(name string, l *limits.Limit) api.LimitView {
 	use := r.limits.LimitUse()[name]
 	v := api.LimitView{Name: name, Limit: api.Limit(*l), LimitUse: use.LimitUse}
 	if l.CountsMoney() {
@@ -86,19 +89,19 @@ func (r *limitRoutes) put(c *route.Call) (route.Reply, error) {
 	if !people.ValidPurposeName(name) {
 		c.Errors.Add("/name", "format", "must be 1 to 63 characters of a-z, 0-9, underscore and hyphen, begin with a letter or digit, and not be %s", people.AllPurposes)
 	}
-	var given people.Limit
+	var given limits.Limit
 	c.Decode(&given)
 	unknown, err := r.unfitChannels(c, &given)
 	if err != nil {
 		return route.Reply{}, err
 	}
 	wrong := []weir.FieldError(given.Check())
-	wrong = append(wrong, without(unknown, wrong)...)
+	wrong = append(wrong, validation.Without(unknown, wrong)...)
 	if slices.ContainsFunc(c.Errors, func(e weir.FieldError) bool { return slices.Contains(limitPointers(), e.Pointer) }) {
 		// A number is there, but wrong.
-		wrong = without(wrong, []weir.FieldError{{Pointer: ""}})
+		wrong = validation.Without(wrong, []weir.FieldError{{Pointer: ""}})
 	}
-	c.Errors.Append(without(wrong, c.Errors)...)
+	c.Errors.Append(validation.Without(wrong, c.Errors)...)
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
@@ -129,9 +132,9 @@ func limitPointers() []string {
 
 // unfitChannels returns the mistakes about channels that do not exist, or have no price in the
 // limit's currency.
-func (r *limitRoutes) unfitChannels(c *route.Call, l *people.Limit) (m []weir.FieldError, err error) {
+func (r *limitRoutes) unfitChannels(c *route.Call, l *limits.Limit) (m []weir.FieldError, err error) {
 	prices := r.prices.Prices()
-	for i, channel := range l.Channels[:min(len(l.Channels), people.MaxLimitChannels)] {
+	for i, channel := range l.Channels[:min(len(l.Channels), limits.MaxLimitChannels)] {
 		_, err := r.channels.Channel(c, channel)
 		at := "/channels/" + strconv.Itoa(i)
 		switch price := prices[channel]; {
@@ -147,7 +150,7 @@ func (r *limitRoutes) unfitChannels(c *route.Call, l *people.Limit) (m []weir.Fi
 }
 
 // limitText returns a limit as the audit log has it.
-func limitText(l *people.Limit) string {
+func limitText(l *limits.Limit) string {
 	var parts []string
 	for _, b := range (*api.Limit)(l).Bounds() {
 		if b.Most > 0 {

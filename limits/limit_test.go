@@ -1,4 +1,4 @@
-package people_test
+package limits_test
 
 import (
 	"encoding/binary"
@@ -8,12 +8,12 @@ import (
 
 	"pgregory.net/rapid"
 
-	"weir/people"
+	"weir/limits"
 )
 
-func hashOf(n int) (h people.Hash) {
-	binary.BigEndian.PutUint64(h[:], uint64(n))
-	return h
+func personOf(n int) (p limits.Person) {
+	binary.BigEndian.PutUint64(p[:], uint64(n))
+	return p
 }
 
 // Whatever is claimed, undone and when: the people of the last 24 hours count and no others, they are
@@ -21,8 +21,8 @@ func hashOf(n int) (h people.Hash) {
 func TestUsage_NeverExceedsItsLimit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		l := &people.Limit{Channels: []string{"a"}, NewPeoplePerDay: rapid.IntRange(1, 5).Draw(t, "people"), PerSecond: rapid.SampledFrom([]int{0, 1, 3}).Draw(t, "rate")}
-		u := people.NewUsage(l)
+		l := &limits.Limit{Channels: []string{"a"}, NewPeoplePerDay: rapid.IntRange(1, 5).Draw(t, "people"), PerSecond: rapid.SampledFrom([]int{0, 1, 3}).Draw(t, "rate")}
+		u := limits.NewUsage(l)
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		type contact struct {
 			person int
@@ -35,14 +35,14 @@ func TestUsage_NeverExceedsItsLimit(t *testing.T) {
 			var batch []contact
 			for range rapid.IntRange(1, 4).Draw(t, "claims") {
 				person := rapid.IntRange(0, 9).Draw(t, "person")
-				h, ok := u.Room("l", &people.Demand{Hash: hashOf(person), Units: 1}, 0, now)
+				h, ok := u.Room("l", &limits.Demand{Person: personOf(person), Units: 1}, 0, now)
 				if !ok {
 					if !h.Until.After(now) {
 						t.Fatalf("no room until %v, which is not after %v", h.Until, now)
 					}
 					continue
 				}
-				u.Take(&people.Demand{Hash: hashOf(person), Units: 1}, now)
+				u.Take(&limits.Demand{Person: personOf(person), Units: 1}, now)
 				batch = append(batch, contact{person, now})
 			}
 			if rapid.IntRange(0, 4).Draw(t, "commits") == 0 { // it is rolled back
@@ -52,7 +52,7 @@ func TestUsage_NeverExceedsItsLimit(t *testing.T) {
 			made = append(made, batch...)
 			if len(made) > 0 && rapid.IntRange(0, 3).Draw(t, "undo") == 0 {
 				i := rapid.IntRange(0, len(made)-1).Draw(t, "which")
-				u.UndoContacted(hashOf(made[i].person), made[i].at)
+				u.UndoContacted(personOf(made[i].person), made[i].at)
 				made = slices.Delete(made, i, i+1)
 			}
 			recent := map[int]bool{}
@@ -81,29 +81,29 @@ func TestUsage_NeverExceedsItsLimit(t *testing.T) {
 func TestUsage_WhoeverWasContactedIsNotNew(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	u := people.NewUsage(&people.Limit{Channels: []string{"a"}, NewPeoplePerDay: 2})
+	u := limits.NewUsage(&limits.Limit{Channels: []string{"a"}, NewPeoplePerDay: 2})
 	for _, person := range []int{1, 2, 1} {
-		if h, ok := u.Room("l", &people.Demand{Hash: hashOf(person), Units: 1}, 0, now); !ok {
+		if h, ok := u.Room("l", &limits.Demand{Person: personOf(person), Units: 1}, 0, now); !ok {
 			t.Fatalf("person %d: %+v", person, h)
 		}
-		u.Take(&people.Demand{Hash: hashOf(person), Units: 1}, now)
+		u.Take(&limits.Demand{Person: personOf(person), Units: 1}, now)
 	}
-	if h, ok := u.Room("l", &people.Demand{Hash: hashOf(3), Units: 1}, 0, now); ok || h.Channel || h.Rule != people.RuleNewPeople {
+	if h, ok := u.Room("l", &limits.Demand{Person: personOf(3), Units: 1}, 0, now); ok || h.Channel || h.Rule != limits.RuleNewPeople {
 		t.Errorf("a third person in the same batch: %+v", h)
 	}
 	u.Committed()
 	now = now.Add(23 * time.Hour)
 	u.Begin()
-	if _, ok := u.Room("l", &people.Demand{Hash: hashOf(2), Units: 1}, 0, now); !ok {
+	if _, ok := u.Room("l", &limits.Demand{Person: personOf(2), Units: 1}, 0, now); !ok {
 		t.Error("the second person is new after 23 hours")
 	}
-	u.Take(&people.Demand{Hash: hashOf(2), Units: 1}, now)
+	u.Take(&limits.Demand{Person: personOf(2), Units: 1}, now)
 	u.Committed()
 	now = now.Add(time.Hour)
 	if n := u.People(now); n != 1 {
 		t.Errorf("%d people count after a day, want the one who was contacted again", n)
 	}
-	if h, ok := u.Room("l", &people.Demand{Hash: hashOf(3), Units: 1}, 0, now); !ok {
+	if h, ok := u.Room("l", &limits.Demand{Person: personOf(3), Units: 1}, 0, now); !ok {
 		t.Errorf("a third person after a day: %+v", h)
 	}
 }
@@ -113,11 +113,11 @@ func TestUsage_PlacesAreFreeByTheHour(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for places, part := range map[int]int{1: 1, 24: 1, 47: 1, 48: 2, 96: 4} {
-		u := people.NewUsage(&people.Limit{Channels: []string{"a"}, NewPeoplePerDay: places})
+		u := limits.NewUsage(&limits.Limit{Channels: []string{"a"}, NewPeoplePerDay: places})
 		for i := range places {
-			u.Contacted(hashOf(i), begin.Add(time.Duration(i)*time.Minute))
+			u.Contacted(personOf(i), begin.Add(time.Duration(i)*time.Minute))
 		}
-		h, ok := u.Room("l", &people.Demand{Hash: hashOf(places), Units: 1}, 0, begin.Add(12*time.Hour))
+		h, ok := u.Room("l", &limits.Demand{Person: personOf(places), Units: 1}, 0, begin.Add(12*time.Hour))
 		if want := begin.Add(24*time.Hour + time.Duration(part-1)*time.Minute); ok || !h.Until.Equal(want) {
 			t.Errorf("of %d places %d are free at %v, want %v", places, part, h.Until, want)
 		}
@@ -127,26 +127,26 @@ func TestUsage_PlacesAreFreeByTheHour(t *testing.T) {
 func TestUsage_InFlightCountsAllChannelsAndTheBatch(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	u := people.NewUsage(&people.Limit{Channels: []string{"a", "b"}, InFlight: 3})
+	u := limits.NewUsage(&limits.Limit{Channels: []string{"a", "b"}, InFlight: 3})
 	for i := range 2 {
-		if h, ok := u.Room("l", &people.Demand{Hash: hashOf(i), Units: 1}, 1, now); !ok {
+		if h, ok := u.Room("l", &limits.Demand{Person: personOf(i), Units: 1}, 1, now); !ok {
 			t.Fatalf("%+v", h)
 		}
-		u.Take(&people.Demand{Hash: hashOf(i), Units: 1}, now)
+		u.Take(&limits.Demand{Person: personOf(i), Units: 1}, now)
 	}
-	if h, ok := u.Room("l", &people.Demand{Hash: hashOf(9), Units: 1}, 1, now); ok || !h.Channel || h.Rule != people.RuleInFlight {
+	if h, ok := u.Room("l", &limits.Demand{Person: personOf(9), Units: 1}, 1, now); ok || !h.Channel || h.Rule != limits.RuleInFlight {
 		t.Errorf("beyond: %+v", h)
 	}
 	for _, end := range []func(){u.Begin, u.Committed} { // what was in flight and the batch of before are counted by others
 		if end(); !hasRoom(u, 2, now) || hasRoom(u, 3, now) {
 			t.Error("behind the batch it still counts")
 		}
-		u.Take(&people.Demand{Units: 1}, now)
+		u.Take(&limits.Demand{Units: 1}, now)
 	}
 }
 
-func hasRoom(u *people.Usage, inFlight int, now time.Time) bool {
-	_, ok := u.Room("l", &people.Demand{Units: 1}, inFlight, now)
+func hasRoom(u *limits.Usage, inFlight int, now time.Time) bool {
+	_, ok := u.Room("l", &limits.Demand{Units: 1}, inFlight, now)
 	return ok
 }
 
@@ -155,18 +155,18 @@ func hasRoom(u *people.Usage, inFlight int, now time.Time) bool {
 func TestUsage_RateHasRoomWhenItSays(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		u := people.NewUsage(&people.Limit{Channels: []string{"a"}, PerSecond: rapid.SampledFrom([]int{1, 2, 7, 30, 100}).Draw(t, "rate")})
+		u := limits.NewUsage(&limits.Limit{Channels: []string{"a"}, PerSecond: rapid.SampledFrom([]int{1, 2, 7, 30, 100}).Draw(t, "rate")})
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		refused := 0
 		for range rapid.IntRange(1, 30).Draw(t, "claims") {
 			now = now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 10, 300, 2000}).Draw(t, "ms")) * time.Millisecond)
 			u.Begin()
-			w := people.Demand{Units: rapid.IntRange(1, 12).Draw(t, "units")}
+			w := limits.Demand{Units: rapid.IntRange(1, 12).Draw(t, "units")}
 			h, ok := u.Room("l", &w, 0, now)
 			if !ok {
 				refused++
 				if early := h.Until.Add(-2 * time.Millisecond); early.After(now) {
-					if _, ok := u.Room("l", &w, 0, early); ok || h.Rule != people.RulePerSecond || !h.Channel {
+					if _, ok := u.Room("l", &w, 0, early); ok || h.Rule != limits.RulePerSecond || !h.Channel {
 						t.Fatalf("%+v, and there is room at %v: %v", h, early, ok)
 					}
 				}
@@ -188,12 +188,12 @@ func TestUsage_RateHasRoomWhenItSays(t *testing.T) {
 func TestLimit_MistakesAreNamed(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		limit   people.Limit
+		limit   limits.Limit
 		pointer string
 	}{
-		"no channel":        {people.Limit{InFlight: 1}, "/channels"},
-		"a channel twice":   {people.Limit{InFlight: 1, Channels: []string{"a", "a"}}, "/channels/1"},
-		"it limits nothing": {people.Limit{Channels: []string{"a"}}, ""},
+		"no channel":        {limits.Limit{InFlight: 1}, "/channels"},
+		"a channel twice":   {limits.Limit{InFlight: 1, Channels: []string{"a", "a"}}, "/channels/1"},
+		"it limits nothing": {limits.Limit{Channels: []string{"a"}}, ""},
 	} {
 		if wrong := tt.limit.Check(); len(wrong) != 1 || wrong[0].Pointer != tt.pointer {
 			t.Errorf("%s: %+v", name, wrong)

@@ -1,4 +1,4 @@
-package people_test
+package limits_test
 
 import (
 	"strings"
@@ -9,30 +9,31 @@ import (
 
 	"weir"
 	"weir/api"
+	"weir/limits"
 	"weir/people"
 )
 
 func TestMoney_IsReadAndWritten(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{"0.0075": "0.0075", "12": "12.00", "12.5": "12.50", "999999999999.999999": "999999999999.999999", "007.10": "7.10", "": "0.00"} {
-		m, err := people.ParseMoney(text)
+		m, err := limits.ParseMoney(text)
 		if err != nil || m.String() != want {
 			t.Errorf("%q is %s, %v; want %s", text, m, err, want)
 		}
 	}
 	for _, text := range []string{".5", "1.1234567", "-1", "1e3", "1,5", "1234567890123", "1.5.5", " 1", "+1"} {
-		if m, err := people.ParseMoney(text); err == nil || m != 0 {
+		if m, err := limits.ParseMoney(text); err == nil || m != 0 {
 			t.Errorf("%q is read as %s", text, m)
 		}
 	}
-	if got := people.Money(-12_345_600).String(); got != "-12.3456" {
+	if got := limits.Money(-12_345_600).String(); got != "-12.3456" {
 		t.Errorf("a negative amount: %s", got)
 	}
 }
 
 // price is one of texts and calls, with other rates for two prefixes.
-func price() *people.Tariff {
-	return people.NewTariff(&people.Price{
+func price() *limits.Tariff {
+	return limits.NewTariff(&limits.Price{
 		Currency: "USD", PerAttempt: "0.001", PerSegment: "0.01", PerMinute: "0.02", Minutes: 3,
 		Prefixes: []api.PrefixPrice{{Prefix: "+254", PerSegment: "0.05"}, {Prefix: "+2547", PerMinute: "0.1"}},
 	})
@@ -90,19 +91,19 @@ func TestTariff_AnEndSaysWhatWasSpent(t *testing.T) {
 func TestPrice_MistakesAreNamed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		price people.Price
+		price limits.Price
 		want  string
 	}{
-		{people.Price{Currency: "USD"}, ""},
-		{people.Price{Currency: "USD", Prefixes: []api.PrefixPrice{{Prefix: "+1"}}}, "/prefixes/0"},
-		{people.Price{Currency: "USD", Prefixes: []api.PrefixPrice{{Prefix: "+1", PerMinute: "1"}, {Prefix: "+1", PerMinute: "2"}}}, "/prefixes/1/prefix"},
+		{limits.Price{Currency: "USD"}, ""},
+		{limits.Price{Currency: "USD", Prefixes: []api.PrefixPrice{{Prefix: "+1"}}}, "/prefixes/0"},
+		{limits.Price{Currency: "USD", Prefixes: []api.PrefixPrice{{Prefix: "+1", PerMinute: "1"}, {Prefix: "+1", PerMinute: "2"}}}, "/prefixes/1/prefix"},
 	} {
 		m := c.price.Check()
 		if len(m) != 1 || m[0].Pointer != c.want {
 			t.Errorf("%+v: %v, want one at %q", c.price, m, c.want)
 		}
 	}
-	for _, good := range []people.Price{{PerAttempt: "0.1"}, {PerSegment: "0.1"}, {PerMinute: "0.1"}, {Prefixes: []api.PrefixPrice{{Prefix: "+1", PerAttempt: "1"}}}} {
+	for _, good := range []limits.Price{{PerAttempt: "0.1"}, {PerSegment: "0.1"}, {PerMinute: "0.1"}, {Prefixes: []api.PrefixPrice{{Prefix: "+1", PerAttempt: "1"}}}} {
 		if m := good.Check(); len(m) > 0 {
 			t.Errorf("%+v: %v", good, m)
 		}
@@ -113,21 +114,21 @@ func TestPrice_MistakesAreNamed(t *testing.T) {
 // is named.
 func TestUsesPrice_NamesALimit(t *testing.T) {
 	t.Parallel()
-	money := func(currency string, channels ...string) *people.Limit {
-		return &people.Limit{Channels: channels, Currency: currency, Money: "1"}
+	money := func(currency string, channels ...string) *limits.Limit {
+		return &limits.Limit{Channels: channels, Currency: currency, Money: "1"}
 	}
 	for _, c := range []struct {
-		limits map[string]*people.Limit
+		limits map[string]*limits.Limit
 		want   string
 	}{
 		{nil, ""},
-		{map[string]*people.Limit{"x": money("USD", "a")}, ""},
-		{map[string]*people.Limit{"x": money("EUR", "b")}, ""},
-		{map[string]*people.Limit{"x": {Channels: []string{"a"}, InFlight: 1}}, ""},
-		{map[string]*people.Limit{"x": money("EUR", "b", "a")}, "x"},
-		{map[string]*people.Limit{"x": money("EUR", "a"), "w": money("GBP", "a"), "v": money("USD", "a")}, "w"},
+		{map[string]*limits.Limit{"x": money("USD", "a")}, ""},
+		{map[string]*limits.Limit{"x": money("EUR", "b")}, ""},
+		{map[string]*limits.Limit{"x": {Channels: []string{"a"}, InFlight: 1}}, ""},
+		{map[string]*limits.Limit{"x": money("EUR", "b", "a")}, "x"},
+		{map[string]*limits.Limit{"x": money("EUR", "a"), "w": money("GBP", "a"), "v": money("USD", "a")}, "w"},
 	} {
-		if got := people.UsesPrice(c.limits, "a", "USD"); got != c.want {
+		if got := limits.UsesPrice(c.limits, "a", "USD"); got != c.want {
 			t.Errorf("%v: %q, want %q", c.limits, got, c.want)
 		}
 	}
@@ -136,22 +137,22 @@ func TestUsesPrice_NamesALimit(t *testing.T) {
 func TestLimit_MistakesOfMoneyAreNamed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		limit people.Limit
+		limit limits.Limit
 		want  []string
 	}{
-		{people.Limit{Channels: []string{"a"}, Money: "5"}, []string{"/currency"}},
-		{people.Limit{Channels: []string{"a"}, InFlight: 1, Currency: "USD"}, []string{"/currency"}},
-		{people.Limit{Surveys: []string{"s"}, InFlight: 1}, []string{"/in_flight"}},
-		{people.Limit{Surveys: []string{"s", "s"}, Money: "1", Currency: "USD"}, []string{"/surveys/1"}},
-		{people.Limit{Surveys: []string{"s"}, Money: "0", Currency: "USD"}, []string{"/money"}},
-		{people.Limit{Channels: []string{"a"}, MoneyPerDay: "5", MoneyPerMonth: "4", Money: "4.5", Currency: "USD"}, []string{"/money_per_day"}},
-		{people.Limit{Channels: []string{"a"}, MoneyPerMonth: "5", Money: "4", Currency: "USD"}, []string{"/money_per_month"}},
-		{people.Limit{}, []string{"/channels", ""}},
-		{people.Limit{Surveys: []string{"s"}, Money: "10", MoneyPerDay: "10", Currency: "USD"}, nil},
-		{people.Limit{Channels: []string{"a"}, MoneyPerDay: "1", Currency: "USD"}, nil},
-		{people.Limit{Channels: []string{"a"}, InFlight: 1}, nil},
-		{people.Limit{Channels: []string{"a"}, PerSecond: 1}, nil},
-		{people.Limit{Channels: []string{"a"}, NewPeoplePerDay: 1}, nil},
+		{limits.Limit{Channels: []string{"a"}, Money: "5"}, []string{"/currency"}},
+		{limits.Limit{Channels: []string{"a"}, InFlight: 1, Currency: "USD"}, []string{"/currency"}},
+		{limits.Limit{Surveys: []string{"s"}, InFlight: 1}, []string{"/in_flight"}},
+		{limits.Limit{Surveys: []string{"s", "s"}, Money: "1", Currency: "USD"}, []string{"/surveys/1"}},
+		{limits.Limit{Surveys: []string{"s"}, Money: "0", Currency: "USD"}, []string{"/money"}},
+		{limits.Limit{Channels: []string{"a"}, MoneyPerDay: "5", MoneyPerMonth: "4", Money: "4.5", Currency: "USD"}, []string{"/money_per_day"}},
+		{limits.Limit{Channels: []string{"a"}, MoneyPerMonth: "5", Money: "4", Currency: "USD"}, []string{"/money_per_month"}},
+		{limits.Limit{}, []string{"/channels", ""}},
+		{limits.Limit{Surveys: []string{"s"}, Money: "10", MoneyPerDay: "10", Currency: "USD"}, nil},
+		{limits.Limit{Channels: []string{"a"}, MoneyPerDay: "1", Currency: "USD"}, nil},
+		{limits.Limit{Channels: []string{"a"}, InFlight: 1}, nil},
+		{limits.Limit{Channels: []string{"a"}, PerSecond: 1}, nil},
+		{limits.Limit{Channels: []string{"a"}, NewPeoplePerDay: 1}, nil},
 	} {
 		m := c.limit.Check()
 		var got []string
@@ -174,10 +175,10 @@ func TestUsage_MoneyIsNeverExceeded(t *testing.T) {
 			if n == 0 {
 				return ""
 			}
-			return people.Money(n * 1_000_000).String()
+			return limits.Money(n * 1_000_000).String()
 		}
-		l := &people.Limit{Surveys: []string{"s"}, Currency: "USD", Money: text(all), MoneyPerDay: text(perDay), MoneyPerMonth: text(perMonth)}
-		u := people.NewUsage(l)
+		l := &limits.Limit{Surveys: []string{"s"}, Currency: "USD", Money: text(all), MoneyPerDay: text(perDay), MoneyPerMonth: text(perMonth)}
+		u := limits.NewUsage(l)
 		now := time.Date(2026, 1, 20, 0, 0, 0, 0, time.UTC)
 		spent := map[string]int{} // by day
 		for range rapid.IntRange(1, 80).Draw(t, "steps") {
@@ -186,10 +187,10 @@ func TestUsage_MoneyIsNeverExceeded(t *testing.T) {
 			batch := 0
 			for range rapid.IntRange(1, 4).Draw(t, "claims") {
 				cost := rapid.IntRange(0, 9).Draw(t, "cost")
-				want := people.Demand{Cost: people.Money(cost * 1_000_000), Currency: "USD"}
+				want := limits.Demand{Cost: limits.Money(cost * 1_000_000), Currency: "USD"}
 				h, ok := u.Room("l", &want, 0, now)
 				if !ok {
-					if !h.Until.After(now) || h.Channel || h.Rule != people.RuleMoney {
+					if !h.Until.After(now) || h.Channel || h.Rule != limits.RuleMoney {
 						t.Fatalf("no room: %+v at %v", h, now)
 					}
 					if today, month, inAll := u.MoneySpent(now); !beyond(perDay, today, batch+cost) && !beyond(perMonth, month, batch+cost) && !beyond(all, inAll, batch+cost) {
@@ -204,11 +205,11 @@ func TestUsage_MoneyIsNeverExceeded(t *testing.T) {
 				continue
 			}
 			u.Committed()
-			u.Spend(people.DayOf(now), people.Money(batch*1_000_000))
+			u.Spend(weir.DayOf(now), limits.Money(batch*1_000_000))
 			spent[now.Format(time.DateOnly)] += batch
 			if batch > 0 && rapid.IntRange(0, 3).Draw(t, "settles") == 0 { // for less
 				less := rapid.IntRange(0, batch).Draw(t, "less")
-				u.Spend(people.DayOf(now), people.Money(-less*1_000_000))
+				u.Spend(weir.DayOf(now), limits.Money(-less*1_000_000))
 				spent[now.Format(time.DateOnly)] -= less
 			}
 			month, total := 0, 0
@@ -218,7 +219,7 @@ func TestUsage_MoneyIsNeverExceeded(t *testing.T) {
 				}
 			}
 			today, thisMonth, inAll := u.MoneySpent(now)
-			if today != people.Money(spent[now.Format(time.DateOnly)]*1_000_000) || thisMonth != people.Money(month*1_000_000) || inAll != people.Money(total*1_000_000) {
+			if today != limits.Money(spent[now.Format(time.DateOnly)]*1_000_000) || thisMonth != limits.Money(month*1_000_000) || inAll != limits.Money(total*1_000_000) {
 				t.Fatalf("spent %s, %s, %s; want %d, %d, %d", today, thisMonth, inAll, spent[now.Format(time.DateOnly)], month, total)
 			}
 			if all > 0 && total > all || perDay > 0 && spent[now.Format(time.DateOnly)] > perDay || perMonth > 0 && month > perMonth {
@@ -229,17 +230,17 @@ func TestUsage_MoneyIsNeverExceeded(t *testing.T) {
 }
 
 // beyond reports whether a limit, of which 0 is none, is less than what is spent and some more.
-func beyond(most int, spent people.Money, more int) bool {
-	return most > 0 && spent+people.Money(more*1_000_000) > people.Money(most*1_000_000)
+func beyond(most int, spent limits.Money, more int) bool {
+	return most > 0 && spent+limits.Money(more*1_000_000) > limits.Money(most*1_000_000)
 }
 
 // What a limit of money does not pay for waits a while, but not beyond the day or month whose money is spent.
 func TestUsage_WaitsForMoney(t *testing.T) {
 	t.Parallel()
-	day, newYear := people.Limit{MoneyPerDay: "5"}, time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
-	month, all := people.Limit{MoneyPerMonth: "5"}, people.Limit{Money: "5"}
+	day, newYear := limits.Limit{MoneyPerDay: "5"}, time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	month, all := limits.Limit{MoneyPerMonth: "5"}, limits.Limit{Money: "5"}
 	for _, c := range []struct {
-		limit    people.Limit
+		limit    limits.Limit
 		channels bool // it bounds channels, not a survey
 		ago      time.Duration
 		want     time.Duration
@@ -255,12 +256,12 @@ func TestUsage_WaitsForMoney(t *testing.T) {
 		} else {
 			l.Surveys = []string{"s"}
 		}
-		u := people.NewUsage(&l)
-		u.Spend(people.DayOf(now), 4_500_000)
-		if h, ok := u.Room("l", &people.Demand{Cost: 500_000, Currency: "USD"}, 0, now); !ok {
+		u := limits.NewUsage(&l)
+		u.Spend(weir.DayOf(now), 4_500_000)
+		if h, ok := u.Room("l", &limits.Demand{Cost: 500_000, Currency: "USD"}, 0, now); !ok {
 			t.Errorf("%+v: no room for what is left: %+v", l, h)
 		}
-		if h, ok := u.Room("l", &people.Demand{Cost: 500_001, Currency: "USD"}, 0, now); ok || h.Channel != c.channels || h.Until.Sub(now) != c.want {
+		if h, ok := u.Room("l", &limits.Demand{Cost: 500_001, Currency: "USD"}, 0, now); ok || h.Channel != c.channels || h.Until.Sub(now) != c.want {
 			t.Errorf("%+v, %v before the year ends: %v for %v", l, c.ago, h, h.Until.Sub(now))
 		}
 	}
@@ -269,35 +270,14 @@ func TestUsage_WaitsForMoney(t *testing.T) {
 func TestUsage_AChannelWithoutPriceWaits(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 20, 0, 0, 0, 0, time.UTC)
-	for _, l := range []people.Limit{{MoneyPerDay: "5"}, {MoneyPerMonth: "5"}, {Money: "5"}} {
+	for _, l := range []limits.Limit{{MoneyPerDay: "5"}, {MoneyPerMonth: "5"}, {Money: "5"}} {
 		l.Channels, l.Currency = []string{"a"}, "USD"
-		u := people.NewUsage(&l)
-		for _, w := range []people.Demand{{}, {Currency: "EUR", Cost: 1}} {
+		u := limits.NewUsage(&l)
+		for _, w := range []limits.Demand{{}, {Currency: "EUR", Cost: 1}} {
 			h, ok := u.Room("l", &w, 0, now)
 			if ok || !h.Channel || h.Reason != "limit l: the channel has no price in USD" || !h.Until.Equal(now.Add(10*time.Second)) {
 				t.Errorf("%+v, %+v: %+v, %v", l, w, h, ok)
 			}
 		}
-	}
-}
-
-func TestSettle_ReplacesWhatWasReservedOnce(t *testing.T) {
-	t.Parallel()
-	claim := people.Claim{Name: "default", Purpose: &people.Purpose{}, Channel: "a", Cost: 11_000, Currency: "USD"}
-	v := people.Judge(&claim, time.Now())
-	f, ok := people.ReadFacts(v.Receipt)
-	if !ok || f.Cost != 11_000 || f.Currency != "USD" || !strings.HasSuffix(f.Text(time.Now()), "0.011 USD reserved") {
-		t.Fatalf("the receipt: %+v, %v", f, ok)
-	}
-	settled, reserved, currency := people.Settle(v.Receipt, func(people.Money, string) people.Money { return 7000 })
-	if f, _ = people.ReadFacts(settled); reserved != 11_000 || currency != "USD" || f.Cost != 7000 || !strings.HasSuffix(f.Text(time.Now()), "cost 0.007 USD") {
-		t.Errorf("settled: %+v, %s %s", f, reserved, currency)
-	}
-	again, reserved, currency := people.Settle(settled, func(people.Money, string) people.Money { return 1 })
-	if again != settled || reserved != 0 || currency != "" {
-		t.Errorf("settled twice: %+v, %s %s", again, reserved, currency)
-	}
-	if other, _, currency := people.Settle(weir.Receipt{}, nil); other != (weir.Receipt{}) || currency != "" {
-		t.Errorf("no receipt: %+v", other)
 	}
 }

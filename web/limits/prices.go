@@ -1,4 +1,4 @@
-package people
+package limits
 
 import (
 	"encoding/base64"
@@ -12,8 +12,10 @@ import (
 
 	"weir"
 	"weir/api"
+	"weir/internal/validation"
+	"weir/limits"
 	"weir/operators"
-	"weir/people"
+	webapi "weir/web/api"
 	"weir/web/httpjson"
 	"weir/web/route"
 )
@@ -22,9 +24,9 @@ const pricePath = "/v1/prices/{channel}"
 
 // priceRoutes serves prices, and what was spent.
 type priceRoutes struct {
-	prices   people.Prices
-	limits   people.Limits
-	channels ChannelReader
+	prices   limits.Prices
+	limits   limits.Limits
+	channels webapi.ChannelReader
 	now      func() time.Time
 }
 
@@ -108,13 +110,13 @@ func (r *priceRoutes) put(c *route.Call) (route.Reply, error) {
 	if _, err := r.channels.Channel(c, channel); err != nil {
 		return route.Reply{}, err
 	}
-	var given people.Price
+	var given limits.Price
 	c.Decode(&given)
 	wrong := []weir.FieldError(given.Check())
 	if slices.ContainsFunc(c.Errors, func(e weir.FieldError) bool { return strings.HasPrefix(e.Pointer, "/per_") }) {
-		wrong = without(wrong, []weir.FieldError{{Pointer: ""}}) // an amount is there, but wrong
+		wrong = validation.Without(wrong, []weir.FieldError{{Pointer: ""}}) // an amount is there, but wrong
 	}
-	c.Errors.Append(without(wrong, c.Errors)...)
+	c.Errors.Append(validation.Without(wrong, c.Errors)...)
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
@@ -135,7 +137,7 @@ func (r *priceRoutes) put(c *route.Call) (route.Reply, error) {
 }
 
 // priceText returns a price as the audit log has it.
-func priceText(p *people.Price) string {
+func priceText(p *limits.Price) string {
 	var parts []string
 	for _, x := range []struct{ amount, of string }{{p.PerAttempt, "an attempt"}, {p.PerSegment, "a segment"}, {p.PerMinute, "a minute"}} {
 		if x.amount != "" {
@@ -167,14 +169,14 @@ func (r *priceRoutes) spending(c *route.Call) (route.Reply, error) {
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
-	today, limit := people.DayOf(r.now()), c.Query.Int("limit")
-	names := channelNames{r.channels, map[weir.ChannelID]string{}}
+	today, limit := weir.DayOf(r.now()), c.Query.Int("limit")
+	names := webapi.NewChannelNames(r.channels)
 	list, more, err := route.FillPage(limit, after,
-		func(after *people.Spending, limit int) ([]people.Spending, error) {
+		func(after *limits.Spending, limit int) ([]limits.Spending, error) {
 			return r.prices.Spending(c, today-c.Query.Int("days")+1, today, after, limit)
 		},
-		func(x *people.Spending) (bool, error) {
-			name, err := names.of(c, x.Channel)
+		func(x *limits.Spending) (bool, error) {
+			name, err := names.Of(c, x.Channel)
 			return c.Reaches(operators.Channel(name)), err
 		})
 	if err != nil {
@@ -182,7 +184,11 @@ func (r *priceRoutes) spending(c *route.Call) (route.Reply, error) {
 	}
 	out := api.SpendingList{Spending: make([]api.SpendingView, len(list))}
 	for i, x := range list {
-		out.Spending[i] = api.SpendingView{Day: people.DayText(x.Day), Channel: names.known[x.Channel], Survey: x.Survey, Currency: x.Currency, Amount: x.Amount.String()}
+		name, err := names.Of(c, x.Channel)
+		if err != nil {
+			return route.Reply{}, err
+		}
+		out.Spending[i] = api.SpendingView{Day: weir.DayText(x.Day), Channel: name, Survey: x.Survey, Currency: x.Currency, Amount: x.Amount.String()}
 	}
 	if more {
 		out.NextCursor = placeText(&list[limit-1])
@@ -191,13 +197,13 @@ func (r *priceRoutes) spending(c *route.Call) (route.Reply, error) {
 }
 
 // placeText returns the place of an entry, as a cursor.
-func placeText(x *people.Spending) string {
+func placeText(x *limits.Spending) string {
 	text, _ := json.Marshal([]any{x.Day, x.Channel, x.Survey, x.Currency}) // numbers and texts
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
 // readPlace reads what placeText wrote. Empty is the beginning: nil.
-func readPlace(cursor string) (*people.Spending, bool) {
+func readPlace(cursor string) (*limits.Spending, bool) {
 	if cursor == "" {
 		return nil, true
 	}
@@ -205,7 +211,7 @@ func readPlace(cursor string) (*people.Spending, bool) {
 	if err != nil {
 		return nil, false
 	}
-	var x people.Spending
+	var x limits.Spending
 	err = json.Unmarshal(text, &[]any{&x.Day, &x.Channel, &x.Survey, &x.Currency})
 	return &x, err == nil && placeText(&x) == cursor
 }

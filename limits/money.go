@@ -1,4 +1,4 @@
-package people
+package limits
 
 import (
 	"context"
@@ -158,14 +158,6 @@ func newSpending(l *Limit) (s spending) {
 	return s
 }
 
-// DayOf returns the day of an instant, in UTC, as spending is counted by.
-func DayOf(at time.Time) int { return int(at.Unix() / int64(day/time.Second)) }
-
-// DayText returns a day as 2026-03-05.
-func DayText(n int) string {
-	return time.Unix(int64(n)*int64(day/time.Second), 0).UTC().Format(time.DateOnly)
-}
-
 // Spend counts money that was spent on a day, or with a negative amount, that it was not.
 func (u *Usage) Spend(onDay int, amount Money) {
 	u.money.days[onDay] += amount
@@ -183,11 +175,11 @@ func (u *Usage) Counts(channel, survey, currency string) bool {
 // MoneySpent returns what was spent today, in this month, both in UTC, and in all.
 func (u *Usage) MoneySpent(now time.Time) (today, month, all Money) {
 	y, m, d := now.UTC().Date()
-	first := DayOf(time.Date(y, m, 1, 0, 0, 0, 0, time.UTC))
+	first := weir.DayOf(time.Date(y, m, 1, 0, 0, 0, 0, time.UTC))
 	for n := first; n < first+d; n++ {
 		month += u.money.days[n]
 	}
-	return u.money.days[DayOf(now)], month, u.money.all
+	return u.money.days[weir.DayOf(now)], month, u.money.all
 }
 
 // SpentInAll returns what was spent in all.
@@ -208,7 +200,10 @@ func (u *Usage) affords(name string, w *Demand, now time.Time) (Denial, bool) {
 		if channel {
 			soon = unpaidChannelRetry
 		}
-		return Denial{RuleMoney, fmt.Sprintf("limit %s: %v", name, fmt.Sprintf(format, args...)), earliest(until, now.Add(soon)), channel}
+		if soonest := now.Add(soon); soonest.Before(until) {
+			until = soonest
+		}
+		return Denial{RuleMoney, fmt.Sprintf("limit %s: %v", name, fmt.Sprintf(format, args...)), until, channel}
 	}
 	if w.Currency != u.Currency {
 		return deny(now.Add(day), "the channel has no price in %s", u.Currency), false
@@ -220,7 +215,7 @@ func (u *Usage) affords(name string, w *Demand, now time.Time) (Denial, bool) {
 		until       time.Time
 		deny        func(until time.Time, values ...any) Denial
 	}{
-		{s.inAll, all, now.Add(maxWait), func(until time.Time, values ...any) Denial {
+		{s.inAll, all, now.Add(day), func(until time.Time, values ...any) Denial {
 			return deny(until, "%s of %s %s spent, and a contact for %s more would exceed it", values...)
 		}},
 		{s.perMonth, month, time.Date(y, m+1, 1, 0, 0, 0, 0, time.UTC), func(until time.Time, values ...any) Denial {
@@ -278,7 +273,7 @@ func (l *Limit) checkMoney(m *validation.Errors) {
 type Spending struct {
 	Channel  weir.ChannelID
 	Survey   string // empty: direct contacts
-	Day      int    // see [DayOf]
+	Day      int    // see [weir.DayOf]
 	Currency string
 	Amount   Money
 }

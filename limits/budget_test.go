@@ -1,29 +1,29 @@
-package people_test
+package limits_test
 
 import (
 	"slices"
 	"testing"
 	"time"
 
-	"weir/people"
+	"weir/limits"
 )
 
 func TestBudget_MistakesAreNamed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		budget *people.Budget
+		budget *limits.Budget
 		want   []string
 	}{
 		{nil, nil},
-		{&people.Budget{Money: "2500", Currency: "USD"}, nil},
-		{&people.Budget{Money: "0.000001", Currency: "AZZ"}, nil},
-		{&people.Budget{Currency: "USD"}, []string{"/money required"}},
-		{&people.Budget{Money: "1,5", Currency: "USD"}, []string{"/money format"}},
-		{&people.Budget{Money: "0.00", Currency: "USD"}, []string{"/money minimum"}},
-		{&people.Budget{Money: "1"}, []string{"/currency format"}},
-		{&people.Budget{Money: "1", Currency: "USDT"}, []string{"/currency format"}},
-		{&people.Budget{Money: "1", Currency: "US1"}, []string{"/currency format"}},
-		{&people.Budget{Money: "1", Currency: "usd"}, []string{"/currency format"}},
+		{&limits.Budget{Money: "2500", Currency: "USD"}, nil},
+		{&limits.Budget{Money: "0.000001", Currency: "AZZ"}, nil},
+		{&limits.Budget{Currency: "USD"}, []string{"/money required"}},
+		{&limits.Budget{Money: "1,5", Currency: "USD"}, []string{"/money format"}},
+		{&limits.Budget{Money: "0.00", Currency: "USD"}, []string{"/money minimum"}},
+		{&limits.Budget{Money: "1"}, []string{"/currency format"}},
+		{&limits.Budget{Money: "1", Currency: "USDT"}, []string{"/currency format"}},
+		{&limits.Budget{Money: "1", Currency: "US1"}, []string{"/currency format"}},
+		{&limits.Budget{Money: "1", Currency: "usd"}, []string{"/currency format"}},
 	} {
 		var got []string
 		for _, m := range c.budget.Check() {
@@ -38,14 +38,14 @@ func TestBudget_MistakesAreNamed(t *testing.T) {
 // A survey needs a price in the currency of its budget for each channel, and an amount that is not spent.
 func TestBudget_RefusesWhatCannotBePaid(t *testing.T) {
 	t.Parallel()
-	prices := map[string]*people.Tariff{}
+	prices := map[string]*limits.Tariff{}
 	for name, currency := range map[string]string{"texts": "USD", "calls": "EUR"} {
-		prices[name] = people.NewTariff(&people.Price{Currency: currency, PerAttempt: "1"})
+		prices[name] = limits.NewTariff(&limits.Price{Currency: currency, PerAttempt: "1"})
 	}
 	const unit = 1_000_000
 	for name, c := range map[string]struct {
 		channels map[string]string
-		spent    people.Money
+		spent    limits.Money
 		launch   bool
 		want     []string
 	}{
@@ -58,7 +58,7 @@ func TestBudget_RefusesWhatCannotBePaid(t *testing.T) {
 		"more is spent, while it runs": {nil, 10*unit + 1, false, []string{"/budget/money minimum"}},
 		"more is spent, at a launch":   {nil, 10*unit + 1, true, []string{"/budget/money minimum"}},
 	} {
-		b := people.SurveyBudget{Budget: people.Budget{Money: "10", Currency: "USD"}, Channels: c.channels}
+		b := limits.SurveyBudget{Budget: limits.Budget{Money: "10", Currency: "USD"}, Channels: c.channels}
 		var got []string
 		for _, m := range b.Refusals(prices, c.spent, c.launch) {
 			got = append(got, m.Pointer+" "+m.Code)
@@ -75,18 +75,18 @@ func TestBudget_PaysForItsSurveyAlone(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 20, 0, 0, 0, 0, time.UTC)
 	for _, over := range []bool{false, true} {
-		u := people.NewBudget("s", &people.SurveyBudget{Budget: people.Budget{Money: "10", Currency: "USD"}, Over: over}, 7_000_000)
+		u := limits.NewBudget("s", &limits.SurveyBudget{Budget: limits.Budget{Money: "10", Currency: "USD"}, Over: over}, 7_000_000)
 		until := now.Add(time.Minute)
 		if over {
 			until = time.Time{}
 		}
 		for _, w := range []struct {
-			cost     people.Money
+			cost     limits.Money
 			currency string
 			want     bool
 		}{{3_000_000, "USD", true}, {3_000_001, "USD", false}, {1, "EUR", false}} {
-			h, ok := u.Room("s", &people.Demand{Cost: w.cost, Currency: w.currency}, 0, now)
-			if ok != w.want || !ok && (h.Rule != people.RuleBudget || h.Channel || !h.Until.Equal(until)) {
+			h, ok := u.Room("s", &limits.Demand{Cost: w.cost, Currency: w.currency}, 0, now)
+			if ok != w.want || !ok && (h.Rule != limits.RuleBudget || h.Channel || !h.Until.Equal(until)) {
 				t.Errorf("over %v, %s %s: %v %+v", over, w.cost, w.currency, ok, h)
 			}
 		}
@@ -99,7 +99,7 @@ func TestBudget_PaysForItsSurveyAlone(t *testing.T) {
 			}
 		}
 	}
-	if use := (people.BudgetUse{Most: 5, Spent: 7}); use.Left() != 0 {
+	if use := (limits.BudgetUse{Most: 5, Spent: 7}); use.Left() != 0 {
 		t.Errorf("%d left", use.Left())
 	}
 }
@@ -107,17 +107,17 @@ func TestBudget_PaysForItsSurveyAlone(t *testing.T) {
 func TestLimit_ConcernsItsChannelsAndSurveys(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		limit           people.Limit
+		limit           limits.Limit
 		channel, survey string
 		want            bool
 	}{
-		{people.Limit{Channels: []string{"a", "b"}}, "b", "", true},
-		{people.Limit{Channels: []string{"a", "b"}}, "c", "s", false},
-		{people.Limit{Surveys: []string{"s"}}, "c", "s", true},
-		{people.Limit{Surveys: []string{"s"}}, "c", "", false},
-		{people.Limit{Channels: []string{"a"}, Surveys: []string{"s"}}, "a", "s", true},
-		{people.Limit{Channels: []string{"a"}, Surveys: []string{"s"}}, "b", "s", false},
-		{people.Limit{Channels: []string{"a"}, Surveys: []string{"s"}}, "a", "r", false},
+		{limits.Limit{Channels: []string{"a", "b"}}, "b", "", true},
+		{limits.Limit{Channels: []string{"a", "b"}}, "c", "s", false},
+		{limits.Limit{Surveys: []string{"s"}}, "c", "s", true},
+		{limits.Limit{Surveys: []string{"s"}}, "c", "", false},
+		{limits.Limit{Channels: []string{"a"}, Surveys: []string{"s"}}, "a", "s", true},
+		{limits.Limit{Channels: []string{"a"}, Surveys: []string{"s"}}, "b", "s", false},
+		{limits.Limit{Channels: []string{"a"}, Surveys: []string{"s"}}, "a", "r", false},
 	} {
 		if got := c.limit.Concerns(c.channel, c.survey); got != c.want {
 			t.Errorf("%+v concerns %q for %q: %v", c.limit, c.channel, c.survey, got)

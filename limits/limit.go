@@ -1,4 +1,4 @@
-package people
+package limits
 
 import (
 	"context"
@@ -11,14 +11,17 @@ import (
 	"weir/internal/validation"
 )
 
-// Rules of limits, which several channels share.
+// Rules of limits, by their names in receipts. They have no type, because the rules of purposes
+// stand beside them in one list.
 const (
-	RuleInFlight  Rule = "limit_in_flight"  // too many contacts in flight
-	RulePerSecond Rule = "limit_per_second" // too many dispatches in this second
-	RuleNewPeople Rule = "limit_new_people" // too many new people in 24 hours
-	RuleMoney     Rule = "limit_money"      // it would cost more than is left
-	RuleBudget    Rule = "budget_spent"     // it would cost more than is left of its survey's budget
+	RuleInFlight  = "limit_in_flight"  // too many contacts in flight
+	RulePerSecond = "limit_per_second" // too many dispatches in this second
+	RuleNewPeople = "limit_new_people" // too many new people in 24 hours
+	RuleMoney     = "limit_money"      // it would cost more than is left
+	RuleBudget    = "budget_spent"     // it would cost more than is left of its survey's budget
 )
+
+const day = 24 * time.Hour
 
 // Limit bounds what some channels do together, or what surveys may cost.
 type Limit api.Limit
@@ -78,56 +81,60 @@ type Usage struct {
 	*Limit
 	tokens float64   // dispatches that per_second allows now
 	filled time.Time // when they were counted; zero: none were, as after a start
-	people map[Hash]time.Time
+	people map[Person]time.Time
 	order  []contacted // oldest first; an entry that is not the latest of its person does not count
 
 	claimed, units int // by the batch
 	taken          []contacted
-	fresh          map[Hash]bool // people of the batch who are new
+	fresh          map[Person]bool // people of the batch who are new
 	money          spending
 	budget         *SurveyBudget // nil: it is a limit
 }
 
 type contacted struct {
-	hash Hash
-	at   time.Time
+	person Person
+	at     time.Time
 }
 
 // NewUsage returns the usage of a limit, of which nothing is used.
 func NewUsage(l *Limit) *Usage {
-	return &Usage{Limit: l, people: map[Hash]time.Time{}, fresh: map[Hash]bool{}, money: newSpending(l)}
+	return &Usage{Limit: l, people: map[Person]time.Time{}, fresh: map[Person]bool{}, money: newSpending(l)}
 }
 
 // Begin forgets what a batch has taken.
 func (u *Usage) Begin() {
-	u.claimed, u.units, u.taken, u.fresh, u.money.taken = 0, 0, nil, map[Hash]bool{}, 0
+	u.claimed, u.units, u.taken, u.fresh, u.money.taken = 0, 0, nil, map[Person]bool{}, 0
 }
+
+// Person identifies whom a contact is for: by the hash of the address, under which the record of
+// earlier contacts has it.
+type Person = [16]byte
 
 // Demand is what one claim consumes.
 type Demand struct {
-	Hash     Hash
+	Person   Person
 	Units    int // of the rate
 	Cost     Money
 	Currency string // empty: the channel has no price
 }
 
 // Contacted records that a person was contacted, in the order of the instants.
-func (u *Usage) Contacted(hash Hash, at time.Time) {
-	u.people[hash] = at
-	u.order = append(u.order, contacted{hash, at})
+func (u *Usage) Contacted(person Person, at time.Time) {
+	u.people[person] = at
+	u.order = append(u.order, contacted{person, at})
 }
 
 // UndoContacted undoes [Usage.Contacted] of an instant.
-func (u *Usage) UndoContacted(hash Hash, at time.Time) {
-	i := slices.IndexFunc(u.order, func(c contacted) bool { return c.hash == hash && c.at.Equal(at) })
+func (u *Usage) UndoContacted(person Person, at time.Time) {
+	i := slices.IndexFunc(u.order, func(c contacted) bool { return c.person == person && c.at.Equal(at) })
 	if i < 0 {
 		return
 	}
 	u.order = slices.Delete(u.order, i, i+1)
-	delete(u.people, hash)
+	delete(u.people, person)
 	for _, c := range u.order {
-		if c.hash == hash {
-			u.people[hash] = c.at
+		if c.person == person {
+			u.people[person] = c.at
 		}
 	}
 }
@@ -135,8 +142,8 @@ func (u *Usage) UndoContacted(hash Hash, at time.Time) {
 // expire forgets people whom nobody has contacted for a day.
 func (u *Usage) expire(now time.Time) {
 	for len(u.order) > 0 && !u.order[0].at.After(now.Add(-day)) {
-		if first := u.order[0]; u.people[first.hash].Equal(first.at) {
-			delete(u.people, first.hash)
+		if first := u.order[0]; u.people[first.person].Equal(first.at) {
+			delete(u.people, first.person)
 		}
 		u.order = u.order[1:]
 	}
@@ -144,7 +151,7 @@ func (u *Usage) expire(now time.Time) {
 
 // Denial reports which limit refused a claim, and until when.
 type Denial struct {
-	Rule    Rule
+	Rule    string
 	Reason  string
 	Until   time.Time
 	Channel bool // it holds for the whole channel, otherwise for this person alone
@@ -165,7 +172,7 @@ func (u *Usage) Room(name string, w *Demand, inFlight int, now time.Time) (Denia
 	}
 	if u.NewPeoplePerDay > 0 {
 		u.expire(now)
-		if _, known := u.people[w.Hash]; !known && !u.fresh[w.Hash] && len(u.people)+len(u.fresh) >= u.NewPeoplePerDay {
+		if _, known := u.people[w.Person]; !known && !u.fresh[w.Person] && len(u.people)+len(u.fresh) >= u.NewPeoplePerDay {
 			return Denial{RuleNewPeople, fmt.Sprintf("limit %s: %d people in 24 hours over its channels, the most that are allowed", name, u.NewPeoplePerDay), u.nextPlaces(now), false}, false
 		}
 	}
@@ -208,9 +215,9 @@ func (u *Usage) Take(w *Demand, now time.Time) {
 	u.units += w.Units
 	u.money.taken += w.Cost
 	if u.NewPeoplePerDay > 0 {
-		u.taken = append(u.taken, contacted{w.Hash, now})
-		if _, known := u.people[w.Hash]; !known {
-			u.fresh[w.Hash] = true
+		u.taken = append(u.taken, contacted{w.Person, now})
+		if _, known := u.people[w.Person]; !known {
+			u.fresh[w.Person] = true
 		}
 	}
 }
@@ -220,7 +227,7 @@ func (u *Usage) Take(w *Demand, now time.Time) {
 func (u *Usage) Committed() {
 	u.tokens -= float64(u.units)
 	for _, c := range u.taken {
-		u.Contacted(c.hash, c.at)
+		u.Contacted(c.person, c.at)
 	}
 	u.Begin()
 }
@@ -235,6 +242,13 @@ func (u *Usage) People(now time.Time) int {
 type LimitUse struct {
 	api.LimitUse
 	Today, Month, Spent Money // today and in this month, in UTC, and in all
+}
+
+// Store keeps limits, prices, and how much of budgets is used.
+type Store interface {
+	Limits
+	Prices
+	Budgets
 }
 
 // Limits keeps limits.
