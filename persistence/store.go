@@ -22,6 +22,7 @@ import (
 	dbase "weir/persistence/database"
 	"weir/persistence/dialect"
 	eventstore "weir/persistence/events"
+	"weir/persistence/limits"
 	"weir/persistence/mysql"
 	"weir/persistence/operators"
 	"weir/persistence/people"
@@ -74,6 +75,7 @@ type (
 	surveyStore   = surveys.Store
 	routerStore   = router.Store
 	peopleStore   = people.Store
+	limitStore    = limits.Store
 	adminStore    = operators.Store
 )
 
@@ -88,6 +90,7 @@ type Store struct {
 	*surveyStore
 	*routerStore
 	*peopleStore
+	*limitStore
 	*adminStore
 	db *commit.DB
 }
@@ -157,10 +160,11 @@ func On(database dialect.Database, o Options) *Store {
 		routerStore: &router.Store{DB: db}, adminStore: &operators.Store{DB: db},
 	}
 	s.webhookStore = eventstore.NewWebhooks(db, s.eventLog)
-	s.peopleStore = people.New(db)
+	s.limitStore = limits.New(db)
+	s.peopleStore = people.New(db, s.limitStore)
 	outbox := surveys.NewOutbox(db)
 	s.queueStore = contacts.New(db, s.channelStore, s.eventLog, o.Metrics.dead, outbox, s.peopleStore.Gate())
-	s.surveyStore = surveys.New(db, s.queueStore.Queue, outbox, s.peopleStore)
+	s.surveyStore = surveys.New(db, s.queueStore.Queue, outbox, s.limitStore)
 	s.peopleStore.Connect(s.queueStore.InFlightNow, s.queueStore.Queue, s.surveyStore.Budgets)
 	s.channelStore.DefaultCapacity = o.DefaultCapacity
 	db.SetParts(s.queueStore.Part(), outbox, s.peopleStore.Gate(), s.eventLog.Part())

@@ -81,7 +81,7 @@ func (st *Stepper) NeedOf(r *Respondent, cost Cost) (need Need) {
 // NeedOfWaiting returns what a contact costs that waits for money, by the price of its channel. One
 // that waits for something else may be claimed: the claim decides. One that was deleted has no state.
 func NeedOfWaiting(c *weir.Contact, price *limits.Tariff, currency string) Need {
-	if c.State != weir.Delayed || c.Receipt.Rule != string(limits.RuleBudget) {
+	if c.State != weir.Delayed || c.Receipt.Rule != limits.RuleBudget {
 		return Need{Free: true}
 	}
 	cost, ok := reserved(price, currency, &c.Spec)

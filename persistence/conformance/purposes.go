@@ -591,7 +591,7 @@ func testOneNewPerson(t *testing.T, backend Backend) {
 	must[[]weir.Accepted](t)(b.acceptClaimed(byB, 1, sms("1")))
 	must[[]weir.Accepted](t)(b.acceptClaimed(byA, 1, sms("1")))
 	b.ok(b.OpenPeople(b.ctx(), nil)) // as after a start
-	if c := must[[]weir.Accepted](t)(b.acceptClaimed(byA, 1, other))[0].Contact; c.Receipt.Rule != string(limits.RuleNewPeople) {
+	if c := must[[]weir.Accepted](t)(b.acceptClaimed(byA, 1, other))[0].Contact; c.Receipt.Rule != limits.RuleNewPeople {
 		t.Errorf("a second person after a start: %+v", c.Progress)
 	}
 	var rows int
@@ -730,7 +730,7 @@ func testBudgetsAtStart(t *testing.T, backend Backend) {
 				t.Errorf("of %d budgets that of %s is %+v, %v", i+1, survey, use, ok)
 			}
 		}
-		if c := must[[]weir.Accepted](t)(b.acceptClaimed(by, 1, of("beyond "+name, name)))[0].Contact; c.Receipt.Rule != string(limits.RuleBudget) {
+		if c := must[[]weir.Accepted](t)(b.acceptClaimed(by, 1, of("beyond "+name, name)))[0].Contact; c.Receipt.Rule != limits.RuleBudget {
 			t.Errorf("beyond the budget of %s: %+v", name, c.Progress)
 		}
 	}

@@ -129,7 +129,7 @@ func (w *record) write(t *commit.Tx, at time.Time) error {
 		changed = append(changed, k.hash[:], k.purpose, string(n.Status), string(n.Source), columns.Micros(n.At), n.Version)
 	}
 	if w.s.refused {
-		t.Add(oldestSQL, consentsStep, consentsStep)
+		t.RequireStep(consentsStep)
 	}
 	insertRows(t, "INSERT INTO consents ("+consentColumns+") VALUES ", "", rows, consentWidth)
 	insertRows(t, "INSERT INTO consent_states ("+stateColumns+") VALUES ", w.s.mergeStates(), changed, stateWidth)
@@ -361,7 +361,7 @@ func (s *consentStore) AllConsents(ctx context.Context, after int64, limit int) 
 // Erase implements [people.Store].
 func (s *consentStore) Erase(ctx context.Context, address string) (int, error) {
 	w := &erasure{s: s, address: address}
-	err := change(ctx, s.DB, w)
+	err := s.DB.Change(ctx, w)
 	return int(w.erased), err
 }
 

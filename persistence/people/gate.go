@@ -11,6 +11,7 @@ import (
 	"weir/people"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
+	"weir/persistence/limits"
 	"weir/persistence/multirow"
 )
 
@@ -20,10 +21,8 @@ type Gate struct {
 	*keyring
 	consents *consentStore
 	purposes *purposeStore
-	limits   *limitStore
-	prices   *priceStore
+	limits   *limits.Gate
 	skips    *skipStore
-	budgets  *budgetStore
 	zones    people.Zones
 	before   histories
 	// contacted is whom the history may have.
@@ -37,15 +36,7 @@ type batch struct {
 	claimed  map[weir.AttemptRef]entry
 	returned map[weir.AttemptRef]returned
 
-	undone   []undoneContact
 	optedOut []people.Consent
-}
-
-// undoneContact is a person who counts no longer as contacted at an instant.
-type undoneContact struct {
-	channel string
-	hash    people.Hash
-	at      time.Time
 }
 
 // entry is a row of person_contacts, or of person_replies.
@@ -67,18 +58,14 @@ type returned struct {
 func (g *Gate) Begin() {
 	g.batch = batch{}
 	g.purposes.begin()
-	g.prices.begin()
-	g.limits.begin()
+	g.limits.Begin()
 	g.skips.begin()
-	g.budgets.begin()
 }
 
 // Committed implements [commit.Part].
 func (g *Gate) Committed() {
 	g.purposes.committed()
-	g.prices.committed()
-	g.limits.committed(g.prices.spent, g.undone)
-	g.budgets.committed(g.prices.spent)
+	g.limits.Committed()
 }
 
 // Judge implements contacts.Gate. A claim is judged by the instant of its batch, not by its own:
@@ -89,9 +76,8 @@ func (g *Gate) Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, er
 		return nil, err
 	}
 	now := g.purposes.now()
-	shared, err := g.limits.judgedBy(t)
-	tariffs := g.prices.tariffs()
-	if err != nil || !g.consents.refused && !now.ruled && len(shared.list)+len(shared.budgets) == 0 && len(tariffs) == 0 {
+	bounds, err := g.limits.Bounds(t)
+	if err != nil || !g.consents.refused && !now.ruled && bounds.None() {
 		return nil, err
 	}
 	if err := g.opened(); err != nil {
@@ -118,13 +104,14 @@ func (g *Gate) Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, er
 		if purpose.Ruled() {
 			claim.Zones, claim.Before = g.zones.Of(c.TimeZone, addresses[i], purpose.Zone()), earlier[addresses[i]]
 		}
-		if tariff := tariffs[claim.Channel]; tariff != nil {
+		if tariff := bounds.Tariff(claim.Channel); tariff != nil {
 			claim.Cost, claim.Currency = tariff.Reserved(c, addresses[i]), tariff.Currency
 		}
 		verdicts[i] = people.Judge(&claim, t.Now)
-		if verdicts[i].Rule == "" && len(shared.list)+len(shared.budgets) > 0 {
-			if held := g.limits.takeRoom(t, shared, c, &claim, g.keys[0].History(addresses[i])); held.Rule != "" {
-				verdicts[i] = held
+		if verdicts[i].Rule == "" {
+			person := func() [16]byte { return g.keys[0].History(addresses[i]) }
+			if d := bounds.Take(t, c, claim.Cost, claim.Currency, person); d.Rule != "" {
+				verdicts[i] = people.Verdict{Receipt: weir.Receipt{Rule: d.Rule}, Reason: d.Reason, Due: d.Until, Channel: d.Channel}
 			}
 		}
 		if verdicts[i].Rule == "" && earlier != nil && !claim.Reply { // the next claim of the batch may be of the same person
@@ -195,12 +182,12 @@ func (g *Gate) earlier(t *commit.Tx, now *purposes, claims []*weir.Contact, addr
 // Claimed implements contacts.Gate.
 func (g *Gate) Claimed(t *commit.Tx, c *weir.Contact) {
 	if cost, currency := people.Reserved(c.Receipt); currency != "" {
-		g.prices.spend(t, c, currency, cost, c.ClaimedAt)
+		g.limits.Spend(t, c, currency, cost, c.ClaimedAt)
 	}
 	now := g.purposes.now()
 	name, purpose := now.of(c)
 	ruled := c.Spec.Priority != weir.Reply && (purpose.NeedsHistory() || now.kept)
-	if len(g.keys) == 0 || !ruled && !g.limits.current.newPeople(t.Channel(c.Channel).Name) {
+	if len(g.keys) == 0 || !ruled && !g.limits.CountsPeople(t.Channel(c.Channel).Name) {
 		return
 	}
 	if g.claimed == nil {
@@ -216,12 +203,12 @@ func (g *Gate) Claimed(t *commit.Tx, c *weir.Contact) {
 // Returned implements contacts.Gate.
 func (g *Gate) Returned(t *commit.Tx, c *weir.Contact, attempt int, before *weir.Progress) {
 	if cost, currency := people.Reserved(before.Receipt); currency != "" {
-		g.prices.spend(t, c, currency, -cost, before.ClaimedAt)
+		g.limits.Spend(t, c, currency, -cost, before.ClaimedAt)
 	}
 	ref := weir.AttemptRef{Ref: c.Ref, Number: attempt}
-	if g.limits.current.newPeople(t.Channel(c.Channel).Name) {
+	if g.limits.CountsPeople(t.Channel(c.Channel).Name) {
 		hash := g.keys[0].History(people.Canonical(c.To))
-		g.undone = append(g.undone, undoneContact{t.Channel(c.Channel).Name, hash, columns.Instant(columns.Micros(before.ClaimedAt))})
+		g.limits.Undo(t.Channel(c.Channel).Name, hash, columns.Instant(columns.Micros(before.ClaimedAt)))
 	}
 	if _, here := g.claimed[ref]; here {
 		delete(g.claimed, ref)
@@ -238,7 +225,7 @@ func (g *Gate) Returned(t *commit.Tx, c *weir.Contact, attempt int, before *weir
 // replaced by what it has cost, unless nothing went out.
 func (g *Gate) Ended(t *commit.Tx, end *weir.Transition, out bool) weir.Receipt {
 	c := &end.Contact
-	receipt := g.prices.settle(t, end, out)
+	receipt := g.limits.Settle(t, end, out)
 	if c.Reason != channels.OptedOut || c.Outcome != weir.Failed {
 		return receipt
 	}
@@ -261,7 +248,7 @@ func (g *Gate) Flush(t *commit.Tx) error {
 			return err
 		}
 	}
-	g.prices.write(t)
+	g.limits.Flush(t)
 	g.skips.write(t)
 	for _, ref := range sorted(g.returned) { // by the whole key: the person may have any number of entries
 		r := g.returned[ref]

@@ -13,6 +13,7 @@ import (
 	"weir/persistence/columns"
 	"weir/persistence/commit"
 	"weir/persistence/dialect"
+	"weir/persistence/limits"
 )
 
 // historyStore reads when people were contacted, and deletes it. [Gate] writes it.
@@ -273,6 +274,31 @@ func (s *historyStore) PurgeHistory(ctx context.Context, now time.Time, limit in
 	}
 	n, err := purge(ctx, s.DB, oldestAnswersSQL, "DELETE FROM person_answers WHERE answered_at <= ?", before, limit)
 	return n, s.Failure("purge when people were answered", err)
+}
+
+// contactedBy implements [limits.Contacts].
+func contactedBy(ctx context.Context, from dialect.Reader, channels []any, since time.Time) ([]limits.Contacted, error) {
+	var all []limits.Contacted
+	for _, table := range []string{contactsTable, repliesTable} {
+		var found []struct {
+			Hash []byte `db:"hash"`
+			At   int64  `db:"claimed_at"`
+		}
+		err := from.SelectContext(ctx, &found, newPeopleSQL(table, len(channels)), append([]any{columns.Micros(since)}, channels...)...)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range found {
+			all = append(all, limits.Contacted{Person: people.Hash(f.Hash), At: columns.Instant(f.At)})
+		}
+	}
+	slices.SortFunc(all, func(a, b limits.Contacted) int { return a.At.Compare(b.At) })
+	return all, nil
+}
+
+// newPeopleSQL reads whom n channels have contacted since an instant, by one of the tables.
+func newPeopleSQL(table string, n int) string {
+	return "SELECT hash, claimed_at FROM " + table + " WHERE claimed_at > ? AND channel_id IN " + columns.Marks(n) + " ORDER BY claimed_at"
 }
 
 // Entries of contacts that rules count, and of replies, which only limits count: a claim never reads

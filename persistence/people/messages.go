@@ -216,7 +216,7 @@ func (s *messageStore) CountUndecided(ctx context.Context, limit int) (n int, _ 
 // Decide implements [people.Messages].
 func (s *messageStore) Decide(ctx context.Context, id int64, d people.Decision, by string) (people.Undecided, people.State, error) {
 	w := &decision{s: s, id: id, decision: d, by: by}
-	err := change(ctx, s.DB, w)
+	err := s.DB.Change(ctx, w)
 	return w.message, w.state, err
 }
 

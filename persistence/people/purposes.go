@@ -71,9 +71,6 @@ func (p *purposes) of(c *weir.Contact) (string, *people.Purpose) {
 	return name, people.NoRules()
 }
 
-// oldestSQL keeps programs from the database that are too old to know what people said.
-const oldestSQL = "UPDATE meta SET value = ? WHERE name = 'oldest_step' AND value < ?"
-
 // Steps of the schema with which programs begin to heed consents and purposes.
 const (
 	consentsStep = 23
@@ -137,12 +134,12 @@ func (s *purposeStore) Purposes() map[string]*people.Purpose { return s.current.
 
 // PutPurpose implements [people.Purposes].
 func (s *purposeStore) PutPurpose(ctx context.Context, name string, p *people.Purpose) error {
-	return change(ctx, s.DB, &purposeChange{s: s, name: name, to: &stored{Purpose: p}})
+	return s.DB.Change(ctx, &purposeChange{s: s, name: name, to: &stored{Purpose: p}})
 }
 
 // CheckPurpose implements [people.Purposes].
 func (s *purposeStore) CheckPurpose(ctx context.Context, name string, p *people.Purpose) error {
-	return check(ctx, s.DB, &purposeChange{s: s, name: name, to: &stored{Purpose: p}, dry: true})
+	return s.DB.Check(ctx, &purposeChange{s: s, name: name, to: &stored{Purpose: p}, dry: true})
 }
 
 // DeletePurpose implements [people.Purposes].
@@ -151,7 +148,7 @@ func (s *purposeStore) DeletePurpose(ctx context.Context, name string) error {
 	if known == nil {
 		return weir.Errorf(weir.CodeNotFound, "there is no purpose %q", name)
 	}
-	return change(ctx, s.DB, &purposeChange{s: s, name: name, to: &stored{known, true}})
+	return s.DB.Change(ctx, &purposeChange{s: s, name: name, to: &stored{known, true}})
 }
 
 // purposeChange is the work of [purposeStore.PutPurpose] and [purposeStore.DeletePurpose].
@@ -169,7 +166,7 @@ func (w *purposeChange) Write(t *commit.Tx, r *commit.Request) error {
 		return nil
 	}
 	if w.dry {
-		r.Refuse(checked{})
+		r.Refuse(commit.CheckedError{})
 		return nil
 	}
 	rules, err := json.Marshal(w.to.Purpose)
@@ -183,7 +180,7 @@ func (w *purposeChange) Write(t *commit.Tx, r *commit.Request) error {
 	}
 	t.AddOnce("INSERT INTO purposes (name, rules, deleted, changed_at) VALUES "+columns.Marks(4)+d.Merge("name")+strings.Join(set, ", "),
 		w.name, string(rules), columns.Number(w.to.deleted), columns.Micros(r.At))
-	t.Add(oldestSQL, purposesStep, purposesStep)
+	t.RequireStep(purposesStep)
 	if w.s.changed == nil {
 		w.s.changed = map[string]*stored{}
 	}

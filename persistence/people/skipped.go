@@ -7,10 +7,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jmoiron/sqlx"
+
 	"weir"
 	"weir/people"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
+	"weir/persistence/limits"
 )
 
 // skipKey is a row of skipped.
@@ -27,7 +30,7 @@ type skips struct{ suppressed, delayed int64 }
 // skipStore counts contacts that rules have suppressed or delayed.
 type skipStore struct {
 	*commit.DB
-	names   *dailyStore
+	names   *limits.Gate
 	skipped map[skipKey]skips // by the batch; used on the writer's goroutine only
 }
 
@@ -40,7 +43,7 @@ func (s *skipStore) count(c *weir.Contact, at time.Time) {
 		s.skipped = map[skipKey]skips{}
 	}
 	day := weir.DayOf(at)
-	k := skipKey{c.Channel, s.names.countedAs(c.Survey, day), c.Receipt.Rule, day}
+	k := skipKey{c.Channel, s.names.CountedAs(c.Survey, day), c.Receipt.Rule, day}
 	n := s.skipped[k]
 	if c.State == weir.Done {
 		n.suppressed++
@@ -93,4 +96,31 @@ func (s *skipStore) Skipped(ctx context.Context, f people.SkippedFilter, limit i
 		list = append(list, people.Skipped{Channel: weir.ChannelID(r.Channel), Survey: r.Survey, Rule: people.Rule(r.Rule), Day: f.To, Suppressed: r.Suppressed, Delayed: r.Delayed})
 	}
 	return list, nil
+}
+
+// purge deletes what was skipped before a day, at most limit rows, and returns how many.
+func (s *skipStore) purge(ctx context.Context, before, limit int) (n int, _ error) {
+	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
+		var skipped []skippedRow
+		err := tx.SelectContext(ctx, &skipped, "SELECT channel_id, survey, rule_name, day FROM skipped WHERE day < ? LIMIT ?", before, limit)
+		if err != nil {
+			return err
+		}
+		for _, r := range skipped {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM skipped WHERE channel_id = ? AND survey = ? AND rule_name = ? AND day = ?", r.Channel, r.Survey, r.Rule, r.Day); err != nil {
+				return err
+			}
+		}
+		n = len(skipped)
+		return nil
+	})
+	return n, s.Failure("purge what rules have skipped", err)
+}
+
+// skippedRow is the key of a row of skipped.
+type skippedRow struct {
+	Channel int64  `db:"channel_id"`
+	Survey  string `db:"survey"`
+	Rule    string `db:"rule_name"`
+	Day     int    `db:"day"`
 }

@@ -15,14 +15,11 @@
 //     known.
 //   - An earlier contact counts once for each claim that was committed, in that transaction,
 //     and no longer in the transaction that learns that nothing went out.
-//   - What was spent is the sum of what the receipts of all attempts say: a claim adds what it
-//     reserves, its end the difference, each in the transaction that writes the receipt.
+//   - Limits are asked last, in the same step: a claim that a rule is against takes nothing of them.
 package people
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -32,6 +29,7 @@ import (
 	"weir/persistence/columns"
 	"weir/persistence/commit"
 	"weir/persistence/contacts"
+	"weir/persistence/limits"
 )
 
 var (
@@ -45,32 +43,26 @@ type Store struct {
 	*keyring
 	*consentStore
 	*purposeStore
-	*limitStore
-	*priceStore
 	*skipStore
 	*historyStore
 	*messageStore
-	*budgetStore
-	*dailyStore
-	gate *Gate
+	limits *limits.Store
+	gate   *Gate
 }
 
-// New returns the consents and purposes in a database.
-func New(db *commit.DB) *Store {
+// New returns the consents and purposes in a database, whose limits are kept by another store.
+func New(db *commit.DB, bounds *limits.Store) *Store {
 	keys := &keyring{db: db}
-	budgets := newBudgetStore(db)
-	consents, purposes, limits := &consentStore{DB: db, keyring: keys, said: known{table: statesTable}}, &purposeStore{DB: db}, newLimitStore(db, budgets)
-	names := &dailyStore{DB: db, limits: limits, budgets: budgets, names: dayNames{}}
+	consents, purposes := &consentStore{DB: db, keyring: keys, said: known{table: statesTable}}, &purposeStore{DB: db}
 	purposes.current.Store(newPurposes(nil))
+	limiting := bounds.Limiting()
 	s := &Store{
-		keyring: keys, consentStore: consents, purposeStore: purposes, limitStore: limits, priceStore: newPriceStore(db, limits, budgets, names), skipStore: &skipStore{DB: db, names: names},
-		budgetStore: budgets, dailyStore: names,
+		keyring: keys, consentStore: consents, purposeStore: purposes, limits: bounds, skipStore: &skipStore{DB: db, names: limiting},
 		historyStore: &historyStore{DB: db, keyring: keys, purposes: purposes, contacted: known{table: contactsTable}},
 		messageStore: &messageStore{DB: db, keyring: keys, consents: consents, purposes: purposes},
 	}
-	budgets.prices = s.priceStore
 	s.history = s.historyStore
-	s.gate = &Gate{keyring: keys, consents: consents, purposes: purposes, limits: limits, prices: s.priceStore, skips: s.skipStore, budgets: budgets, before: histories{most: maxRows}, contacted: &s.contacted}
+	s.gate = &Gate{keyring: keys, consents: consents, purposes: purposes, limits: limiting, skips: s.skipStore, before: histories{most: maxRows}, contacted: &s.contacted}
 	return s
 }
 
@@ -80,8 +72,9 @@ func (s *Store) Gate() *Gate { return s.gate }
 // Connect gives the store of contacts: inFlight returns how many contacts of a channel are in
 // flight, as they were committed last, and queue takes the answers to messages. budgets reads
 // the budgets of surveys.
-func (s *Store) Connect(inFlight func(weir.ChannelID) int, queue Queue, budgets Budgets) {
-	s.inFlight, s.queue, s.load = inFlight, queue, budgets
+func (s *Store) Connect(inFlight func(weir.ChannelID) int, queue Queue, budgets limits.Budgets) {
+	s.queue = queue
+	s.limits.CountBy(inFlight, contactedBy, budgets)
 }
 
 // OpenPeople reads the purposes, prices and limits, and makes the keys of addresses known: the configured ones, of which the first is
@@ -97,16 +90,18 @@ func (s *Store) OpenPeople(ctx context.Context, configured [][]byte) error {
 	if err := s.purposeStore.loadAll(ctx); err != nil {
 		return err
 	}
-	if err := s.priceStore.loadAll(ctx); err != nil {
-		return err
+	return s.limits.Load(ctx)
+}
+
+// PurgeDaily deletes what rules have skipped more than [limits.DaysKept] days ago, and adds up what
+// was spent before: see [limits.Store.AddUpSpent]. It does so with a part of at most limit rows, and
+// reports whether more may follow.
+func (s *Store) PurgeDaily(ctx context.Context, now time.Time, limit int) (more bool, _ error) {
+	n, err := s.skipStore.purge(ctx, weir.DayOf(now)-limits.DaysKept, limit)
+	if err == nil && n < limit {
+		n, err = s.limits.AddUpSpent(ctx, now, limit)
 	}
-	if err := s.budgetStore.loadAll(ctx); err != nil {
-		return err
-	}
-	if err := s.dailyStore.loadAll(ctx, time.Now()); err != nil {
-		return err
-	}
-	return s.limitStore.loadAll(ctx)
+	return n >= limit, err
 }
 
 // ReadPeople reads a page of whom the rules know, so that claims look up nobody else; until it has
@@ -119,32 +114,6 @@ func (s *Store) ReadPeople(ctx context.Context, page int) (more bool, err error)
 		}
 	}
 	return false, nil
-}
-
-// change has the writer do a small work, and waits for it.
-func change(ctx context.Context, db *commit.DB, w commit.Work) error {
-	call, err := db.NewCall(ctx, &commit.Request{Work: w, Rows: 1, Bytes: 1000})
-	if err != nil {
-		return err
-	}
-	call.Submit(nil)
-	return call.Wait()
-}
-
-// checked is the refusal of a change that is checked only, and could be written. A dry run so sees what the change itself would see:
-// the rows as they are in the transaction, after all that is written before it.
-type checked struct{}
-
-// Error implements error.
-func (checked) Error() string { return "the change was checked only" }
-
-// check has a change checked that is refused with [checked] if it could be written.
-func check(ctx context.Context, db *commit.DB, w commit.Work) error {
-	err := change(ctx, db, w)
-	if _, right := errors.AsType[checked](err); right {
-		return nil
-	}
-	return err
 }
 
 // purge deletes the oldest rows from before an instant, about limit at most, and returns how
@@ -165,17 +134,4 @@ func purge(ctx context.Context, db *commit.DB, oldest, remove string, before tim
 		return err
 	})
 	return int(n), err
-}
-
-// writeRules sets the row of a limit or a price, and keeps programs away that do not know it.
-func writeRules(t *commit.Tx, table, key, name string, rules any, at time.Time, step int) error {
-	text, err := json.Marshal(rules)
-	if err != nil {
-		return err
-	}
-	d := t.Dialect()
-	t.AddOnce("INSERT INTO "+table+" ("+key+", rules, changed_at) VALUES "+columns.Marks(3)+d.Merge(key)+
-		"rules = "+d.Fresh("rules")+", changed_at = "+d.Fresh("changed_at"), name, string(text), columns.Micros(at))
-	t.Add(oldestSQL, step, step)
-	return nil
 }

@@ -25,7 +25,7 @@ func refusing() []refusingFiles {
 		{"people/address.go", true}, {"people/purpose.go", true}, {"limits/*.go", true}, {"operators/rights.go", true},
 		{"channels/settings.go", true}, {"channels/provider/settings.go", false}, {"channels/httpgateway/*.go", false}, {"channels/kannel/settings.go", false}, {"channels/nuntium/driver.go", false},
 		{"channels/twilio/settings.go", false}, {"channels/verboice/settings.go", false}, {"channels/workers/settings.go", false},
-		{"actors/surveys/*.go", false}, {"persistence/people/*.go", false}, {"persistence/surveys/*.go", false},
+		{"actors/surveys/*.go", false}, {"persistence/limits/*.go", false}, {"persistence/people/*.go", false}, {"persistence/surveys/*.go", false},
 		{"api/*.go", false}, {"web/httpjson/check.go", false}, {"web/httpjson/problem.go", false}, {"web/imports/*.go", false}, {"web/surveys/*.go", false},
 		{"web/limits/*.go", false}, {"web/people/[^c]*.go", false}, {"web/people/consents.go", false}, // and not what imports consents, for which there is no page
 		{"web/api/accept.go", false}, {"web/api/channel*.go", false}, {"web/api/contacts*.go", false}, {"web/api/lookup.go", false}, {"web/api/tokens.go", false}, {"web/api/webhooks.go", false},
@@ -45,7 +45,7 @@ func neverShown() []string {
 		"the form may have the parts contact and file, in this order", "the part contact has what rows leave out, and neither to nor key", "the part contact must be a JSON object",
 		"method not allowed; use DELETE, GET, HEAD, PATCH or PUT, and POST …:launch, :pause, :resume, :stop, :lock or :unlock for steps",
 		"must be a list of COLUMN=FIELD, separated by commas: %s", "must be a list of columns, separated by commas: %s", "must be the next_cursor of a page before",
-		"no value for a field of the text", "not the id of a respondent", "outcome", "phone, columns and header are of a file in CSV", "status", "the change was checked only",
+		"no value for a field of the text", "not the id of a respondent", "outcome", "phone, columns and header are of a file in CSV", "status",
 		"the disposition cannot follow the present one", "the event cannot be read", "the keys of people were not opened", "the respondent was started before",
 		"the respondent's status is final", "the response is not a JSON object with disposition, messages, answers and stop", "the schedule never opens again", "the step of a respondent failed",
 		"update requires on_error=skip: respondents are corrected before the whole file is read",

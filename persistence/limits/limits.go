@@ -1,4 +1,4 @@
-package people
+package limits
 
 import (
 	"cmp"
@@ -12,9 +12,7 @@ import (
 
 	"weir"
 	"weir/api"
-	"weir/internal/segments"
 	"weir/limits"
-	"weir/people"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
 	"weir/persistence/dialect"
@@ -80,10 +78,19 @@ type limitStore struct {
 	// inFlight returns how many contacts of a channel are in flight, as they were committed
 	// last.
 	inFlight func(weir.ChannelID) int
-	budgets  *budgetStore
+	// contacted reads whom channels have contacted.
+	contacted Contacts
+	budgets   *budgetStore
 	// Used on the writer's goroutine only.
 	current limitSet
 	limited map[string]*limits.Limit // by the batch; nil: deleted
+	undone  []undone                 // by the batch
+}
+
+// undone is a person who counts no longer as contacted over a channel at an instant.
+type undone struct {
+	channel string
+	Contacted
 }
 
 func newLimitStore(db *commit.DB, b *budgetStore) *limitStore {
@@ -114,7 +121,7 @@ func (s *limitStore) loadAll(ctx context.Context) error {
 	s.all.Store(&all)
 	now := time.Now()
 	for _, l := range s.current.list {
-		if err := readUsage(ctx, s.Read, &s.current, l, now); err != nil {
+		if err := s.readUsage(ctx, s.Read, &s.current, l, now); err != nil {
 			return s.Failure("read how much of a limit is used", err)
 		}
 	}
@@ -127,12 +134,12 @@ func (s *limitStore) Limits() map[string]*limits.Limit { return *s.all.Load() }
 
 // PutLimit implements [limits.Limits].
 func (s *limitStore) PutLimit(ctx context.Context, name string, l *limits.Limit) error {
-	return change(ctx, s.DB, &limitChange{s: s, name: name, to: l})
+	return s.Change(ctx, &limitChange{s: s, name: name, to: l})
 }
 
 // CheckLimit implements [limits.Limits].
 func (s *limitStore) CheckLimit(ctx context.Context, name string, l *limits.Limit) error {
-	return check(ctx, s.DB, &limitChange{s: s, name: name, to: l, dry: true})
+	return s.Check(ctx, &limitChange{s: s, name: name, to: l, dry: true})
 }
 
 // DeleteLimit implements [limits.Limits].
@@ -140,7 +147,7 @@ func (s *limitStore) DeleteLimit(ctx context.Context, name string) error {
 	if s.Limits()[name] == nil {
 		return weir.Errorf(weir.CodeNotFound, "there is no limit %q", name)
 	}
-	return change(ctx, s.DB, &limitChange{s: s, name: name})
+	return s.Change(ctx, &limitChange{s: s, name: name})
 }
 
 // limitChange is the work of [limitStore.PutLimit] and [limitStore.DeleteLimit].
@@ -166,10 +173,10 @@ func (w *limitChange) Write(t *commit.Tx, r *commit.Request) error {
 		return nil
 	}
 	if w.dry {
-		r.Refuse(checked{})
+		r.Refuse(commit.CheckedError{})
 		return nil
 	}
-	step := purposesStep
+	step := limitsStep
 	if w.to.CountsMoney() {
 		step = pricesStep
 	}
@@ -179,7 +186,7 @@ func (w *limitChange) Write(t *commit.Tx, r *commit.Request) error {
 
 // begin begins a batch.
 func (s *limitStore) begin() {
-	s.limited = nil
+	s.limited, s.undone = nil, nil
 	for _, l := range s.current.list {
 		l.usage.Begin()
 	}
@@ -208,7 +215,7 @@ func (s *limitStore) judgedBy(t *commit.Tx) (*limitSet, error) {
 		if l.read {
 			continue
 		}
-		if err := readUsage(t.Ctx, t, now, l, t.Now); err != nil {
+		if err := s.readUsage(t.Ctx, t, now, l, t.Now); err != nil {
 			return nil, err
 		}
 	}
@@ -217,7 +224,7 @@ func (s *limitStore) judgedBy(t *commit.Tx) (*limitSet, error) {
 
 // readUsage reads whom the channels of a limit have contacted in the last 24 hours, and what
 // was spent.
-func readUsage(ctx context.Context, from dialect.Reader, into *limitSet, l *limit, now time.Time) error {
+func (s *limitStore) readUsage(ctx context.Context, from dialect.Reader, into *limitSet, l *limit, now time.Time) error {
 	var rows []struct {
 		ID   int64  `db:"id"`
 		Name string `db:"name"`
@@ -241,42 +248,26 @@ func readUsage(ctx context.Context, from dialect.Reader, into *limitSet, l *limi
 	if l.read = true; l.usage.NewPeoplePerDay == 0 || len(ids) == 0 {
 		return nil
 	}
-	type entry struct {
-		Hash []byte `db:"hash"`
-		At   int64  `db:"claimed_at"`
+	list, err := s.contacted(ctx, from, ids, now.Add(-24*time.Hour))
+	if err != nil {
+		l.read = false
+		return err
 	}
-	var all []entry
-	for _, table := range []string{contactsTable, repliesTable} {
-		var found []entry
-		err := from.SelectContext(ctx, &found, newPeopleSQL(table, len(ids)), append([]any{columns.Micros(now.Add(-24 * time.Hour))}, ids...)...)
-		if err != nil {
-			l.read = false
-			return err
-		}
-		all = append(all, found...)
-	}
-	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(a.At, b.At) })
-	for _, f := range all {
-		l.usage.Contacted(people.Hash(f.Hash), columns.Instant(f.At))
+	for _, c := range list {
+		l.usage.Contacted(c.Person, c.At)
 	}
 	return nil
 }
 
-// newPeopleSQL reads whom n channels have contacted since an instant, by one of the tables.
-func newPeopleSQL(table string, n int) string {
-	return "SELECT hash, claimed_at FROM " + table + " WHERE claimed_at > ? AND channel_id IN " + columns.Marks(n) + " ORDER BY claimed_at"
-}
-
 // takeRoom takes room for a claim from every limit of its channel. If one has none it takes
-// nothing, and returns the verdict.
-func (s *limitStore) takeRoom(t *commit.Tx, now *limitSet, c *weir.Contact, claim *people.Claim, hash people.Hash) people.Verdict {
+// nothing, and returns which.
+func (s *limitStore) takeRoom(t *commit.Tx, now *limitSet, c *weir.Contact, want *limits.Demand) limits.Denial {
 	name := t.Channel(c.Channel).Name
 	mine := now.of(name, c.Survey)
 	if len(mine) == 0 {
-		return people.Verdict{}
+		return limits.Denial{}
 	}
 	now.addChannel(name, c.Channel)
-	want := limits.Demand{Person: hash, Units: max(1, segments.Total(c.Messages)), Cost: claim.Cost, Currency: claim.Currency}
 	for _, l := range mine {
 		inFlight := 0
 		if l.usage.InFlight > 0 {
@@ -286,17 +277,17 @@ func (s *limitStore) takeRoom(t *commit.Tx, now *limitSet, c *weir.Contact, clai
 				}
 			}
 		}
-		if h, ok := l.usage.Room(l.name, &want, inFlight, t.Now); !ok {
+		if h, ok := l.usage.Room(l.name, want, inFlight, t.Now); !ok {
 			if h.Rule == limits.RuleBudget && want.Currency == l.usage.Currency {
 				s.budgets.notPaid(c.Survey, want.Cost)
 			}
-			return people.Verdict{Receipt: weir.Receipt{Rule: string(h.Rule)}, Reason: h.Reason, Due: h.Until, Channel: h.Channel}
+			return h
 		}
 	}
 	for _, l := range mine {
-		l.usage.Take(&want, columns.Instant(columns.Micros(c.ClaimedAt)))
+		l.usage.Take(want, columns.Instant(columns.Micros(c.ClaimedAt)))
 	}
-	return people.Verdict{}
+	return limits.Denial{}
 }
 
 // LimitUse implements [limits.Limits].
@@ -319,7 +310,7 @@ func (s *limitStore) publish(now time.Time) {
 }
 
 // committed keeps the changes of a batch, and what its claims have taken.
-func (s *limitStore) committed(spent map[spentKey]limits.Money, gone []undoneContact) {
+func (s *limitStore) committed(spent map[spentKey]limits.Money) {
 	if len(s.limited) > 0 {
 		all := maps.Clone(*s.all.Load())
 		for name, to := range s.limited {
@@ -340,9 +331,9 @@ func (s *limitStore) committed(spent map[spentKey]limits.Money, gone []undoneCon
 				l.usage.Spend(k.day, amount)
 			}
 		}
-		for _, u := range gone {
+		for _, u := range s.undone {
 			if slices.Contains(l.usage.Channels, u.channel) {
-				l.usage.UndoContacted(u.hash, u.at)
+				l.usage.UndoContacted(u.Person, u.At)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package people
+package limits
 
 import (
 	"context"
@@ -15,10 +15,10 @@ import (
 // What is counted for each day, in spent and skipped, is kept by the names of surveys, which
 // clients choose freely.
 const (
-	// dailyKept is for how many days it is kept by day: so long that a month can be compared with
+	// DaysKept is for how many days it is kept by day: so long that a month can be compared with
 	// the same one of the year before. The money of a day that long ago counts for no day and no
 	// month, but in all.
-	dailyKept = 400
+	DaysKept = 400
 	// namesPerDay bounds how many names have sums of their own on a day, apart from those that
 	// limits and budgets count; all others together have one sum.
 	namesPerDay = 1000
@@ -32,7 +32,7 @@ const (
 // goroutine.
 type dayNames map[int]map[string]bool
 
-// dailyStore bounds and purges what is counted for each day.
+// dailyStore bounds what is counted for each day, and adds up what was spent long ago.
 type dailyStore struct {
 	*commit.DB
 	limits  *limitStore
@@ -89,42 +89,15 @@ func (s *dailyStore) countsSurvey(survey string) bool {
 		slices.ContainsFunc(s.limits.current.list, func(l *limit) bool { return slices.Contains(l.usage.Surveys, survey) })
 }
 
-// PurgeDaily deletes what rules have skipped more than 400 days ago, and adds up what was spent
-// before: to one sum for each channel and currency, and each survey that exists or that a limit
-// names. It does so with a part of at most limit rows, and reports whether more may follow.
-func (s *dailyStore) PurgeDaily(ctx context.Context, now time.Time, limit int) (more bool, _ error) {
-	before := weir.DayOf(now) - dailyKept
-	var n int
-	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
-		var skipped []skippedRow
-		err := tx.SelectContext(ctx, &skipped, "SELECT channel_id, survey, rule_name, day FROM skipped WHERE day < ? LIMIT ?", before, limit)
-		if err != nil {
-			return err
-		}
-		for _, r := range skipped {
-			if _, err := tx.ExecContext(ctx, "DELETE FROM skipped WHERE channel_id = ? AND survey = ? AND rule_name = ? AND day = ?", r.Channel, r.Survey, r.Rule, r.Day); err != nil {
-				return err
-			}
-		}
-		n = len(skipped)
-		return nil
-	})
-	if err != nil || n >= limit {
-		return n >= limit, s.Failure("purge what rules have skipped", err)
-	}
-	err = s.Transaction(ctx, func(tx *sqlx.Tx) (err error) {
-		n, err = s.addUpSpent(ctx, tx, before, limit)
+// AddUpSpent adds up what was spent more than [DaysKept] days ago: to one sum for each channel and
+// currency, and each survey that exists or that a limit names. It does so with a part of at most
+// limit rows, and returns how many.
+func (s *dailyStore) AddUpSpent(ctx context.Context, now time.Time, limit int) (n int, _ error) {
+	err := s.Transaction(ctx, func(tx *sqlx.Tx) (err error) {
+		n, err = s.addUpSpent(ctx, tx, weir.DayOf(now)-DaysKept, limit)
 		return err
 	})
-	return n >= limit, s.Failure("add up what was spent", err)
-}
-
-// skippedRow is the key of a row of skipped.
-type skippedRow struct {
-	Channel int64  `db:"channel_id"`
-	Survey  string `db:"survey"`
-	Rule    string `db:"rule_name"`
-	Day     int    `db:"day"`
+	return n, s.Failure("add up what was spent", err)
 }
 
 // addUpSpent moves rows of spent from before a day to day 0, and returns how many.

@@ -1,4 +1,4 @@
-package people
+package limits
 
 import (
 	"cmp"
@@ -18,8 +18,11 @@ import (
 	"weir/persistence/dialect"
 )
 
-// pricesStep is the migration without which a program does not count money.
-const pricesStep = 26
+// Steps of the schema with which programs begin to heed limits, and to count money.
+const (
+	limitsStep = 24
+	pricesStep = 26
+)
 
 // spentKey is a row of spent.
 type spentKey struct {
@@ -88,7 +91,7 @@ func (s *priceStore) spend(t *commit.Tx, c *weir.Contact, currency string, amoun
 
 // settle replaces what was reserved for a contact that ends by what it has cost, and returns
 // its receipt. Without a price, which was deleted meanwhile, that is what was reserved. If
-// nothing went out, [Gate.Returned] takes back what was reserved.
+// nothing went out, what was reserved is taken back with that.
 func (s *priceStore) settle(t *commit.Tx, end *weir.Transition, out bool) weir.Receipt {
 	c := &end.Contact
 	var cost limits.Money
@@ -178,12 +181,12 @@ func (s *priceStore) Prices() map[string]*limits.Tariff { return *s.prices.Load(
 
 // PutPrice implements [limits.Prices].
 func (s *priceStore) PutPrice(ctx context.Context, channel string, p *limits.Price) error {
-	return change(ctx, s.DB, &priceChange{s: s, channel: channel, to: p})
+	return s.Change(ctx, &priceChange{s: s, channel: channel, to: p})
 }
 
 // CheckPrice implements [limits.Prices].
 func (s *priceStore) CheckPrice(ctx context.Context, channel string, p *limits.Price) error {
-	return check(ctx, s.DB, &priceChange{s: s, channel: channel, to: p, dry: true})
+	return s.Check(ctx, &priceChange{s: s, channel: channel, to: p, dry: true})
 }
 
 // DeletePrice implements [limits.Prices].
@@ -191,7 +194,7 @@ func (s *priceStore) DeletePrice(ctx context.Context, channel string) error {
 	if s.Prices()[channel] == nil {
 		return weir.Errorf(weir.CodeNotFound, "channel %q has no price", channel)
 	}
-	return change(ctx, s.DB, &priceChange{s: s, channel: channel})
+	return s.Change(ctx, &priceChange{s: s, channel: channel})
 }
 
 // priceChange is the work of [priceStore.PutPrice] and [priceStore.DeletePrice].
@@ -218,7 +221,7 @@ func (w *priceChange) Write(t *commit.Tx, r *commit.Request) error {
 		return nil
 	}
 	if w.dry {
-		r.Refuse(checked{})
+		r.Refuse(commit.CheckedError{})
 		return nil
 	}
 	if w.s.priced == nil {

@@ -1,4 +1,4 @@
-package people
+package limits
 
 import (
 	"context"
@@ -118,7 +118,7 @@ func (s *budgetStore) SetBudget(t *commit.Tx, r *commit.Request, survey string, 
 	}
 	s.set(survey, newBudget(survey, to, spent))
 	// Programs that do not count money must not run on it.
-	t.Add(oldestSQL, pricesStep, pricesStep)
+	t.RequireStep(pricesStep)
 	return false, nil
 }
 
