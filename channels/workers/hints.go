@@ -60,7 +60,7 @@ type Channels interface {
 	ChannelByID(ctx context.Context, id weir.ChannelID) (weir.Channel, error)
 }
 
-// Brokers accepts reports about the contacts of a channel, as actors.System does.
+// Brokers accepts reports about the contacts of a channel, as the System of package actors/channels does.
 type Brokers interface {
 	Report(ctx context.Context, channel weir.ChannelID, reports []weir.Report) ([]weir.Verdict, error)
 }

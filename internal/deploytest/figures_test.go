@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"weir/actors"
+	channelbroker "weir/actors/channels"
 	"weir/actors/events"
 	"weir/actors/router"
 	"weir/actors/surveys"
@@ -63,7 +63,7 @@ func (r recorder) Unregister(prometheus.Collector) bool { return false }
 func registered(t *testing.T) figures {
 	t.Helper()
 	r := recorder{figures{}}
-	actors.NewMetrics(r)
+	channelbroker.NewMetrics(r)
 	events.NewMetrics(r)
 	router.NewMetrics(r)
 	surveys.NewMetrics(r)

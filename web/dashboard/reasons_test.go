@@ -21,7 +21,7 @@ import (
 // reasonDirs are the packages that word why a contact failed, waits or was not sent, and why a channel does not work.
 func reasonDirs() []string {
 	return []string{
-		".", "actors", "actors/contacts", "actors/surveys", "limits", "people", "persistence/contacts", "persistence/limits", "persistence/people", "surveys",
+		".", "actors/channels", "actors/contacts", "actors/surveys", "limits", "people", "persistence/contacts", "persistence/limits", "persistence/people", "surveys",
 		"channels", "channels/httpgateway", "channels/kannel", "channels/nuntium", "channels/provider", "channels/twilio", "channels/verboice", "channels/workers",
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"weir"
-	"weir/actors"
+	channelbroker "weir/actors/channels"
 	"weir/actors/contacts"
 	delivery "weir/actors/events"
 	"weir/actors/router"
@@ -39,7 +39,7 @@ type components struct {
 	store          *persistence.Store
 	router         *router.Router
 	directory      *channels.Directory
-	channels       *actors.System
+	channels       *channelbroker.System
 	surveys        *surveybroker.System
 	tokens         surveys.Tokens                      // of respondents
 	surveysStarted atomic.Pointer[surveybroker.System] // surveys, for components that start before them
@@ -104,9 +104,9 @@ func (p *components) startChannels(o Options, held heldStore, system *actor.Acto
 	p.directory = channels.NewDirectory(types, c.PublicURL, o.Transport)
 	p.directory.Guard(outboundPolicy(c))
 	undo.add("connections to providers", func(context.Context) error { p.directory.Close(); return nil })
-	p.channels, err = actors.Start(actors.Options{
+	p.channels, err = channelbroker.Start(channelbroker.Options{
 		Store: held, Queue: held, Minutes: p.store, Directory: p.directory, Core: coreConfig(c), Logger: o.Logger,
-		Metrics: actors.NewMetrics(o.Registry), Valid: p.store.Valid,
+		Metrics: channelbroker.NewMetrics(o.Registry), Valid: p.store.Valid,
 		SendTimeout: c.SendTimeout.Duration(), AskTimeout: c.SendTimeout.Duration(),
 		Middleware: o.Middleware, System: system, Tracing: p.tracing,
 	})

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/actors"
+	channelbroker "weir/actors/channels"
 	"weir/config"
 	"weir/internal/outbound"
 	"weir/internal/tracing"
@@ -147,16 +147,16 @@ func (h *hold) asPaused(ch weir.Channel) weir.Channel {
 // heldFigures reports every channel's state as paused during a hold. The channels
 // that the API reads and writes back keep their own flag.
 type heldFigures struct {
-	*actors.System
+	*channelbroker.System
 	hold *hold
 }
 
-// Figures is [actors.System.Figures].
+// Figures is [channelbroker.System.Figures].
 func (f heldFigures) Figures(ctx context.Context, ch weir.Channel) (operators.Figures, error) {
 	return f.System.Figures(ctx, f.hold.asPaused(ch))
 }
 
-// FiguresOf is [actors.System.FiguresOf].
+// FiguresOf is [channelbroker.System.FiguresOf].
 func (f heldFigures) FiguresOf(ctx context.Context, list []weir.Channel) ([]operators.Figures, error) {
 	list = slices.Clone(list)
 	for i := range list {

@@ -63,7 +63,7 @@ func TestPassivation_LosesNoWakeUp(t *testing.T) {
 		w.Core.StopAfter = 30 * time.Millisecond
 		w.Wrap = []actor.ReceiverMiddleware{func(next actor.ReceiverFunc) actor.ReceiverFunc {
 			return func(c actor.ReceiverContext, env *actor.MessageEnvelope) {
-				if supervise.MessageType(env.Message) == "actors.tick" {
+				if supervise.MessageType(env.Message) == "channels.tick" {
 					if key := armed.Swap(nil); key != nil {
 						a := w.Call("POST", "/v1/channels/ch/contacts", world.Fields{"contacts": []world.Fields{world.SMS(*key)}})
 						if a.Status != 202 {

@@ -15,7 +15,7 @@ import (
 // everything that arrived meanwhile.
 func TestStopping_CrashMeanwhileStrandsNothing(t *testing.T) {
 	t.Parallel()
-	for _, message := range []string{"actors.passivate", "actors.accepted"} {
+	for _, message := range []string{"channels.passivate", "channels.accepted"} {
 		t.Run(message, func(t *testing.T) {
 			world.OnVirtualTime(t, func(w *world.World) {
 				var crashes atomic.Int32
@@ -57,7 +57,7 @@ func TestStopping_CrashedBrokerStillStops(t *testing.T) {
 		var armed atomic.Bool
 		w.Wrap = []actor.ReceiverMiddleware{func(next actor.ReceiverFunc) actor.ReceiverFunc {
 			return func(c actor.ReceiverContext, env *actor.MessageEnvelope) {
-				if supervise.MessageType(env.Message) == "actors.tick" && armed.Swap(false) {
+				if supervise.MessageType(env.Message) == "channels.tick" && armed.Swap(false) {
 					panic("a fault in the test")
 				}
 				next(c, env)

@@ -133,7 +133,7 @@ func (s *saboteur) middleware(next actor.ReceiverFunc) actor.ReceiverFunc {
 		if target == nil || !strings.Contains(c.Self().Id, *target) {
 			return
 		}
-		if supervise.MessageType(env.Message) == "actors.tick" {
+		if supervise.MessageType(env.Message) == "channels.tick" {
 			s.ticks.Add(1)
 		}
 		if s.silence.Load() {

@@ -27,7 +27,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"weir"
-	"weir/actors"
+	channelbroker "weir/actors/channels"
 	core "weir/actors/contacts"
 	"weir/actors/supervise"
 	surveybroker "weir/actors/surveys"
@@ -70,7 +70,7 @@ type World struct {
 
 	Store   *persistence.Store
 	actors  *actor.ActorSystem
-	System  *actors.System
+	System  *channelbroker.System
 	surveys *surveybroker.System
 	Handler http.Handler
 	metrics *prometheus.Registry
@@ -151,9 +151,9 @@ func (w *World) Begin() {
 	directory := channels.NewDirectory(types, "http://weir.test", w.Transport)
 	w.metrics = prometheus.NewRegistry()
 	var err error
-	w.System, err = actors.Start(actors.Options{
+	w.System, err = channelbroker.Start(channelbroker.Options{
 		System: w.actors,
-		Store:  w.Store, Queue: w.Store, Directory: directory, Core: w.Core, Logger: w.Logger(), Metrics: actors.NewMetrics(w.metrics),
+		Store:  w.Store, Queue: w.Store, Directory: directory, Core: w.Core, Logger: w.Logger(), Metrics: channelbroker.NewMetrics(w.metrics),
 		SendTimeout: 15 * time.Second, AskTimeout: 15 * time.Second, Valid: w.Store.Valid,
 		Middleware: w.Wrap, Tracing: w.Traces.start(w),
 	})

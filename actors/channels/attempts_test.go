@@ -1,4 +1,4 @@
-package actors_test
+package channels_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"weir"
-	"weir/actors"
+	channelbroker "weir/actors/channels"
 	core "weir/actors/contacts"
 	"weir/actors/supervise"
 	"weir/channels"
@@ -139,21 +139,21 @@ func after(t *testing.T, wait time.Duration, set func(*claimStore), wrap ...acto
 
 // startMute starts a system with one channel, whose provider accepts everything and
 // reports nothing. It counts what the provider was sent.
-func startMute(t *testing.T, s *claimStore, wrap ...actor.ReceiverMiddleware) (*actors.System, weir.Channel, *atomic.Int32) {
+func startMute(t *testing.T, s *claimStore, wrap ...actor.ReceiverMiddleware) (*channelbroker.System, weir.Channel, *atomic.Int32) {
 	sends := new(atomic.Int32)
 	system, ch := startWith(t, s, mute{sends}, wrap...)
 	return system, ch, sends
 }
 
 // startWith starts a system with one channel of the driver.
-func startWith(t *testing.T, s *claimStore, d channels.Driver, wrap ...actor.ReceiverMiddleware) (*actors.System, weir.Channel) {
+func startWith(t *testing.T, s *claimStore, d channels.Driver, wrap ...actor.ReceiverMiddleware) (*channelbroker.System, weir.Channel) {
 	types := []channels.Type{{Name: "mute", Content: channels.Text, New: func(channels.Config) (channels.Driver, error) { return d, nil }}}
 	tree := supervise.NewSystem(slog.New(slog.DiscardHandler))
 	t.Cleanup(func() { supervise.Shutdown(tree) })
-	system, err := actors.Start(actors.Options{
+	system, err := channelbroker.Start(channelbroker.Options{
 		System: tree,
 		Store:  s, Queue: s, Directory: channels.NewDirectory(types, "http://weir.test", nil), Logger: slog.New(slog.DiscardHandler),
-		Metrics: actors.NewMetrics(prometheus.NewRegistry()), SendTimeout: time.Second, AskTimeout: time.Second,
+		Metrics: channelbroker.NewMetrics(prometheus.NewRegistry()), SendTimeout: time.Second, AskTimeout: time.Second,
 		Valid: func() bool { return !s.lapsed.Load() }, Middleware: wrap, Core: core.Config{
 			IdleAfter: time.Minute, ReconcileEvery: time.Minute, SettleAfter: time.Minute, LostAfter: time.Hour,
 			StopAfter: time.Hour, SendConcurrency: 4, AskConcurrency: 4, Chance: func() float64 { return 0.5 },
@@ -187,7 +187,7 @@ func TestBroker_SendsAnUnsentClaimOnceAfterAFailedLoad(t *testing.T) {
 		var crashed, failed atomic.Bool
 		crash := func(next actor.ReceiverFunc) actor.ReceiverFunc {
 			return func(c actor.ReceiverContext, env *actor.MessageEnvelope) {
-				if supervise.MessageType(env.Message) == "actors.written" && crashed.CompareAndSwap(false, true) {
+				if supervise.MessageType(env.Message) == "channels.written" && crashed.CompareAndSwap(false, true) {
 					panic("a fault in the test")
 				}
 				next(c, env)
@@ -339,7 +339,7 @@ func TestBroker_IgnoresResultsOfAnEarlierIncarnation(t *testing.T) {
 		wrap := func(next actor.ReceiverFunc) actor.ReceiverFunc {
 			return func(c actor.ReceiverContext, env *actor.MessageEnvelope) {
 				next(c, env)
-				if supervise.MessageType(env.Message) == "actors.sweepHint" && crash.CompareAndSwap(true, false) {
+				if supervise.MessageType(env.Message) == "channels.sweepHint" && crash.CompareAndSwap(true, false) {
 					panic("a fault in the test")
 				}
 			}

@@ -1,4 +1,4 @@
-package actors_test
+package channels_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"weir"
-	"weir/actors"
+	channelbroker "weir/actors/channels"
 	"weir/persistence"
 	"weir/persistence/storetest"
 )
@@ -21,7 +21,7 @@ const idleAfter = 2 * time.Hour
 // resting is a system whose only broker rests, after it was set up once.
 type resting struct {
 	*claimStore
-	system  *actors.System
+	system  *channelbroker.System
 	channel weir.Channel
 	sends   *atomic.Int32
 }

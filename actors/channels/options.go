@@ -1,4 +1,4 @@
-// Package actors runs one supervised actor for each channel. The actors are
+// Package channels runs one supervised actor for each channel. The actors are
 // thin shells: package contacts decides what to do; goroutines reach the store, the
 // providers and the clock, and their results come back as messages.
 //
@@ -8,7 +8,7 @@
 //   - a broker calls its provider only while this process owns the database; whatever
 //     an earlier incarnation submits late is refused
 //   - mailboxes carry hints; what must not be lost is in the store
-package actors
+package channels
 
 import (
 	"context"

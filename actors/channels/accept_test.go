@@ -1,4 +1,4 @@
-package actors_test
+package channels_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"weir"
-	"weir/actors"
+	channelbroker "weir/actors/channels"
 	"weir/actors/supervise"
 	"weir/persistence"
 	"weir/persistence/storetest"
@@ -20,7 +20,7 @@ import (
 // second starts a system, has its broker dispatch a contact, and accepts another.
 type second struct {
 	*claimStore
-	system  *actors.System
+	system  *channelbroker.System
 	channel weir.Channel
 	sends   *atomic.Int32
 }
