@@ -50,7 +50,7 @@ test-fast: ## Run the tests that find most, without the race detector and withou
 .PHONY: test-mysql
 test-mysql: ## Run the tests that use a database server, on MySQL: the server program that WEIR_TEST_MYSQLD names, or Debian unstable's, installed under .build with debootstrap (needs root, a minute, 560 MB)
 	@scripts/need-gcc
-	@packages=$$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | sed -nE 's,^([^ ]+) .*weir/(persistence/testmysql|internal/scenarios/world).*,\1,p' | tr '\n' ' '); \
+	@packages=$$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | sed -nE 's,^([^ ]+) .*weir/(persistence/testmysql|test/scenarios/world).*,\1,p' | tr '\n' ' '); \
 	program=$$(scripts/mysql-server) && WEIR_TEST_MYSQLD=$$program $(GO) run ./persistence/testmysql/server run \
 		$(MAKE) --no-print-directory test-on-server PACKAGES="$$packages"
 
@@ -64,12 +64,12 @@ nightly: ## Run every suite there is, in hours, and print one table of results: 
 
 .PHONY: test-crash
 test-crash: ## Run the long crash tests: the program killed 20 times at every durable boundary and 820 times at random (queues, surveys, router), drains, MariaDB killed (about 8 minutes)
-	WEIR_TEST_CRASH=full $(GO) run ./persistence/testmysql/server run $(GO) test -count=1 -timeout 1h -v ./internal/crashtest
+	WEIR_TEST_CRASH=full $(GO) run ./persistence/testmysql/server run $(GO) test -count=1 -timeout 1h -v ./test/crashtest
 
 .PHONY: test-group
 test-group: ## Test three processes on a group of three MySQL servers whose primary is killed, stopped, cut off and switched, under load; needs root for scripts/mysql-server (a few minutes)
-	$(GO) vet -tags group ./internal/crashtest
-	@program=$$(scripts/mysql-server) && WEIR_TEST_MYSQLD=$$program $(GO) test -count=1 -timeout 30m -v -tags group -run '^TestGroup' ./internal/crashtest
+	$(GO) vet -tags group ./test/crashtest
+	@program=$$(scripts/mysql-server) && WEIR_TEST_MYSQLD=$$program $(GO) test -count=1 -timeout 30m -v -tags group -run '^TestGroup' ./test/crashtest
 
 .PHONY: test-surveys
 test-surveys: ## Run 1,000 seeded simulations of surveys over days of virtual time, with crashes (a few minutes)
@@ -77,16 +77,16 @@ test-surveys: ## Run 1,000 seeded simulations of surveys over days of virtual ti
 
 .PHONY: test-upgrade
 test-upgrade: ## Replace an earlier version by this one under load, and go back: the latest release, or the commit that FROM names (about a minute)
-	older=$$(scripts/older-weir $(FROM)) && WEIR_TEST_OLDER=$$older $(GO) run ./persistence/testmysql/server run $(GO) test -count=1 -v -run '^TestCrashUpgrade$$' ./internal/crashtest
+	older=$$(scripts/older-weir $(FROM)) && WEIR_TEST_OLDER=$$older $(GO) run ./persistence/testmysql/server run $(GO) test -count=1 -v -run '^TestCrashUpgrade$$' ./test/crashtest
 
 .PHONY: test-sim
 test-sim: ## Run 1,000 seeded simulations of several processes on one database in virtual time, with crashes, lost replies and fail-overs (a minute)
-	$(GO) test -count=1 -timeout 1h -v -run '^TestRun$$' ./internal/ownersim -ownersim.seeds=1000
+	$(GO) test -count=1 -timeout 1h -v -run '^TestRun$$' ./test/ownersim -ownersim.seeds=1000
 
 .PHONY: test-scale
 test-scale: ## Test 1,000 idle channels and 1,000,000 queued contacts, a survey of 1,000,000 respondents, 100,000 waiting jobs, on SQLite and MariaDB, and 100,000 respondents in five time zones (about 15 minutes)
-	WEIR_TEST_SCALE=full $(GO) test -count=1 -timeout 1h -v -run '^TestPurposes_LargeSurvey' ./internal/scenarios/people
-	$(GO) run ./persistence/testmysql/server run $(GO) test -count=1 -timeout 1h -v ./internal/scaletest -scale.full
+	WEIR_TEST_SCALE=full $(GO) test -count=1 -timeout 1h -v -run '^TestPurposes_LargeSurvey' ./test/scenarios/people
+	$(GO) run ./persistence/testmysql/server run $(GO) test -count=1 -timeout 1h -v ./test/scaletest -scale.full
 
 .PHONY: test-router-sdk
 test-router-sdk: build ## Drive the router's API with Microsoft's JavaScript packages, installed with npm, and Python client, installed under .build with debootstrap; needs Node 20 and root (a minute, two more the first time)
@@ -143,13 +143,13 @@ test-disk: ## Test a start on a disk that is full, and what happens as it fills,
 .PHONY: test-deploy
 test-deploy: ## Test deploy/: its files, alerts and dashboard, against a real Prometheus, and Weir behind nginx and Caddy; installs all three with apt (half a minute)
 	@scripts/need-deploy
-	$(GO) test -count=1 -tags prometheus ./internal/deploytest
+	$(GO) test -count=1 -tags prometheus ./test/deploytest
 
 .PHONY: test-kannel
 test-kannel: ## Test SMS through a real Kannel, beside the simulated one, which has to agree; apt installs Kannel (a minute)
 	@scripts/need-kannel
-	$(GO) vet -tags kannel ./internal/kanneltest
-	$(GO) test -count=1 -tags kannel ./internal/kanneltest
+	$(GO) vet -tags kannel ./test/kanneltest
+	$(GO) test -count=1 -tags kannel ./test/kanneltest
 
 .PHONY: bench
 bench: build ## Measure the targets on SQLite and on a private MariaDB, beside a baseline without a store, and three processes beside one, in small runs (about 10 minutes)

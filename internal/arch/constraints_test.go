@@ -13,14 +13,14 @@ import (
 // the tests of a file x_windows_test.go run nowhere else.
 func notBuilt() map[string]string {
 	return map[string]string{
-		"*_other.go":                    "the variant for systems other than Linux",
-		"*_other_test.go":               "the variant for systems other than Linux",
-		"internal/race/on.go":           "built with the race detector",
-		"internal/failpoint/on.go":      "built into the programs of the crash tests",
-		"internal/deploytest/*_test.go": "needs Prometheus and proxies: make test-deploy",
-		"internal/crashtest/group_*.go": "needs a group of MySQL servers: make test-group",
-		"internal/kanneltest/*_test.go": "needs Kannel: make test-kannel",
-		"cmd/weir/daemon/disk_test.go":  "mounts a file system, as root: make test-disk",
+		"*_other.go":                   "the variant for systems other than Linux",
+		"*_other_test.go":              "the variant for systems other than Linux",
+		"internal/race/on.go":          "built with the race detector",
+		"internal/failpoint/on.go":     "built into the programs of the crash tests",
+		"test/deploytest/*_test.go":    "needs Prometheus and proxies: make test-deploy",
+		"test/crashtest/group_*.go":    "needs a group of MySQL servers: make test-group",
+		"test/kanneltest/*_test.go":    "needs Kannel: make test-kannel",
+		"cmd/weir/daemon/disk_test.go": "mounts a file system, as root: make test-disk",
 	}
 }
 

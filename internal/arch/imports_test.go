@@ -10,7 +10,7 @@ import (
 
 // helpers returns packages that only tests, and other helpers, may import.
 func helpers() []string {
-	return []string{"cmd/internal/clitest", "internal/daemontest", "internal/scenarios/world", "internal/polling", "internal/race", "persistence/storetest", "persistence/conformance", "persistence/plantest", "persistence/testmysql", "persistence/testmysql/*", "persistence/testmysql/internal/*", "channels/simulation/memnet", "channels/drivertest", "channels/drivertest/peers", "router/routertest", "web/openid/openidtest", "web/webtest", "internal/tracing/tracingtest"}
+	return []string{"cmd/internal/clitest", "test/daemontest", "test/scenarios/world", "internal/polling", "internal/race", "persistence/storetest", "persistence/conformance", "persistence/plantest", "persistence/testmysql", "persistence/testmysql/*", "persistence/testmysql/internal/*", "channels/simulation/memnet", "channels/drivertest", "channels/drivertest/peers", "router/routertest", "web/openid/openidtest", "web/webtest", "internal/tracing/tracingtest"}
 }
 
 func TestImports_OnlyTestsImportTestHelpers(t *testing.T) {

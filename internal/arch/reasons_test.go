@@ -18,7 +18,7 @@ func TestReasons_EveryReasonIsShownByAScenario(t *testing.T) {
 		switch f.path {
 		case "operators/why.go", "router/why.go":
 			codes[f.folder] = reasons(f.syntax)
-		case "internal/scenarios/contacts/why_test.go", "internal/scenarios/contacts/brake_test.go", "internal/scenarios/surveys/budget_test.go", "internal/scenarios/people/purposes_test.go", "internal/scenarios/surveys/why_test.go", "web/router/extensions_test.go":
+		case "test/scenarios/contacts/why_test.go", "test/scenarios/contacts/brake_test.go", "test/scenarios/surveys/budget_test.go", "test/scenarios/people/purposes_test.go", "test/scenarios/surveys/why_test.go", "web/router/extensions_test.go":
 			of := map[bool]string{true: "router", false: "operators"}[f.folder == "web/router"]
 			if shown[of] == nil {
 				shown[of] = map[string]bool{}

@@ -20,7 +20,7 @@ import (
 
 	"weir/cmd/weir/daemon"
 	"weir/config"
-	"weir/internal/daemontest"
+	"weir/test/daemontest"
 )
 
 // request is a request that a receiver got.

@@ -18,10 +18,10 @@ import (
 
 	"weir/cmd/weir/daemon"
 	"weir/config"
-	"weir/internal/daemontest"
 	"weir/operators"
 	"weir/persistence"
 	"weir/persistence/storetest"
+	"weir/test/daemontest"
 )
 
 // Canaries: tokens, secrets and numbers that must not appear in the wrong places.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"weir/cmd/weir/daemon"
-	"weir/internal/daemontest"
+	"weir/test/daemontest"
 )
 
 // Scenario 186: five thousand idle connections from one address, or as many as this

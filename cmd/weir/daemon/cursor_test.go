@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"weir/cmd/weir/daemon"
-	"weir/internal/daemontest"
+	"weir/test/daemontest"
 )
 
 const testToken = "a-token-of-this-test"

@@ -17,8 +17,8 @@ import (
 	verboice "weir/channels/verboice/simulator"
 	"weir/cmd/weir/daemon"
 	"weir/config"
-	"weir/internal/daemontest"
 	"weir/internal/polling"
+	"weir/test/daemontest"
 )
 
 // rig is a daemon with both simulated providers.

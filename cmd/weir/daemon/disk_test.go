@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"weir/internal/daemontest"
 	"weir/internal/polling"
+	"weir/test/daemontest"
 )
 
 // disk is a small file system in memory, with a database.

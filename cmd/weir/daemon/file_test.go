@@ -13,9 +13,9 @@ import (
 
 	"weir/cmd/weir/daemon"
 	"weir/config"
-	"weir/internal/daemontest"
 	"weir/internal/polling"
 	"weir/persistence/dialect"
+	"weir/test/daemontest"
 )
 
 // However the file of the database goes while Weir uses it, nothing is confirmed any more, and the

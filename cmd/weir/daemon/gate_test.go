@@ -16,10 +16,10 @@ import (
 	"weir/channels/nuntium/simulator"
 	"weir/cmd/weir/daemon"
 	"weir/config"
-	"weir/internal/daemontest"
 	"weir/operators"
 	"weir/persistence"
 	"weir/persistence/storetest"
+	"weir/test/daemontest"
 )
 
 // makeToken makes a token as weir token create does: outside the daemon.

@@ -13,8 +13,8 @@ import (
 
 	"weir/cmd/weir/cli"
 	"weir/cmd/weir/daemon"
-	"weir/internal/daemontest"
 	"weir/internal/polling"
+	"weir/test/daemontest"
 )
 
 // Scenario 192: a Weir that starts with --paused, as on a restored copy, sends no request

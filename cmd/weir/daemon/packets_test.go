@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"weir/cmd/weir/daemon"
-	"weir/internal/daemontest"
 	"weir/internal/mariadb"
 	"weir/internal/polling"
 	"weir/persistence/testmysql"
+	"weir/test/daemontest"
 )
 
 // Scenario 201: a max_allowed_packet that is too small for a batch is a 503 that names it,

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"weir/cmd/weir/daemon"
-	"weir/internal/daemontest"
 	"weir/internal/polling"
 	"weir/operators"
 	"weir/persistence"
 	"weir/persistence/storetest"
+	"weir/test/daemontest"
 	"weir/web/openid/openidtest"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"weir/cmd/weir/daemon"
-	"weir/internal/daemontest"
+	"weir/test/daemontest"
 )
 
 // Scenario 196: a client with a very slow upload does not turn a shutdown into a failure.

@@ -15,10 +15,10 @@ import (
 
 	"weir/api"
 	"weir/cmd/weir/daemon"
-	"weir/internal/daemontest"
 	"weir/internal/mariadb"
 	"weir/internal/polling"
 	"weir/persistence/testmysql"
+	"weir/test/daemontest"
 )
 
 // ask makes a request of a daemon, and returns the status and the body.

@@ -15,8 +15,8 @@ import (
 	"weir/cmd/weir/cli"
 	"weir/cmd/weir/daemon"
 	"weir/config"
-	"weir/internal/daemontest"
 	"weir/internal/polling"
+	"weir/test/daemontest"
 )
 
 // tlsRig is a daemon that serves HTTPS.

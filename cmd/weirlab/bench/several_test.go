@@ -163,7 +163,7 @@ func TestSeveral_AreLoadedAtHalfTheRateOfOneProcess(t *testing.T) {
 // The tests that are named instead of a figure exist.
 func TestSeveral_NamesTestsThatExist(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("../../../internal/crashtest/*_test.go")
+	files, err := filepath.Glob("../../../test/crashtest/*_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func severalTargets() []target {
 type elsewhere struct{ what, bound, by, test string }
 
 // severalElsewhere returns the targets of several processes that this command does not
-// measure. A name of a test is one of internal/crashtest.
+// measure. A name of a test is one of test/crashtest.
 func severalElsewhere() []elsewhere {
 	return []elsewhere{
 		{"one process: CPU and statements per 1,000 contacts; contacts/s ÷ before", "≤ 1; ≥ 1", "make test-bench", ""},
