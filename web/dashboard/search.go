@@ -127,15 +127,15 @@ func (h *hits) findNumber(v *page.Visit) error {
 	h.Number = h.Text
 	if people.National(h.Text) { // the regions of channels say whose it is, and nobody else can
 		h.National, h.Person = true, false
-		var page api.ContactList
-		err := v.Call(http.MethodPost, "/v1/contacts:search", map[string]any{"to": h.Text, "limit": maxHits}, &page)
-		h.addContacts(page.Contacts, page.NextCursor)
+		var found api.ContactList
+		err := v.Call(http.MethodPost, "/v1/contacts:search", map[string]any{"to": h.Text, "limit": maxHits}, &found)
+		h.addContacts(found.Contacts, found.NextCursor)
 		return err
 	}
-	page, err := (&peoplepages.Query{To: h.Text}).Find(v.Caller, maxHits)
-	h.addContacts(page.Contacts, page.NextCursor)
-	h.Respondents = page.Respondents[:min(len(page.Respondents), maxHits)]
-	h.More = h.More || len(page.Respondents) > maxHits
+	person, err := (&peoplepages.Query{To: h.Text}).Find(v.Caller, maxHits)
+	h.addContacts(person.Contacts, person.NextCursor)
+	h.Respondents = person.Respondents[:min(len(person.Respondents), maxHits)]
+	h.More = h.More || len(person.Respondents) > maxHits
 	return err
 }
 
@@ -210,19 +210,19 @@ func (h *hits) findSurveys(v *page.Visit) error {
 	}
 	query := url.Values{"limit": {"100"}}
 	for range maxSurveyPages {
-		var page surveyapi.SurveyList
-		if err := v.Get("/v1/surveys", query, &page); err != nil {
+		var summaries surveyapi.SurveyList
+		if err := v.Get("/v1/surveys", query, &summaries); err != nil {
 			return err
 		}
-		for i := range page.Surveys {
-			if h.matches(page.Surveys[i].Survey, page.Surveys[i].Title) {
-				h.Surveys = append(h.Surveys, nameHit{page.Surveys[i].Survey, page.Surveys[i].Title})
+		for i := range summaries.Surveys {
+			if h.matches(summaries.Surveys[i].Survey, summaries.Surveys[i].Title) {
+				h.Surveys = append(h.Surveys, nameHit{summaries.Surveys[i].Survey, summaries.Surveys[i].Title})
 			}
 		}
-		if page.NextCursor == "" {
+		if summaries.NextCursor == "" {
 			break
 		}
-		query.Set("cursor", page.NextCursor)
+		query.Set("cursor", summaries.NextCursor)
 	}
 	h.Surveys = h.pick(h.Surveys)
 	return nil

@@ -27,16 +27,16 @@ const (
 // Channels lists the channels by name.
 func Channels(c *page.Caller) (list []webapi.ChannelView, more bool, err error) {
 	for cursor := ""; ; {
-		var page webapi.ChannelList
+		var channels webapi.ChannelList
 		query := url.Values{"limit": {"500"}}
 		if cursor != "" {
 			query.Set("cursor", cursor)
 		}
-		if err := c.Get("/v1/channels", query, &page); err != nil {
+		if err := c.Get("/v1/channels", query, &channels); err != nil {
 			return nil, false, err
 		}
-		list = append(list, page.Channels...)
-		cursor = page.NextCursor
+		list = append(list, channels.Channels...)
+		cursor = channels.NextCursor
 		if cursor == "" || len(list) >= MaxChannels {
 			return list, cursor != "", nil
 		}

@@ -94,11 +94,11 @@ func (d *spendingData) readSums(c *page.Caller) error {
 	sums, totals := map[spendingRow]limits.Money{}, map[string]limits.Money{}
 	query := url.Values{"days": {strconv.Itoa(page.SumDays)}, "limit": {"1000"}}
 	for range maxSpendingReads {
-		var page api.SpendingList
-		if err := c.Get("/v1/spending", query, &page); err != nil {
+		var spent api.SpendingList
+		if err := c.Get("/v1/spending", query, &spent); err != nil {
 			return err
 		}
-		for _, x := range page.Spending {
+		for _, x := range spent.Spending {
 			amount, err := limits.ParseMoney(x.Amount)
 			if err != nil {
 				return fmt.Errorf("add up what was spent: %w", err)
@@ -106,10 +106,10 @@ func (d *spendingData) readSums(c *page.Caller) error {
 			sums[spendingRow{Channel: x.Channel, Survey: x.Survey, Currency: x.Currency}] += amount
 			totals[x.Currency] += amount
 		}
-		if d.Cut = page.NextCursor != ""; !d.Cut {
+		if d.Cut = spent.NextCursor != ""; !d.Cut {
 			break
 		}
-		query.Set("cursor", page.NextCursor)
+		query.Set("cursor", spent.NextCursor)
 	}
 	for row, amount := range sums {
 		row.amount = amount

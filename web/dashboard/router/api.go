@@ -61,15 +61,15 @@ func listQuery(v *page.Visit) url.Values {
 
 // listPage reads a page of a list of the router.
 func listPage[T any](v *page.Visit, kind string, query url.Values) ([]T, page.Pager, error) {
-	page, err := routerclient.List[T](v.Request.Context(), clientOf(v.Caller), kind, query)
-	return page.Value, moreOf(v, page.NextLink), err
+	entries, err := routerclient.List[T](v.Request.Context(), clientOf(v.Caller), kind, query)
+	return entries.Value, moreOf(v, entries.NextLink), err
 }
 
 // firstEntries reads the beginning of a list.
 func firstEntries[T any](v *page.Visit, kind string, query url.Values) ([]T, error) {
 	query.Set("maxpagesize", strconv.Itoa(page.MaxListed))
-	page, err := routerclient.List[T](v.Request.Context(), clientOf(v.Caller), kind, query)
-	return page.Value, err
+	entries, err := routerclient.List[T](v.Request.Context(), clientOf(v.Caller), kind, query)
+	return entries.Value, err
 }
 
 // routerJob adds to a job what its tables show.

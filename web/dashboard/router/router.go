@@ -214,12 +214,12 @@ func loadPolicies(v *page.Visit) (*page.Content, error) {
 		{"classificationPolicies", "Classification policies", "Which queue, priority and selectors a job gets.", policyRowOf(aboutClassification)},
 		{"exceptionPolicies", "Exception policies", "What happens to jobs that wait too long, or when a queue is too long.", policyRowOf(aboutException)},
 	} {
-		page, err := routerclient.List[json.RawMessage](v.Request.Context(), clientOf(v.Caller), k.kind, url.Values{"maxpagesize": {strconv.Itoa(maxBoardQueues)}})
+		policies, err := routerclient.List[json.RawMessage](v.Request.Context(), clientOf(v.Caller), k.kind, url.Values{"maxpagesize": {strconv.Itoa(maxBoardQueues)}})
 		if err != nil {
 			return nil, err
 		}
-		kind := policyKind{Title: v.T(k.title), Use: v.T(k.use), More: page.NextLink != ""}
-		for _, raw := range page.Value {
+		kind := policyKind{Title: v.T(k.title), Use: v.T(k.use), More: policies.NextLink != ""}
+		for _, raw := range policies.Value {
 			row, err := k.row(v.Locale, raw)
 			if err != nil {
 				return nil, err

@@ -205,24 +205,24 @@ func readWorkerEvents(c *page.Caller, p *workerHistory, jobLink func(id string) 
 		query.Set("after", p.after)
 	}
 	for {
-		var page api.EventList
-		if err := c.Get("/v1/events", query, &page); err != nil {
+		var events api.EventList
+		if err := c.Get("/v1/events", query, &events); err != nil {
 			return err
 		}
-		for i := range page.Events {
-			e := &page.Events[i]
+		for i := range events.Events {
+			e := &events.Events[i]
 			data, _ := e.Data.(map[string]any)
 			worker, _ := data["workerId"].(string)
 			job, _ := data["jobId"].(string)
 			p.add(worker, timelineEntry{e.At, words[strings.TrimPrefix(e.Type, routerPrefix)], jobLink(job), job})
 			p.after = e.ID
 		}
-		if page.NextCursor == "" {
+		if events.NextCursor == "" {
 			return nil
 		}
-		p.after = page.NextCursor
+		p.after = events.NextCursor
 		query.Del("tail")
-		query.Set("cursor", page.NextCursor)
+		query.Set("cursor", events.NextCursor)
 	}
 }
 

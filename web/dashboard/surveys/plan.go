@@ -141,22 +141,22 @@ func readPlanned(c *page.Caller, now time.Time) (list []surveyapi.SurveySummary,
 	first, _ := planDays(now)
 	query := url.Values{"limit": {"100"}}
 	for {
-		var page surveyapi.SurveyList
-		if err := c.Get("/v1/surveys", query, &page); err != nil {
+		var summaries surveyapi.SurveyList
+		if err := c.Get("/v1/surveys", query, &summaries); err != nil {
 			return nil, false, err
 		}
-		for i := range page.Surveys {
-			if s := &page.Surveys[i]; s.EndedAt.IsZero() || s.EndedAt.After(first) {
+		for i := range summaries.Surveys {
+			if s := &summaries.Surveys[i]; s.EndedAt.IsZero() || s.EndedAt.After(first) {
 				list = append(list, *s)
 			}
 		}
 		if len(list) > maxPlanned {
 			return list[:maxPlanned], true, nil
 		}
-		if page.NextCursor == "" {
+		if summaries.NextCursor == "" {
 			return list, false, nil
 		}
-		query.Set("cursor", page.NextCursor)
+		query.Set("cursor", summaries.NextCursor)
 	}
 }
 
