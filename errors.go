@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"weir/api"
 )
 
 // Code is the stable name of a kind of error, as clients see it.
-type Code string
+type Code = api.Code
 
 // The error vocabulary. It is complete.
 const (
@@ -41,12 +43,8 @@ type Error struct {
 	Cause      error
 }
 
-// FieldError is one validation failure of a request.
-type FieldError struct {
-	Pointer string `json:"pointer"` // JSON pointer of the field, as in RFC 6901
-	Code    string `json:"code"`    // stable: required, unknown, type, range, length, format, …
-	Detail  string `json:"detail"`  // a sentence
-}
+// FieldError is one validation failure of a request, as the API has it.
+type FieldError = api.FieldError
 
 // MaxMistakes is the max number of validation failures collected per request.
 const MaxMistakes = 5000

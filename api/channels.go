@@ -2,6 +2,67 @@ package api
 
 import "time"
 
+// ChannelBody is the body of PUT.
+type ChannelBody struct {
+	Type     string         `json:"type" minLength:"1" maxLength:"64" doc:"the channel type; it never changes" example:"nuntium"`
+	Name     string         `json:"name,omitempty" maxLength:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f\\x{2028}-\\x{202E}\\x{2066}-\\x{2069}]*$" patternDescription:"one line without control characters" doc:"for people"`
+	Capacity int            `json:"capacity,omitempty" minimum:"1" maximum:"1000000" nullable:"true" doc:"max slots in flight; absent or null: DEFAULT_CHANNEL_CAPACITY"`
+	Paused   bool           `json:"paused,omitempty" doc:"start no contact; contacts in flight continue"`
+	Brake    *Brake         `json:"brake,omitempty" doc:"when the channel pauses itself; absent: never. A change begins its count anew"`
+	Settings map[string]any `json:"settings,omitempty" doc:"depends on the type; secrets are written, never read back, so that a replacing PUT has to carry them again"`
+}
+
+// ChannelPatch is the body of PATCH: a JSON merge patch (RFC 7396).
+type ChannelPatch struct {
+	Type     *string        `json:"type,omitempty" minLength:"1" maxLength:"64" doc:"must be the current type"`
+	Name     *string        `json:"name,omitempty" maxLength:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f\\x{2028}-\\x{202E}\\x{2066}-\\x{2069}]*$" patternDescription:"one line without control characters" nullable:"true" doc:"for people; null: none"`
+	Capacity *int           `json:"capacity,omitempty" minimum:"1" maximum:"1000000" nullable:"true" doc:"max slots in flight; null: DEFAULT_CHANNEL_CAPACITY"`
+	Paused   *bool          `json:"paused,omitempty" nullable:"true" doc:"start no contact; contacts in flight continue; null: false"`
+	Brake    map[string]any `json:"brake,omitzero" nullable:"true" doc:"when the channel pauses itself: merged field by field, as PUT has them; null: never"`
+	Settings map[string]any `json:"settings,omitzero" doc:"merged key by key; null removes an optional setting"`
+}
+
+// ChannelView is a channel in a response.
+type ChannelView struct {
+	Channel     string         `json:"channel" doc:"its name in URLs"`
+	Type        string         `json:"type"`
+	Name        string         `json:"name,omitempty"`
+	Capacity    int            `json:"capacity"`
+	Paused      bool           `json:"paused"`
+	Brake       *Brake         `json:"brake,omitempty" doc:"when it pauses itself; absent: never"`
+	BrakeCount  *BrakeFigures  `json:"brake_count,omitempty" doc:"what the brake counts now; absent without a brake, or if it is not known"`
+	Braked      *Braked        `json:"braked,omitempty" doc:"it is paused because it paused itself; absent: it did not"`
+	Settings    map[string]any `json:"settings" doc:"without the secrets"`
+	Secrets     []string       `json:"secrets,omitempty" doc:"the secret settings that have a value" example:"[\"password\"]"`
+	State       string         `json:"state" enum:"up,down,error,paused,faulted"`
+	StateReason string         `json:"state_reason,omitempty"`
+	WhyView
+	Deleting       bool         `json:"deleting,omitempty" doc:"its open contacts are being ended; then it is gone"`
+	InFlight       int          `json:"in_flight" doc:"slots of sending, active and unknown contacts; never more than the capacity"`
+	Sending        int          `json:"sending" doc:"contacts being dispatched: the provider may or may not have them"`
+	Active         int          `json:"active" doc:"contacts that the provider has"`
+	Unknown        int          `json:"unknown" doc:"contacts whose dispatch is in doubt"`
+	Queued         int          `json:"queued" doc:"contacts that wait"`
+	Blocked        int          `json:"blocked" doc:"waiting contacts that are larger than the capacity, among those next in line"`
+	OldestQueuedAt time.Time    `json:"oldest_queued_at,omitzero" doc:"when the oldest queued contact was accepted"`
+	QueueEmptyAt   time.Time    `json:"queue_empty_at,omitzero" doc:"an estimate of when the queue is empty, if contacts are dispatched as fast as over the last minutes and none is added; absent: nothing waits, or it is not yet known"`
+	NextDueAt      time.Time    `json:"next_due_at,omitzero" doc:"when the next delayed contact is due: its window opens, or its next attempt"`
+	SentPerMinute  float64      `json:"sent_per_minute" doc:"dispatches accepted by the provider per minute, over the last five minutes and the current one"`
+	IdleSince      time.Time    `json:"idle_since,omitzero" doc:"since when nothing was dispatched, to the minute and at most five minutes ago; absent: not known"`
+	RatePerSecond  float64      `json:"rate_per_second,omitempty" doc:"the rate limit in force: the one of the settings, or less for a while after the provider answered that it is too high; absent: none"`
+	Breaker        BreakerView  `json:"breaker"`
+	LastCollection *CollectView `json:"last_collection,omitempty" doc:"the last run of the reconciler; absent: none since the channel's broker started"`
+	StrayCallback  *StrayView   `json:"stray_callback,omitempty" doc:"the latest callback within a day at an address that channels of the type do not have, which was answered 404; absent: none since the channel was changed or its process began"`
+	CreatedAt      time.Time    `json:"created_at"`
+	UpdatedAt      time.Time    `json:"updated_at"`
+}
+
+// ChannelList is one page of channels.
+type ChannelList struct {
+	Channels   []ChannelView `json:"channels"`
+	NextCursor string        `json:"next_cursor,omitempty" doc:"absent on the last page"`
+}
+
 // BreakerView is a channel's circuit breaker.
 type BreakerView struct {
 	State string    `json:"state" enum:"closed,half_open,open" doc:"closed: contacts are dispatched; open: none is dispatched until an instant; half_open: one contact is being dispatched as a probe"`

@@ -266,87 +266,13 @@ type AuditList = api.AuditList
 type AuditView = api.AuditView
 
 // Brake When a channel or a survey pauses itself.
-type Brake struct {
-	// FailedPercent it acts when more than this share of them ended as failed
-	//
-	// Examples: 20
-	FailedPercent int `json:"failed_percent,omitempty,omitzero"`
-
-	// Minimum how many contacts must have ended before it acts, at most over; absent: 20, or over if that is less
-	//
-	// Examples: 20
-	Minimum int `json:"minimum,omitempty,omitzero"`
-
-	// OptedOutPercent it acts when more than this share of them opted out; absent: opt-outs are not bounded
-	//
-	// Examples: 5
-	OptedOutPercent int `json:"opted_out_percent,omitempty,omitzero"`
-
-	// Over how many of the latest contacts that ended are counted; absent: 100
-	//
-	// Examples: 100
-	Over int `json:"over,omitempty,omitzero"`
-
-	// Reasons it acts when more than this share of them, 1 to 99 percent, ended with this reason, by the exact text of reason
-	//
-	// Examples: {"number not usable":30}
-	Reasons map[string]int `json:"reasons,omitempty,omitzero"`
-}
+type Brake = api.Brake
 
 // BrakeFigures What a brake counts now.
-type BrakeFigures struct {
-	// Failed how many of them failed
-	Failed int `json:"failed"`
-
-	// Of contacts that are counted: the latest that ended, up to over
-	Of int `json:"of"`
-
-	// OptedOut opt-outs that came while they ended
-	OptedOut int `json:"opted_out"`
-
-	// Reasons how many of them ended with each reason that has a bound
-	Reasons map[string]int `json:"reasons,omitempty,omitzero"`
-
-	// Touched contacts that ended since the count began
-	Touched int `json:"touched"`
-}
+type BrakeFigures = api.BrakeFigures
 
 // Braked What a brake has done: why a channel or a survey is paused.
-type Braked struct {
-	// At when it paused itself
-	At time.Time `json:"at"`
-
-	// Cause what passed its bound
-	Cause string `json:"cause"`
-
-	// Count how many of them opted out, failed or ended with the reason
-	//
-	// Examples: 9
-	Count int `json:"count"`
-
-	// Of how many of the latest contacts were counted
-	//
-	// Examples: 100
-	Of int `json:"of"`
-
-	// Percent the bound that was passed
-	//
-	// Examples: 5
-	Percent int `json:"percent"`
-
-	// Reason of the cause reason: which
-	Reason string `json:"reason,omitempty,omitzero"`
-
-	// Text the same in words
-	//
-	// Examples: paused itself: 9 of the last 100 contacts opted out, the bound is 5 %
-	Text string `json:"text"`
-
-	// Touched contacts that ended since the count began, up to the act
-	//
-	// Examples: 340
-	Touched int `json:"touched"`
-}
+type Braked = api.Braked
 
 // BreakerView A channel's circuit breaker.
 type BreakerView = api.BreakerView
@@ -471,36 +397,10 @@ type Cap struct {
 }
 
 // ChannelBody A channel, as in a request.
-type ChannelBody struct {
-	// Brake when the channel pauses itself; absent: never. A change begins its count anew
-	Brake Brake `json:"brake,omitempty,omitzero"`
-
-	// Capacity max slots in flight; absent or null: DEFAULT_CHANNEL_CAPACITY
-	Capacity int `json:"capacity,omitempty,omitzero"`
-
-	// Name for people; one line without control characters
-	Name string `json:"name,omitempty,omitzero"`
-
-	// Paused start no contact; contacts in flight continue
-	Paused bool `json:"paused,omitempty,omitzero"`
-
-	// Settings depends on the type; secrets are written, never read back, so that a replacing PUT has to carry them again
-	Settings map[string]interface{} `json:"settings,omitempty,omitzero"`
-
-	// Type the channel type; it never changes
-	//
-	// Examples: nuntium
-	Type string `json:"type"`
-}
+type ChannelBody = api.ChannelBody
 
 // ChannelList A page of channels.
-type ChannelList struct {
-	// Channels channels by name
-	Channels []ChannelView `json:"channels"`
-
-	// NextCursor absent on the last page
-	NextCursor string `json:"next_cursor,omitempty,omitzero"`
-}
+type ChannelList = api.ChannelList
 
 // ChannelLoadView For how long a survey takes slots of a channel.
 type ChannelLoadView struct {
@@ -515,25 +415,7 @@ type ChannelLoadView struct {
 type ChannelMinutes = api.ChannelMinutes
 
 // ChannelPatch Changes to a channel: a JSON merge patch.
-type ChannelPatch struct {
-	// Brake when the channel pauses itself: merged field by field, as PUT has them; null: never
-	Brake *map[string]interface{} `json:"brake,omitempty"`
-
-	// Capacity max slots in flight; null: DEFAULT_CHANNEL_CAPACITY
-	Capacity *int `json:"capacity,omitempty"`
-
-	// Name for people; null: none; one line without control characters
-	Name *string `json:"name,omitempty"`
-
-	// Paused start no contact; contacts in flight continue; null: false
-	Paused *bool `json:"paused,omitempty"`
-
-	// Settings merged key by key; null removes an optional setting
-	Settings *map[string]interface{} `json:"settings,omitempty"`
-
-	// Type must be the current type
-	Type *string `json:"type,omitempty"`
-}
+type ChannelPatch = api.ChannelPatch
 
 // ChannelTestBody A channel whose provider is to be asked.
 type ChannelTestBody = api.ChannelTestBody
@@ -566,115 +448,7 @@ type ChannelUseView struct {
 }
 
 // ChannelView A channel with its live figures.
-type ChannelView struct {
-	// Active contacts that the provider has
-	Active int `json:"active"`
-
-	// Blocked waiting contacts that are larger than the capacity, among those next in line
-	Blocked int `json:"blocked"`
-
-	// Brake when it pauses itself; absent: never
-	Brake Brake `json:"brake,omitempty,omitzero"`
-
-	// BrakeCount what the brake counts now; absent without a brake, or if it is not known
-	BrakeCount BrakeFigures `json:"brake_count,omitempty,omitzero"`
-
-	// Braked it is paused because it paused itself; absent: it did not
-	Braked Braked `json:"braked,omitempty,omitzero"`
-
-	// Breaker the circuit breaker
-	Breaker BreakerView `json:"breaker"`
-
-	// Capacity max slots in flight
-	Capacity int `json:"capacity"`
-
-	// Channel its name in URLs
-	Channel string `json:"channel"`
-
-	// CreatedAt when it was created
-	CreatedAt time.Time `json:"created_at"`
-
-	// Deleting its open contacts are being ended; then it is gone
-	Deleting bool `json:"deleting,omitempty,omitzero"`
-
-	// IdleSince since when nothing was dispatched, to the minute and at most five minutes ago; absent: not known
-	IdleSince time.Time `json:"idle_since,omitempty,omitzero"`
-
-	// InFlight slots of sending, active and unknown contacts; never more than the capacity
-	InFlight int `json:"in_flight"`
-
-	// LastCollection the last run of the reconciler; absent: none since the channel's broker started
-	LastCollection CollectView `json:"last_collection,omitempty,omitzero"`
-
-	// Name name for people
-	Name string `json:"name,omitempty,omitzero"`
-
-	// NextDueAt when the next delayed contact is due: its window opens, or its next attempt
-	NextDueAt time.Time `json:"next_due_at,omitempty,omitzero"`
-
-	// OldestQueuedAt when the oldest queued contact was accepted
-	OldestQueuedAt time.Time `json:"oldest_queued_at,omitempty,omitzero"`
-
-	// Paused no contact is started; contacts in flight continue
-	Paused bool `json:"paused"`
-
-	// QueueEmptyAt an estimate of when the queue is empty, if contacts are dispatched as fast as over the last minutes and none is added; absent: nothing waits, or it is not yet known
-	QueueEmptyAt time.Time `json:"queue_empty_at,omitempty,omitzero"`
-
-	// Queued contacts that wait
-	Queued int `json:"queued"`
-
-	// RatePerSecond the rate limit in force: the one of the settings, or less for a while after the provider answered that it is too high; absent: none
-	RatePerSecond float64 `json:"rate_per_second,omitempty,omitzero"`
-
-	// Secrets the secret settings that have a value
-	//
-	// Examples: ["password"]
-	Secrets []string `json:"secrets,omitempty,omitzero"`
-
-	// Sending contacts being dispatched: the provider may or may not have them
-	Sending int `json:"sending"`
-
-	// SentPerMinute dispatches accepted by the provider per minute, over the last five minutes and the current one
-	SentPerMinute float64 `json:"sent_per_minute"`
-
-	// Settings without the secrets
-	Settings map[string]interface{} `json:"settings"`
-
-	// State health of the channel
-	State string `json:"state"`
-
-	// StateReason why it is in that state
-	StateReason string `json:"state_reason,omitempty,omitzero"`
-
-	// StrayCallback the latest callback within a day at an address that channels of the type do not have, which was answered 404; absent: none since the channel was changed or its process began
-	StrayCallback StrayView `json:"stray_callback,omitempty,omitzero"`
-
-	// Type channel type
-	Type string `json:"type"`
-
-	// Unknown contacts whose dispatch is in doubt
-	Unknown int `json:"unknown"`
-
-	// UpdatedAt when it was last changed
-	UpdatedAt time.Time `json:"updated_at"`
-
-	// Why why it waits now, in one sentence for people; absent when nothing waits
-	//
-	// Examples: channel texts: 4 of 4 slots in use; 12 of higher priority ahead
-	Why string `json:"why,omitempty,omitzero"`
-
-	// WhyClauses the clauses of why, for programs that show them in another language
-	WhyClauses []Clause `json:"why_clauses,omitempty,omitzero"`
-
-	// WhyCode the same as a stable code for programs; there may be more codes in later versions
-	//
-	// Examples: capacity
-	WhyCode string `json:"why_code,omitempty,omitzero"`
-
-	// WhyInstants the instants in why, in the order of the sentence
-	WhyInstants []time.Time `json:"why_instants,omitempty,omitzero"`
-}
+type ChannelView = api.ChannelView
 
 // Choice A choice of a question.
 type Choice struct {
@@ -1000,16 +774,7 @@ type EventList = api.EventList
 type EventView = api.EventView
 
 // FieldError One mistake in a request.
-type FieldError struct {
-	// Code stable code of the kind of mistake: required, unknown, type, range, length, format, enum, …
-	Code string `json:"code"`
-
-	// Detail a sentence for people
-	Detail string `json:"detail"`
-
-	// Pointer JSON pointer (RFC 6901) to what is wrong; empty: the whole
-	Pointer string `json:"pointer"`
-}
+type FieldError = api.FieldError
 
 // FindBody A person, named by an address, a contact or a respondent.
 type FindBody = api.FindBody
@@ -1570,27 +1335,7 @@ type PriceList = api.PriceList
 type PriceView = api.PriceView
 
 // Problem An error (RFC 9457). Its code is stable; title and detail are for people.
-type Problem struct {
-	// Code stable name of the kind of error
-	Code string `json:"code"`
-
-	// Detail a sentence for people
-	Detail string `json:"detail"`
-
-	// Errors every mistake in the request, up to 100
-	Errors []FieldError `json:"errors,omitempty,omitzero"`
-
-	// Status the HTTP status
-	Status int `json:"status"`
-
-	// Title the name of the HTTP status
-	Title string `json:"title"`
-
-	// Type always about:blank; see code
-	//
-	// Examples: about:blank
-	Type string `json:"type"`
-}
+type Problem = api.Problem
 
 // ProcessView A process of the database, as its owner sees it.
 type ProcessView = api.ProcessView

@@ -22,7 +22,7 @@ func (d Definition) Compile(def Defaults) (*Plan, []weir.FieldError) {
 	schedule, wrong := d.Schedule.Compile()
 	m.AddPart("/schedule", wrong)
 	m.AddPart("/quotas", d.Quotas.check())
-	m.AddPart("/brake", d.Brake.Check())
+	m.AddPart("/brake", (*weir.Brake)(d.Brake).Check())
 	m.AddPart("/budget", d.Budget.Check())
 	pl := &Plan{
 		Schedule: schedule, Arms: checkArms(d.Arms, &m), CountPartial: d.CountPartial, Quotas: d.Quotas,

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/internal/validation"
 	"weir/limits"
 	"weir/people"
@@ -29,7 +30,7 @@ type Definition struct {
 	HelpWords      []string                      `json:"help_words,omitzero" doc:"words that ask who is writing; absent: those of the installation, such as help and info"`
 	AnswerWords    []string                      `json:"answer_words,omitempty" nullable:"false" doc:"words that are answers to its questions, whatever they mean elsewhere: from a respondent in a conversation they do not refuse, ask for help or take a refusal back" example:"[\"end\",\"cancel\"]"`
 	Purpose        string                        `json:"purpose,omitempty" doc:"what its contacts are for, which decides which rules for the sake of the person hold; absent: default" example:"research"`
-	Brake          *weir.Brake                   `json:"brake,omitempty" doc:"when the survey pauses itself; absent: never. It may change while the survey runs"`
+	Brake          *api.Brake                    `json:"brake,omitempty" doc:"when the survey pauses itself; absent: never. It may change while the survey runs"`
 	Budget         *limits.Budget                `json:"budget,omitempty" doc:"what its contacts may cost in all; the survey ends before it costs more; absent: no bound. It may change while the survey runs"`
 	Labels         []string                      `json:"labels,omitempty" doc:"attributes of the respondents that their contacts have as labels, such as those by which a channel to people chooses the worker; up to 16" example:"[\"language\"]"`
 	Weight         int                           `json:"weight,omitempty" doc:"share of a channel compared with other surveys; absent: 1"`

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"weir/api"
 	"weir/operators"
 	"weir/persistence/storetest"
 	"weir/web"
-	webapi "weir/web/api"
 	"weir/web/auth"
 	"weir/web/webtest"
 )
@@ -98,5 +98,5 @@ func TestDryRun_FindsWhatTheStoreRefuses(t *testing.T) {
 	if got := r.Do("PUT", "/v1/limits/purse?dry_run=perhaps", `{}`); got.Status != 422 || !strings.Contains(got.Body, "/dry_run") {
 		t.Errorf("neither yes nor no: %d %s", got.Status, got.Body)
 	}
-	webtest.Into[webapi.ChannelView](t, r.Do("GET", "/v1/channels/a", ""), 200)
+	webtest.Into[api.ChannelView](t, r.Do("GET", "/v1/channels/a", ""), 200)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir/api"
-	webapi "weir/web/api"
 	"weir/web/surveys"
 )
 
@@ -20,7 +19,7 @@ import (
 func TestPatches_SendWhatIsZero(t *testing.T) {
 	t.Parallel()
 	types := map[string]reflect.Type{}
-	for _, patch := range []reflect.Type{reflect.TypeFor[webapi.ChannelPatch](), reflect.TypeFor[api.WebhookPatch](), reflect.TypeFor[surveys.SurveyPatch](), reflect.TypeFor[surveys.RespondentPatch]()} {
+	for _, patch := range []reflect.Type{reflect.TypeFor[api.ChannelPatch](), reflect.TypeFor[api.WebhookPatch](), reflect.TypeFor[surveys.SurveyPatch](), reflect.TypeFor[surveys.RespondentPatch]()} {
 		types[patch.Name()] = patch
 	}
 	described := patchesDescribed(t)

@@ -32,7 +32,7 @@ func (b *brakeCounts) window(s *surveys.Survey) *brakeWindow {
 	}
 	if s.Version > w.version {
 		w.version = s.Version
-		w.Configure(s.Definition.Brake, s.State != surveys.Running)
+		w.Configure((*weir.Brake)(s.Definition.Brake), s.State != surveys.Running)
 	}
 	return w
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/events"
 	"weir/surveys"
 )
@@ -73,14 +74,14 @@ func testBrakes(t *testing.T, backend Backend) {
 // testSurveyBrakes checks that a survey keeps its brake, and what it has done, beside its definition.
 func testSurveyBrakes(t *testing.T, d *surveyBench) {
 	v := d.survey("a")
-	v.State, v.Definition.Brake = surveys.Running, aBrake()
+	v.State, v.Definition.Brake = surveys.Running, (*api.Brake)(aBrake())
 	v, err := d.UpdateSurvey(d.ctx(), v)
 	d.ok(err)
 	v.State, v.Braked = surveys.Paused, aBraked()
 	paused, err := d.UpdateSurvey(d.ctx(), v)
 	d.ok(err)
 	for _, read := range []surveys.Survey{paused, must[surveys.Survey](t)(d.Survey(d.ctx(), "a"))} {
-		if !reflect.DeepEqual(read.Braked, aBraked()) || !reflect.DeepEqual(read.Definition.Brake, aBrake()) {
+		if !reflect.DeepEqual(read.Braked, aBraked()) || !reflect.DeepEqual(read.Definition.Brake, (*api.Brake)(aBrake())) {
 			t.Errorf("braked: %+v", read)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"weir"
 	"weir/api"
 	"weir/web"
-	webapi "weir/web/api"
 	"weir/web/webtest"
 )
 
@@ -20,11 +19,11 @@ func TestAPI_ChannelIsCreatedReplacedAndShown(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
 	g := r.Do("PUT", "/v1/channels/a.b-c_1", webtest.GoodTexts)
-	v := webtest.Into[webapi.ChannelView](t, g, 201)
+	v := webtest.Into[api.ChannelView](t, g, 201)
 	if g.Header.Get("Location") != "/v1/channels/a.b-c_1" {
 		t.Errorf("Location %q", g.Header.Get("Location"))
 	}
-	want := webapi.ChannelView{
+	want := api.ChannelView{
 		Channel: "a.b-c_1", Type: "texts", Name: "Our texts", Capacity: 5, State: string(weir.Up),
 		Settings: map[string]any{"base_url": "http://p.test", "channel": "one"}, Secrets: []string{"token"}, Breaker: api.BreakerView{State: "closed"}, CreatedAt: v.CreatedAt, UpdatedAt: v.CreatedAt,
 	}
@@ -37,14 +36,14 @@ func TestAPI_ChannelIsCreatedReplacedAndShown(t *testing.T) {
 	want.Name, want.Capacity, want.Paused, want.State = "", 100, true, string(weir.Paused)
 	want.Settings = map[string]any{"base_url": "http://q.test"}
 	created := v
-	v = webtest.Into[webapi.ChannelView](t, r.Do("PUT", "/v1/channels/a.b-c_1", `{"type":"texts","paused":true,"settings":{"base_url":"http://q.test","token":"CANARY-provider-token"}}`), 200)
+	v = webtest.Into[api.ChannelView](t, r.Do("PUT", "/v1/channels/a.b-c_1", `{"type":"texts","paused":true,"settings":{"base_url":"http://q.test","token":"CANARY-provider-token"}}`), 200)
 	if want.UpdatedAt = v.UpdatedAt; !v.UpdatedAt.After(created.UpdatedAt) {
 		t.Errorf("replaced at %s, created at %s", v.UpdatedAt, created.UpdatedAt)
 	}
 	if d := cmp.Diff(want, v); d != "" {
 		t.Errorf("replaced (-want +got):\n%s", d)
 	}
-	if d := cmp.Diff(want, webtest.Into[webapi.ChannelView](t, r.Do("GET", "/v1/channels/a.b-c_1", ""), 200)); d != "" {
+	if d := cmp.Diff(want, webtest.Into[api.ChannelView](t, r.Do("GET", "/v1/channels/a.b-c_1", ""), 200)); d != "" {
 		t.Errorf("read back (-want +got):\n%s", d)
 	}
 	if d := cmp.Diff([]weir.ChannelID{1, 1}, r.Changes); d != "" {
@@ -60,7 +59,7 @@ func TestAPI_PutThatChangesNothingWritesNothing(t *testing.T) {
 	r := webtest.New(t)
 	r.Do("PUT", "/v1/channels/a", webtest.GoodTexts)
 	writes := r.Writes()
-	webtest.Into[webapi.ChannelView](t, r.Do("PUT", "/v1/channels/a", webtest.GoodTexts), 200)
+	webtest.Into[api.ChannelView](t, r.Do("PUT", "/v1/channels/a", webtest.GoodTexts), 200)
 	if r.Writes() != writes {
 		t.Error("written")
 	}
@@ -71,7 +70,7 @@ func TestAPI_PatchMerges(t *testing.T) {
 	r := webtest.New(t)
 	r.Do("PUT", "/v1/channels/a", webtest.GoodTexts)
 	g := r.Do("PATCH", "/v1/channels/a", `{"capacity":7,"settings":{"channel":null,"reply_reserve":2}}`, "Content-Type", "application/merge-patch+json")
-	v := webtest.Into[webapi.ChannelView](t, g, 200)
+	v := webtest.Into[api.ChannelView](t, g, 200)
 	if v.Capacity != 7 || v.Name != "Our texts" {
 		t.Errorf("%+v", v)
 	}
@@ -83,7 +82,7 @@ func TestAPI_PatchMerges(t *testing.T) {
 	}
 	// A removed field takes its default.
 	r.Do("PATCH", "/v1/channels/a", `{"paused":true}`)
-	v = webtest.Into[webapi.ChannelView](t, r.Do("PATCH", "/v1/channels/a", `{"name":null,"paused":null}`), 200)
+	v = webtest.Into[api.ChannelView](t, r.Do("PATCH", "/v1/channels/a", `{"name":null,"paused":null}`), 200)
 	if v.Name != "" || v.Paused || v.Capacity != 7 {
 		t.Errorf("%+v", v)
 	}
@@ -121,7 +120,7 @@ func TestAPI_ChangesRetryAfterAConflict(t *testing.T) {
 	r := webtest.New(t, func(o *web.Options) { o.Store = conflicting{o.Store, &conflicts} })
 	r.Do("PUT", "/v1/channels/a", webtest.GoodTexts)
 	conflicts = 3
-	v := webtest.Into[webapi.ChannelView](t, r.Do("PATCH", "/v1/channels/a", `{"capacity":7}`), 200)
+	v := webtest.Into[api.ChannelView](t, r.Do("PATCH", "/v1/channels/a", `{"capacity":7}`), 200)
 	if v.Capacity != 7 || !strings.HasPrefix(v.Name, "changed concurrently") {
 		t.Errorf("one change undid the other: %+v", v)
 	}
@@ -177,7 +176,7 @@ func TestAPI_ChannelsAreListedInPages(t *testing.T) {
 	var names []string
 	cursor := ""
 	for range 3 {
-		v := webtest.Into[webapi.ChannelList](t, r.Do("GET", "/v1/channels?limit=2&cursor="+cursor, ""), 200)
+		v := webtest.Into[api.ChannelList](t, r.Do("GET", "/v1/channels?limit=2&cursor="+cursor, ""), 200)
 		for _, c := range v.Channels {
 			names = append(names, c.Channel)
 		}
@@ -194,7 +193,7 @@ func TestAPI_ChannelOfAForgottenTypeShowsNoSettings(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
 	r.Channel("a", "fax")
-	if v := webtest.Into[webapi.ChannelView](t, r.Do("GET", "/v1/channels/a", ""), 200); len(v.Settings) != 0 {
+	if v := webtest.Into[api.ChannelView](t, r.Do("GET", "/v1/channels/a", ""), 200); len(v.Settings) != 0 {
 		t.Errorf("%v", v.Settings)
 	}
 	r.Refuses(t, "POST", "/v1/channels/a/contacts", webtest.Refused{Body: webtest.Batch(webtest.Text("")), Status: 409, Code: weir.CodeConflict})
@@ -429,7 +428,7 @@ func (s racing) PutChannel(ctx context.Context, c weir.Channel) (weir.Channel, b
 func TestAPI_CreationsThatRaceEndAsOne(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t, func(o *web.Options) { o.Store = racing{o.Store} })
-	v := webtest.Into[webapi.ChannelView](t, r.Do("PUT", "/v1/channels/a", webtest.GoodTexts), 200)
+	v := webtest.Into[api.ChannelView](t, r.Do("PUT", "/v1/channels/a", webtest.GoodTexts), 200)
 	if all, err := r.Store.All(t.Context()); v.Name != "Our texts" || len(all) != 1 {
 		t.Errorf("%+v: %+v, %v", v, all, err)
 	}

@@ -12,7 +12,6 @@ import (
 	"weir/channels"
 	"weir/channels/all"
 	"weir/web"
-	webapi "weir/web/api"
 	"weir/web/webtest"
 )
 
@@ -141,12 +140,12 @@ func TestChannelTest_IsBoundedInTime(t *testing.T) {
 func TestChannel_IsOnlyCreatedIfThatIsDemanded(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
-	webtest.Into[webapi.ChannelView](t, r.Do("PUT", "/v1/channels/a?create=true", webtest.GoodTexts), 201)
+	webtest.Into[api.ChannelView](t, r.Do("PUT", "/v1/channels/a?create=true", webtest.GoodTexts), 201)
 	g := r.Do("PUT", "/v1/channels/a?create=true", webtest.GoodTexts)
 	if g.Status != 409 || g.Problem(t).Errors[0].Pointer != "/channel" {
 		t.Errorf("%d %s", g.Status, g.Body)
 	}
-	webtest.Into[webapi.ChannelView](t, r.Do("PUT", "/v1/channels/a", webtest.GoodTexts), 200)
+	webtest.Into[api.ChannelView](t, r.Do("PUT", "/v1/channels/a", webtest.GoodTexts), 200)
 }
 
 func TestChannel_ChangesAreMadeToTheVersionThatIsDemanded(t *testing.T) {
@@ -169,8 +168,8 @@ func TestChannel_ChangesAreMadeToTheVersionThatIsDemanded(t *testing.T) {
 			t.Errorf("%s: %d %s", method, g.Status, g.Body)
 		}
 	}
-	if v := webtest.Into[webapi.ChannelView](t, r.Do("GET", "/v1/channels/a", ""), 200); v.Capacity != 15 {
+	if v := webtest.Into[api.ChannelView](t, r.Do("GET", "/v1/channels/a", ""), 200); v.Capacity != 15 {
 		t.Errorf("%+v", v)
 	}
-	webtest.Into[webapi.ChannelView](t, r.Do("PATCH", "/v1/channels/a", `{"capacity":17}`, "If-Match", "*"), 200)
+	webtest.Into[api.ChannelView](t, r.Do("PATCH", "/v1/channels/a", `{"capacity":17}`, "If-Match", "*"), 200)
 }

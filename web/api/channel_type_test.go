@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"weir"
-	webapi "weir/web/api"
+	"weir/api"
 	"weir/web/webtest"
 )
 
@@ -31,8 +31,8 @@ func TestChannel_NoMoveWhileContactsAreInFlight(t *testing.T) {
 	if r.Writes() != writes {
 		t.Error("something was written")
 	}
-	webtest.Into[webapi.ChannelView](t, r.Do("PATCH", "/v1/channels/a", `{"capacity":5}`), 200)
-	webtest.Into[webapi.ChannelView](t, r.Do("PATCH", "/v1/channels/a?force=true", moved), 200)
+	webtest.Into[api.ChannelView](t, r.Do("PATCH", "/v1/channels/a", `{"capacity":5}`), 200)
+	webtest.Into[api.ChannelView](t, r.Do("PATCH", "/v1/channels/a?force=true", moved), 200)
 	r.Move(c, weir.Progress{State: weir.Done, Attempt: 1, Outcome: weir.Completed})
-	webtest.Into[webapi.ChannelView](t, r.Do("PATCH", "/v1/channels/a", `{"settings":{"base_url":"http://p.test","token":"t"}}`), 200)
+	webtest.Into[api.ChannelView](t, r.Do("PATCH", "/v1/channels/a", `{"settings":{"base_url":"http://p.test","token":"t"}}`), 200)
 }

@@ -30,13 +30,13 @@ type channelRoutes struct {
 
 func (r *channelRoutes) table() []*route.Route {
 	const one = "/v1/channels/{channel}"
-	view := route.TypeOf[ChannelView]()
+	view := route.TypeOf[api.ChannelView]()
 	put := &route.Route{
 		Method: "PUT", Path: one, ID: "put-channel", Tag: "channels",
 		Summary: "Create or replace a channel",
 		Description: "The name in the path is 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit. " +
 			"A replacement carries the whole channel, secrets included. A channel's type never changes: delete the channel and create it again.\n\n" + settingsHelp(r.directory.Types()),
-		Body: route.TypeOf[ChannelBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.put,
+		Body: route.TypeOf[api.ChannelBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.put,
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "replaced", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}, route.RightAnswer()},
 		Codes:   []weir.Code{weir.CodeConflict, weir.CodePrecondition},
 	}
@@ -49,7 +49,7 @@ func (r *channelRoutes) table() []*route.Route {
 			Method: "GET", Path: "/v1/channels", ID: "list-channels", Tag: "channels",
 			Summary: "List channels by name, with live figures",
 			Query:   route.Paging(100, 500), Handle: r.list,
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[ChannelList]()}},
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[api.ChannelList]()}},
 		},
 		put,
 		{
@@ -71,7 +71,7 @@ func (r *channelRoutes) table() []*route.Route {
 			Summary:     "Change fields of a channel",
 			Description: "A JSON merge patch (RFC 7396). Absent fields and settings, secrets included, stay as they are. A change of the place to which secrets are sent, such as base_url or the account, must include them again (422 lists them). With If-Match the change is made to that version only.",
 			Query:       []httpjson.Parameter{forced}, Tagged: true,
-			Body: route.TypeOf[ChannelPatch](), BodyTypes: []string{httpjson.JSONType, httpjson.MergePatchType}, BodyLimit: httpjson.MaxBody, Handle: r.lookup.onChannel(patch),
+			Body: route.TypeOf[api.ChannelPatch](), BodyTypes: []string{httpjson.JSONType, httpjson.MergePatchType}, BodyLimit: httpjson.MaxBody, Handle: r.lookup.onChannel(patch),
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "changed", Body: view}},
 			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict, weir.CodePrecondition},
 		},
@@ -97,7 +97,7 @@ func (r *channelRoutes) list(c *route.Call) (route.Reply, error) {
 		return route.Reply{}, err
 	}
 	views, err := r.presenter.list(c, rows)
-	return route.Reply{Status: http.StatusOK, Body: ChannelList{views, next}}, err
+	return route.Reply{Status: http.StatusOK, Body: api.ChannelList{Channels: views, NextCursor: next}}, err
 }
 
 func (r *channelRoutes) get(c *route.Call, ch weir.Channel) (route.Reply, error) {

@@ -50,7 +50,7 @@ type ImportRow struct {
 
 // ContactImportProblem is a problem that includes how far an import came.
 type ContactImportProblem struct {
-	httpjson.Problem
+	api.Problem
 	Import *ContactImport `json:"import,omitempty" doc:"absent if no row was read"`
 }
 

@@ -11,7 +11,6 @@ import (
 	"weir/api"
 	"weir/operators"
 	"weir/web"
-	webapi "weir/web/api"
 	"weir/web/webtest"
 )
 
@@ -57,8 +56,8 @@ func TestFigures_OfAChannelShowBreakerAndReconciler(t *testing.T) {
 			r := webtest.New(t, func(o *web.Options) { o.Broker = figured{o.Broker, x.figures} })
 			r.Channel("a", "texts")
 			r.Channel("b", "texts")
-			one := webtest.Into[webapi.ChannelView](t, r.Do("GET", "/v1/channels/a", ""), 200)
-			list := webtest.Into[webapi.ChannelList](t, r.Do("GET", "/v1/channels", ""), 200)
+			one := webtest.Into[api.ChannelView](t, r.Do("GET", "/v1/channels/a", ""), 200)
+			list := webtest.Into[api.ChannelList](t, r.Do("GET", "/v1/channels", ""), 200)
 			for _, v := range append(list.Channels, one) {
 				if v.SentPerMinute != 0.33 || !cmp.Equal(v.Breaker, x.breaker) || !cmp.Equal(v.LastCollection, x.collect) || !cmp.Equal(v.NextDueAt, x.due) {
 					t.Errorf("%+v", v)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/surveys"
 )
 
@@ -60,7 +61,7 @@ func (r *rig) brakeSurvey(name string) {
 	if err := json.Unmarshal([]byte(flu), &s.Definition); err != nil {
 		r.t.Fatal(err)
 	}
-	s.Definition.Brake = &weir.Brake{OptedOut: 5}
+	s.Definition.Brake = &api.Brake{OptedOut: 5}
 	s, _, err := store.PutSurvey(r.t.Context(), s)
 	if err != nil {
 		r.t.Fatal(err)

@@ -16,7 +16,6 @@ import (
 	"weir/channels"
 	"weir/channels/all"
 	"weir/router/routertest"
-	webapi "weir/web/api"
 )
 
 // gateway is a provider of type nuntium with one password.
@@ -63,9 +62,9 @@ func with(form url.Values, fields ...string) url.Values {
 	return form
 }
 
-func (r *rig) channelView(name string) webapi.ChannelView {
+func (r *rig) channelView(name string) api.ChannelView {
 	r.t.Helper()
-	var ch webapi.ChannelView
+	var ch api.ChannelView
 	r.api("GET", "/v1/channels/"+name, "", &ch)
 	return ch
 }

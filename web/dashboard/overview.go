@@ -32,7 +32,7 @@ type overview struct {
 type totals struct {
 	Channels, NeedAttention              int
 	InFlight, Capacity, Sending, Unknown int
-	Queued                               int64
+	Queued                               int
 	Oldest                               time.Time
 	Bar                                  display.Bar
 }

@@ -9,7 +9,6 @@ import (
 
 	"weir/api"
 	"weir/config"
-	webapi "weir/web/api"
 	"weir/web/dashboard"
 )
 
@@ -184,7 +183,7 @@ func TestPage_ActionsNeedTheirScope(t *testing.T) {
 	}
 	r.login("router").get("/").want(200).has("cannot read channels")
 	r.login("router").get("/channels/a").want(403)
-	var ch webapi.ChannelView
+	var ch api.ChannelView
 	r.api("GET", "/v1/channels/a", "", &ch)
 	if !ch.Paused || ch.Capacity != 7 {
 		t.Errorf("the channel changed: %+v", ch)
@@ -196,9 +195,9 @@ func TestPage_ActionsChangeAChannel(t *testing.T) {
 	r := newRig(t, "channels:admin")
 	r.channel("a")
 	b := r.login("channels:admin")
-	var ch webapi.ChannelView
-	now := func() webapi.ChannelView {
-		ch = webapi.ChannelView{}
+	var ch api.ChannelView
+	now := func() api.ChannelView {
+		ch = api.ChannelView{}
 		r.api("GET", "/v1/channels/a", "", &ch)
 		return ch
 	}

@@ -16,7 +16,6 @@ import (
 	"weir"
 	"weir/api"
 	"weir/operators"
-	webapi "weir/web/api"
 	"weir/web/dashboard"
 	"weir/web/httpjson"
 	"weir/web/surveys"
@@ -24,7 +23,7 @@ import (
 
 // script is an API with scripted responses that counts requests.
 type script struct {
-	channels atomic.Pointer[webapi.ChannelList]
+	channels atomic.Pointer[api.ChannelList]
 	status   atomic.Int64 // of whoami; 0: 200
 	asked    atomic.Int64 // requests for channels
 	take     func()       // called on requests for channels; nil: nothing
@@ -54,8 +53,8 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *script) set(queued int64) {
-	s.channels.Store(&webapi.ChannelList{Channels: []webapi.ChannelView{{Channel: "a", Capacity: 5, Queued: queued, State: string(weir.Up), Breaker: api.BreakerView{State: "closed"}}}})
+func (s *script) set(queued int) {
+	s.channels.Store(&api.ChannelList{Channels: []api.ChannelView{{Channel: "a", Capacity: 5, Queued: queued, State: string(weir.Up), Breaker: api.BreakerView{State: "closed"}}}})
 }
 
 // listener is a browser that reads everything.

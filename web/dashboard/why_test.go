@@ -13,7 +13,6 @@ import (
 	"weir/api"
 	"weir/operators"
 	"weir/surveys"
-	webapi "weir/web/api"
 	"weir/web/dashboard"
 	surveyapi "weir/web/surveys"
 )
@@ -89,7 +88,7 @@ func TestChannelPage_PacingIsNoAlarm(t *testing.T) {
 			idle, oldest := now.Add(-x.idle), now.Add(-x.oldest)
 			d, err := dashboard.New(dashboard.Options{Logger: slog.New(slog.DiscardHandler), Ending: func() bool { return false }, API: answers{
 				"/v1/whoami":     api.WhoView{Token: "t", Scopes: []string{string(operators.ScopeChannelsAdmin)}},
-				"/v1/channels/a": webapi.ChannelView{Channel: "a", Capacity: 24, State: string(weir.Up), WhyView: x.why.View(), IdleSince: idle, OldestQueuedAt: oldest},
+				"/v1/channels/a": api.ChannelView{Channel: "a", Capacity: 24, State: string(weir.Up), WhyView: x.why.View(), IdleSince: idle, OldestQueuedAt: oldest},
 			}})
 			if err != nil {
 				t.Fatal(err)
@@ -130,7 +129,7 @@ func TestWhy_IsInTheLanguageOfThePage(t *testing.T) {
 	} {
 		d, err := dashboard.New(dashboard.Options{Logger: slog.New(slog.DiscardHandler), Ending: func() bool { return false }, API: answers{
 			"/v1/whoami":     api.WhoView{Token: "t", Scopes: []string{string(operators.ScopeChannelsAdmin)}},
-			"/v1/channels/a": webapi.ChannelView{Channel: "a", Capacity: 24, State: string(weir.Up), WhyView: person.And(step.Clauses...).View()},
+			"/v1/channels/a": api.ChannelView{Channel: "a", Capacity: 24, State: string(weir.Up), WhyView: person.And(step.Clauses...).View()},
 		}})
 		if err != nil {
 			t.Fatal(err)

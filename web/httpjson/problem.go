@@ -13,18 +13,8 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 )
-
-// Problem is the body of every error response (RFC 9457). Code is stable; Title
-// and Detail are for people.
-type Problem struct {
-	Type   string            `json:"type" doc:"always about:blank; see code" example:"about:blank"`
-	Title  string            `json:"title" doc:"the name of the HTTP status"`
-	Status int               `json:"status" doc:"the HTTP status"`
-	Detail string            `json:"detail" doc:"a sentence for people"`
-	Code   weir.Code         `json:"code" doc:"stable name of the kind of error" enum:"invalid,not_found,conflict,locked,key_reused,precondition_failed,unauthorised,forbidden,too_many_requests,too_large,unsupported_content_type,method_not_allowed,store_unavailable,draining,internal"`
-	Errors []weir.FieldError `json:"errors,omitempty" doc:"every mistake in the request, up to 100" nullable:"false"`
-}
 
 const (
 	ProblemType = "application/problem+json"
@@ -65,8 +55,8 @@ func (m *MalformedError) Error() string { return m.Detail }
 
 // ProblemOf returns the problem that a client gets for an error, and the time
 // after which it may retry. It exposes nothing of an error without a code.
-func ProblemOf(err error) (Problem, time.Duration) {
-	p := Problem{Type: "about:blank"}
+func ProblemOf(err error) (api.Problem, time.Duration) {
+	p := api.Problem{Type: "about:blank"}
 	var wait time.Duration
 	if m, ok := errors.AsType[*MalformedError](err); ok {
 		p.Status, p.Code, p.Detail = http.StatusBadRequest, weir.CodeInvalid, m.Detail
@@ -122,7 +112,7 @@ func WriteProblem(w http.ResponseWriter, err error) {
 type errorRecorder interface{ NoteError(err error) }
 
 // WriteProblemHead writes the header of an error response and returns its problem.
-func WriteProblemHead(w http.ResponseWriter, err error) Problem {
+func WriteProblemHead(w http.ResponseWriter, err error) api.Problem {
 	p, wait := ProblemOf(err)
 	if rec, ok := w.(errorRecorder); ok {
 		rec.NoteError(err)

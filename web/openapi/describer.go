@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"weir"
+	"weir/api"
 	"weir/internal/plainjson"
 	webapi "weir/web/api"
 	"weir/web/httpjson"
@@ -107,7 +108,7 @@ func (d *describer) good(a route.Answer, download string) *huma.Response {
 // body, and 400 also means that the body is not JSON.
 func (d *describer) problems(op *huma.Operation, body reflect.Type, read bool, codes []weir.Code) {
 	if body == nil {
-		body = route.TypeOf[httpjson.Problem]()
+		body = route.TypeOf[api.Problem]()
 	}
 	if read {
 		d.problem(op, body, http.StatusBadRequest, weir.CodeInvalid, malformedExample)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"weir/api"
 	"weir/web/auth"
 	"weir/web/httpjson"
 	"weir/web/route"
@@ -69,7 +70,7 @@ func describe(routes []*route.Route, version, prefix string) (*huma.OpenAPI, err
 			Examples:        texts.Problems,
 		},
 	}
-	registry.Schema(route.TypeOf[httpjson.Problem](), true, "")
+	registry.Schema(route.TypeOf[api.Problem](), true, "")
 	d := &describer{overlay: texts, r: registry}
 	for _, rt := range routes {
 		doc.AddOperation(d.operation(rt))

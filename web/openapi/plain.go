@@ -78,7 +78,7 @@ func (d *describer) callbacks() []*huma.Operation {
 			}
 		}
 		op.Responses["200"] = d.good(route.Answer{Status: http.StatusOK, Description: "accepted"}, "")
-		d.problem(op, route.TypeOf[httpjson.Problem](), http.StatusBadRequest, weir.CodeInvalid, malformedExample)
+		d.problem(op, route.TypeOf[api.Problem](), http.StatusBadRequest, weir.CodeInvalid, malformedExample)
 		d.problems(op, nil, false, []weir.Code{weir.CodeForbidden, weir.CodeNotFound, weir.CodeUnavailable, weir.CodeDraining})
 		ops = append(ops, op)
 	}

@@ -63,7 +63,7 @@ type ConsentRow struct {
 
 // ConsentProblem is a problem, of a file with how far it came.
 type ConsentProblem struct {
-	httpjson.Problem
+	api.Problem
 	File *ConsentFile `json:"file,omitempty" doc:"of a file that broke off, or whose columns are refused; absent if no row was read"`
 }
 

@@ -9,7 +9,6 @@ import (
 	"weir/surveys"
 	"weir/surveys/questions"
 	"weir/surveys/respondents"
-	"weir/web/httpjson"
 	"weir/web/imports"
 )
 
@@ -46,7 +45,7 @@ type SurveyPatch struct {
 	HelpWords          []string                                      `json:"help_words,omitzero"`
 	AnswerWords        []string                                      `json:"answer_words,omitzero"`
 	Purpose            *string                                       `json:"purpose,omitempty" nullable:"true" doc:"what its contacts are for"`
-	Brake              *weir.Brake                                   `json:"brake,omitempty" doc:"merged field by field; null: none. A change begins its count anew"`
+	Brake              *api.Brake                                    `json:"brake,omitempty" doc:"merged field by field; null: none. A change begins its count anew"`
 	Budget             *limits.Budget                                `json:"budget,omitempty" doc:"merged field by field; null: none. Of a survey that was launched it may become more, or less down to what is spent"`
 	Labels             []string                                      `json:"labels,omitzero"`
 	Weight             *int                                          `json:"weight,omitempty" nullable:"true"`
@@ -146,7 +145,7 @@ type AddedView struct {
 
 // ImportProblem is a problem that includes the progress of an import.
 type ImportProblem struct {
-	httpjson.Problem
+	api.Problem
 	Import *ImportView `json:"import,omitempty" doc:"absent if no row was read"`
 	File   string      `json:"file,omitempty" doc:"if nothing is loaded because of bad rows, and the request accepts them: the rejected rows, each with its reason, in the format of the file, at most 4 MiB"`
 }

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/persistence"
 	"weir/web"
-	webapi "weir/web/api"
 )
 
 // DeadRig returns a rig over a store with two channels; one of them has n
@@ -17,8 +17,8 @@ func DeadRig(t *testing.T, n int, change ...func(*web.Options)) (*Rig, *persiste
 	t.Helper()
 	r := New(t, change...)
 	store := r.Store.Store
-	Into[webapi.ChannelView](t, r.Do("PUT", "/v1/channels/a", GoodTexts), 201)
-	Into[webapi.ChannelView](t, r.Do("PUT", "/v1/channels/b", GoodTexts), 201)
+	Into[api.ChannelView](t, r.Do("PUT", "/v1/channels/a", GoodTexts), 201)
+	Into[api.ChannelView](t, r.Do("PUT", "/v1/channels/b", GoodTexts), 201)
 	ch, err := store.Channel(t.Context(), "a")
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,6 @@ import (
 	"weir/web"
 	webapi "weir/web/api"
 	"weir/web/auth"
-	"weir/web/httpjson"
 	surveyapi "weir/web/surveys"
 )
 
@@ -140,9 +139,9 @@ type Got struct {
 	Body   string
 }
 
-func (g Got) Problem(t testing.TB) httpjson.Problem {
+func (g Got) Problem(t testing.TB) api.Problem {
 	t.Helper()
-	var p httpjson.Problem
+	var p api.Problem
 	if err := json.Unmarshal([]byte(g.Body), &p); err != nil {
 		t.Fatalf("%d: no problem body: %v\n%s", g.Status, err, g.Body)
 	}
@@ -631,7 +630,7 @@ type Person struct {
 // Someone fills a rig with contacts, messages and a respondent of one person, and others of another person.
 func Someone(r *Rig) (p Person) {
 	r.T.Helper()
-	Into[webapi.ChannelView](r.T, r.Do("PUT", "/v1/channels/a", GoodTexts), 201)
+	Into[api.ChannelView](r.T, r.Do("PUT", "/v1/channels/a", GoodTexts), 201)
 	ch, err := r.Store.Channel(r.T.Context(), "a")
 	if err != nil {
 		r.T.Fatal(err)

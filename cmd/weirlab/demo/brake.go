@@ -47,7 +47,7 @@ func (s *demonstration) brake(ctx context.Context) error {
 	api := s.broker.api
 	s.say("Now a brake: the channel %s pauses itself if more than %d %% of its last %d contacts fail. Then a list of %d people, of whom every second number does not exist.", texts, brakePercent, brakeOver, listed)
 	rules := map[string]any{"over": brakeOver, "minimum": brakeMinimum, "failed_percent": brakePercent}
-	if _, err := api.PatchChannel(ctx, texts, client.ChannelPatch{Brake: &rules}, client.PatchChannelParams{}); err != nil {
+	if _, err := api.PatchChannel(ctx, texts, client.ChannelPatch{Brake: rules}, client.PatchChannelParams{}); err != nil {
 		return err
 	}
 	list := wrongList(s.options.Seed)
@@ -85,8 +85,8 @@ func (s *demonstration) brake(ctx context.Context) error {
 func (s *demonstration) awaitBrake(ctx context.Context, list []person) (braked client.Braked, sent int, err error) {
 	err = s.await(ctx, "the brake", func() (bool, error) {
 		ch, err := s.broker.api.GetChannel(ctx, texts)
-		if err == nil {
-			braked = ch.Braked
+		if err == nil && ch.Braked != nil {
+			braked = *ch.Braked
 		}
 		return braked.Text != "", err
 	})

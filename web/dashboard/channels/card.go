@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"weir"
-	webapi "weir/web/api"
+	"weir/api"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/why"
@@ -18,7 +18,7 @@ const longWait = 15 * time.Minute
 
 // Card is a channel on the overview.
 type Card struct {
-	webapi.ChannelView
+	api.ChannelView
 	Bar    display.Bar
 	Spark  *spark // nil: the last hours are unknown
 	Rank   int    // 0: broken; less than rankOK: needs attention
@@ -38,7 +38,7 @@ const (
 )
 
 // CardOf returns the card of a channel.
-func CardOf(l *locale.Locale, ch webapi.ChannelView, now time.Time) Card {
+func CardOf(l *locale.Locale, ch api.ChannelView, now time.Time) Card {
 	c := Card{ChannelView: ch, Bar: capacityBar(l, ch), Rank: RankOK}
 	waits := locale.Since(now, ch.OldestQueuedAt)
 	switch {
@@ -89,7 +89,7 @@ func (c Card) Class() string {
 
 // capacityBar shows what holds slots. A contact may hold several, so each state's
 // share of the slots is estimated from its share of the contacts in flight.
-func capacityBar(l *locale.Locale, ch webapi.ChannelView) display.Bar {
+func capacityBar(l *locale.Locale, ch api.ChannelView) display.Bar {
 	contacts := ch.Sending + ch.Active + ch.Unknown
 	share := func(n int) float64 {
 		if contacts == 0 {

@@ -9,7 +9,6 @@ import (
 	"weir"
 	"weir/api"
 	"weir/operators"
-	webapi "weir/web/api"
 	"weir/web/dashboard/choices"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/limits"
@@ -66,7 +65,7 @@ func (k *knownOfChannels) loadChannel(v *page.Visit) (*page.Content, error) {
 
 // channelWhy explains why a channel dispatches nothing. It is idle from when both
 // something waited and nothing was dispatched.
-func channelWhy(l *locale.Locale, ch *webapi.ChannelView, now time.Time) *why.View {
+func channelWhy(l *locale.Locale, ch *api.ChannelView, now time.Time) *why.View {
 	var idle time.Time
 	if !ch.IdleSince.IsZero() && !ch.OldestQueuedAt.IsZero() {
 		idle = ch.IdleSince
@@ -97,7 +96,7 @@ func (d *channelData) readLists(v *page.Visit) error {
 
 // askChannel returns the question about an action on a channel. more, if not nil, adds
 // to it. The channel may change until the question is answered; only the API decides then.
-func askChannel(about page.Asking, more func(*locale.Locale, *page.Question, *webapi.ChannelView)) func(*page.Visit) (*page.Question, error) {
+func askChannel(about page.Asking, more func(*locale.Locale, *page.Question, *api.ChannelView)) func(*page.Visit) (*page.Question, error) {
 	return func(v *page.Visit) (*page.Question, error) {
 		ch, err := choices.Channel(v.Caller, v.Request.PathValue("name"))
 		if err != nil {
@@ -128,7 +127,7 @@ func pauseChannel(paused bool) func(*page.Visit) (*page.Done, error) {
 	}
 }
 
-func addCapacity(l *locale.Locale, q *page.Question, ch *webapi.ChannelView) {
+func addCapacity(l *locale.Locale, q *page.Question, ch *api.ChannelView) {
 	q.Fields = []page.Field{{
 		Name: "capacity", Label: l.T("Capacity"), Type: "number", Value: strconv.Itoa(ch.Capacity), Required: true,
 		Min: strconv.Itoa(weir.MinCapacity), Max: strconv.Itoa(weir.MaxCapacity),
@@ -146,8 +145,8 @@ func setCapacity(v *page.Visit) (*page.Done, error) {
 	return &page.Done{Text: v.T("The capacity of channel %[1]s is %[2]s.", name, v.Number(n)), To: channelLink(name)}, err
 }
 
-func addOpenContacts(l *locale.Locale, q *page.Question, ch *webapi.ChannelView) {
-	if open := ch.Queued + int64(ch.Sending+ch.Active+ch.Unknown); open > 0 {
+func addOpenContacts(l *locale.Locale, q *page.Question, ch *api.ChannelView) {
+	if open := ch.Queued + ch.Sending + ch.Active + ch.Unknown; open > 0 {
 		q.Text += " " + l.T("The channel has open contacts: queued ones end as canceled, and the provider is asked to cancel the others.")
 		q.Fields = []page.Field{{Name: "cancel", Label: l.T("Cancel %d open contacts", open), Type: "checkbox"}}
 	}

@@ -12,7 +12,6 @@ import (
 	"weir"
 	"weir/api"
 	"weir/operators"
-	webapi "weir/web/api"
 	"weir/web/dashboard/choices"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/form"
@@ -235,7 +234,7 @@ func SettingLabel(key string) string {
 }
 
 // show fills in a channel, and remembers that.
-func (f *channelForm) show(ch *webapi.ChannelView, tag string) error {
+func (f *channelForm) show(ch *api.ChannelView, tag string) error {
 	f.Name, f.Tag, f.paused = ch.Channel, tag, ch.Paused
 	if err := f.Show(ch); err != nil {
 		return err
@@ -372,8 +371,8 @@ func (f *channelForm) ask(v *page.Visit, body map[string]any) (*page.Content, er
 }
 
 // readChannelForm reads a channel, with the form of its type.
-func readChannelForm(v *page.Visit) (*channelForm, *webapi.ChannelView, string, error) {
-	var ch webapi.ChannelView
+func readChannelForm(v *page.Visit) (*channelForm, *api.ChannelView, string, error) {
+	var ch api.ChannelView
 	tag, err := v.Exchange(http.MethodGet, page.Path("v1", "channels", v.Request.PathValue("name")), "", nil, &ch)
 	if err != nil {
 		return nil, nil, "", err
@@ -416,7 +415,7 @@ func changeChannel(v *page.Visit) (*page.Content, error) {
 		body["channel"] = f.Name
 		return f.ask(v, body)
 	}
-	_, err = v.Exchange(http.MethodPatch, page.Path("v1", "channels", f.Name), cmp.Or(f.Tag, `"0"`), body, &webapi.ChannelView{})
+	_, err = v.Exchange(http.MethodPatch, page.Path("v1", "channels", f.Name), cmp.Or(f.Tag, `"0"`), body, &api.ChannelView{})
 	if status, _ := page.StatusOf(err); err != nil && status == http.StatusPreconditionFailed {
 		return f.merge(v, ch, was, now, tag)
 	}
@@ -430,7 +429,7 @@ func changeChannel(v *page.Visit) (*page.Content, error) {
 
 // merge shows the form after somebody else has changed the channel: with their values where
 // nothing was typed, and a list of what they changed.
-func (f *channelForm) merge(v *page.Visit, ch *webapi.ChannelView, was, now form.Texts, tag string) (*page.Content, error) {
+func (f *channelForm) merge(v *page.Visit, ch *api.ChannelView, was, now form.Texts, tag string) (*page.Content, error) {
 	theirs := newChannelForm(v, f.Kind, false)
 	if err := theirs.show(ch, tag); err != nil {
 		return nil, err

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"weir/api"
 	"weir/operators"
 	"weir/people"
-	webapi "weir/web/api"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/page"
 	peopleapi "weir/web/people"
@@ -25,9 +25,9 @@ const (
 )
 
 // Channels lists the channels by name.
-func Channels(c *page.Caller) (list []webapi.ChannelView, more bool, err error) {
+func Channels(c *page.Caller) (list []api.ChannelView, more bool, err error) {
 	for cursor := ""; ; {
-		var channels webapi.ChannelList
+		var channels api.ChannelList
 		query := url.Values{"limit": {"500"}}
 		if cursor != "" {
 			query.Set("cursor", cursor)
@@ -44,7 +44,7 @@ func Channels(c *page.Caller) (list []webapi.ChannelView, more bool, err error) 
 }
 
 // Channel reads a channel.
-func Channel(c *page.Caller, name string) (ch webapi.ChannelView, err error) {
+func Channel(c *page.Caller, name string) (ch api.ChannelView, err error) {
 	err = c.Get(page.Path("v1", "channels", name), nil, &ch)
 	return ch, err
 }
@@ -55,7 +55,7 @@ func ChannelNames(c *page.Caller, chosen string, oneOf ...operators.Scope) ([]st
 	if !c.May(page.Readers()...) {
 		return nil, nil
 	}
-	var list webapi.ChannelList
+	var list api.ChannelList
 	err := c.Get("/v1/channels", url.Values{"limit": {strconv.Itoa(maxChannelNames)}}, &list)
 	names := make([]string, 0, len(list.Channels))
 	for i := range list.Channels {

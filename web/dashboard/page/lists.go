@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"weir"
-	webapi "weir/web/api"
+	"weir/api"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
 )
@@ -122,7 +122,7 @@ func Choose[T ~string](v *Visit, query url.Values, name string, offered []T) str
 // that does not exist is reported on a page.
 func (v *Visit) Export(w http.ResponseWriter, path string, query url.Values) error {
 	if name := query.Get("channel"); name != "" {
-		if err := v.Get(Path("v1", "channels", name), nil, &webapi.ChannelView{}); err != nil {
+		if err := v.Get(Path("v1", "channels", name), nil, &api.ChannelView{}); err != nil {
 			return err
 		}
 	}

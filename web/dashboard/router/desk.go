@@ -15,7 +15,6 @@ import (
 	"weir/router"
 	"weir/router/label"
 	"weir/router/resource"
-	webapi "weir/web/api"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
 )
@@ -302,7 +301,7 @@ const codeCallback = "callback"
 // a job, so that an error leaves it empty.
 func channelCodes(c *page.Caller, contact string) (codes []string) {
 	var of api.ContactView
-	var ch webapi.ChannelView
+	var ch api.ChannelView
 	if contact == "" || !c.May(operators.ScopeContactsRead) || c.Get(page.Path("v1", "contacts", contact), nil, &of) != nil ||
 		c.Get(page.Path("v1", "channels", of.Channel), nil, &ch) != nil {
 		return nil

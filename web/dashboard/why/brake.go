@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
 )
@@ -21,7 +22,7 @@ type BrakeView struct {
 }
 
 // BrakeOf returns the brake as pages show it; nil if there is none, and none has acted.
-func BrakeOf(l *locale.Locale, b *weir.Brake, count *weir.BrakeFigures, braked *weir.Braked) *BrakeView {
+func BrakeOf(l *locale.Locale, b *api.Brake, count *weir.BrakeFigures, braked *weir.Braked) *BrakeView {
 	if b == nil && braked == nil {
 		return nil
 	}
@@ -53,7 +54,7 @@ func BrakeOf(l *locale.Locale, b *weir.Brake, count *weir.BrakeFigures, braked *
 }
 
 // brakeText describes a brake in a sentence.
-func brakeText(l *locale.Locale, b *weir.Brake) string {
+func brakeText(l *locale.Locale, b *api.Brake) string {
 	var bounds []string
 	if b.OptedOut > 0 {
 		bounds = append(bounds, l.T("%s %% opted out", l.Number(b.OptedOut)))
@@ -64,7 +65,7 @@ func brakeText(l *locale.Locale, b *weir.Brake) string {
 	for _, reason := range slices.Sorted(maps.Keys(b.Reasons)) {
 		bounds = append(bounds, l.T("%[1]s %% ended with the reason %[2]q", l.Number(b.Reasons[reason]), l.Reason(reason)))
 	}
-	over, minimum := b.Window()
+	over, minimum := (*weir.Brake)(b).Window()
 	return l.T("It pauses itself if, of the last %[1]s contacts, from %[2]s on, more than %[3]s.", l.Number(over), l.Number(minimum), strings.Join(bounds, l.T(", or more than ")))
 }
 

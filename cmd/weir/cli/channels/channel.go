@@ -86,7 +86,7 @@ func channelText(clock *app.Clock, ch *client.ChannelView, colors bool) string {
 		line("rate", fmt.Sprintf("at most %g per second", ch.RatePerSecond))
 	}
 	line("brake", app.BrakeText(ch.Brake, ch.BrakeCount))
-	if ch.Braked.Text != "" {
+	if ch.Braked != nil {
 		line("braked", fmt.Sprintf("at %s, after %s; weir channel resume %s goes on", clock.FormatMinute(ch.Braked.At), terminal.Plural(ch.Braked.Touched, "contact", "contacts"), terminal.Visible(ch.Channel)))
 	}
 	queued := terminal.Plural(ch.Queued, "contact", "contacts")

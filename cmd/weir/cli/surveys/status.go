@@ -115,7 +115,7 @@ func (v *statusView) head(s *client.SurveyView, st *client.StatsView) {
 	}
 	fmt.Fprintf(&v.b, ": %s\n", stateText(st.State, s.Cause, s.Locked))
 	v.line("why", st.Why)
-	v.line("brake", app.BrakeText(s.Brake, st.BrakeCount))
+	v.line("brake", app.BrakeText(&s.Brake, &st.BrakeCount))
 	if s.Braked.Text != "" {
 		v.line("braked", fmt.Sprintf("%s, after %s; weir survey resume %s goes on", v.at(s.Braked.At), terminal.Plural(s.Braked.Touched, "contact", "contacts"), terminal.Visible(s.Survey)))
 	}
