@@ -93,3 +93,13 @@ type DecisionView struct {
 	Decision string     `json:"decision" enum:"refused,dismissed" doc:"what was decided"`
 	State    *StateView `json:"state,omitempty" doc:"after refused: what counts of the address for all purposes; given, if the person has taken back later what the message says"`
 }
+
+// StateList lists states, in the order of the request.
+type StateList struct {
+	States []StateView `json:"states" nullable:"false" doc:"a state for each consent; empty without pii:read, because it would say of any number whether it is known"`
+	// Unlike what waits, they may reach the person.
+	InFlight       int `json:"in_flight,omitempty" doc:"contacts to people who refused that are in flight already: the providers are asked to cancel them, and some may reach the person all the same; absent: none, or without pii:read"`
+	OtherAddresses int `json:"other_addresses,omitempty" doc:"refusals and consents of addresses that no country could have as a phone number, such as ids of chats: they count for contacts to exactly these addresses"`
+	// File is what became of a file; then States has nothing.
+	File *ConsentFile `json:"file,omitempty" doc:"of a file: what became of its lines; then states is empty"`
+}

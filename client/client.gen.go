@@ -37,21 +37,7 @@ type AcceptedList = api.AcceptedList
 type AcceptedView = api.AcceptedView
 
 // AddedView A respondent of a request that was JSON.
-type AddedView struct {
-	// Duplicate the survey had the number; this is who has it
-	Duplicate bool `json:"duplicate"`
-
-	// ID id of the respondent
-	//
-	// Examples: r2s
-	ID string `json:"id"`
-
-	// Reason with duplicates=update: why the respondent cannot be changed
-	Reason string `json:"reason,omitempty,omitzero"`
-
-	// Updated with duplicates=update: the respondent was changed
-	Updated bool `json:"updated,omitempty,omitzero"`
-}
+type AddedView = api.AddedView
 
 // AllMinutesView Activity of many channels, for small charts.
 type AllMinutesView = api.AllMinutesView
@@ -495,96 +481,16 @@ type CollectView = api.CollectView
 type ConsentBody = api.ConsentBody
 
 // ConsentFile What became of a file of consents.
-type ConsentFile struct {
-	// Columns of a dry run, and if the columns are refused: what they are
-	Columns []ImportColumn `json:"columns,omitempty,omitzero"`
-
-	// Errors the first 1000 rows with mistakes
-	Errors []RowError `json:"errors"`
-
-	// First of a dry run: what the first rows without mistakes say
-	First []ConsentRow `json:"first,omitempty,omitzero"`
-
-	// Given consents recorded; in a dry run, consents that would be recorded
-	Given int `json:"given"`
-
-	// Header of a dry run of CSV, and if the columns are refused: identifies the names of the columns in their order, for the parameter header
-	Header string `json:"header,omitempty,omitzero"`
-
-	// Kept rejected rows that the file in the answer has, if not all
-	Kept int `json:"kept,omitempty,omitzero"`
-
-	// LastLine of a file that broke off: the lines up to this one were dealt with
-	LastLine int `json:"last_line,omitempty,omitzero"`
-
-	// NotOptedOut rows of people who have not opted out: they say nothing
-	NotOptedOut int `json:"not_opted_out,omitempty,omitzero"`
-
-	// OtherAddresses refusals and consents of addresses that no country could have as a phone number, such as ids of chats: they count for contacts to exactly these addresses
-	OtherAddresses int `json:"other_addresses,omitempty,omitzero"`
-
-	// Refused refusals recorded; in a dry run, refusals that would be recorded
-	Refused int `json:"refused"`
-
-	// Rejected rows with mistakes, whether listed in errors or not
-	Rejected int `json:"rejected"`
-
-	// Rows that were read
-	Rows int `json:"rows"`
-
-	// Superseded refusals and consents that change nothing, because something else counts for the person; 0 without pii:read
-	Superseded int `json:"superseded"`
-}
+type ConsentFile = api.ConsentFile
 
 // ConsentList A page of the consents of everybody.
 type ConsentList = api.ConsentList
 
 // ConsentProblem A problem with how far a file of consents came.
-type ConsentProblem struct {
-	// Code stable name of the kind of error
-	Code string `json:"code"`
-
-	// Detail a sentence for people
-	Detail string `json:"detail"`
-
-	// Errors every mistake in the request, up to 100
-	Errors []FieldError `json:"errors,omitempty,omitzero"`
-
-	// File of a file that broke off, or whose columns are refused; absent if no row was read
-	File ConsentFile `json:"file,omitempty,omitzero"`
-
-	// Status the HTTP status
-	Status int `json:"status"`
-
-	// Title the name of the HTTP status
-	Title string `json:"title"`
-
-	// Type always about:blank; see code
-	//
-	// Examples: about:blank
-	Type string `json:"type"`
-}
+type ConsentProblem = api.ConsentProblem
 
 // ConsentRow What a row of a file of consents says.
-type ConsentRow struct {
-	// At when it was said; absent: now
-	At time.Time `json:"at,omitempty,omitzero"`
-
-	// Line of the file, from 1
-	Line int `json:"line"`
-
-	// Purpose all: of every purpose
-	Purpose string `json:"purpose"`
-
-	// Status what was said
-	Status string `json:"status"`
-
-	// To phone number as Weir knows it, or another address
-	To string `json:"to"`
-
-	// Words what was said, as a proof
-	Words string `json:"words,omitempty,omitzero"`
-}
+type ConsentRow = api.ConsentRow
 
 // ConsentSearchBody The address of a person.
 type ConsentSearchBody = api.ConsentSearchBody
@@ -968,90 +874,13 @@ type Hours struct {
 type HoursView = api.HoursView
 
 // ImportColumn A column of a file. Without pii:read phone numbers are masked.
-type ImportColumn struct {
-	// Field the field that it is; absent: it is left out
-	Field string `json:"field,omitempty,omitzero"`
-
-	// Header as in the file
-	Header string `json:"header"`
-
-	// Values the first ones
-	Values []string `json:"values,omitempty,omitzero"`
-
-	// Wrong why it is refused
-	Wrong string `json:"wrong,omitempty,omitzero"`
-}
+type ImportColumn = api.ImportColumn
 
 // ImportProblem A problem with the progress of an import.
-type ImportProblem struct {
-	// Code stable name of the kind of error
-	Code string `json:"code"`
-
-	// Detail a sentence for people
-	Detail string `json:"detail"`
-
-	// Errors every mistake in the request, up to 100
-	Errors []FieldError `json:"errors,omitempty,omitzero"`
-
-	// File if nothing is loaded because of bad rows, and the request accepts them: the rejected rows, each with its reason, in the format of the file, at most 4 MiB
-	File string `json:"file,omitempty,omitzero"`
-
-	// Import absent if no row was read
-	Import ImportView `json:"import,omitempty,omitzero"`
-
-	// Status the HTTP status
-	Status int `json:"status"`
-
-	// Title the name of the HTTP status
-	Title string `json:"title"`
-
-	// Type always about:blank; see code
-	//
-	// Examples: about:blank
-	Type string `json:"type"`
-}
+type ImportProblem = api.ImportProblem
 
 // ImportView The result of an import of respondents.
-type ImportView struct {
-	// Added rows loaded; in a dry run, rows that would be loaded unless the survey has their numbers
-	Added int `json:"added"`
-
-	// Columns of a dry run of CSV, and if they are others than those of the parameter header: what they are
-	Columns []ImportColumn `json:"columns,omitempty,omitzero"`
-
-	// Duplicates rows whose number the survey has, or had in a row before
-	Duplicates int `json:"duplicates"`
-
-	// Errors the first 1000 rows that were rejected; rejected counts all
-	Errors []RowError `json:"errors"`
-
-	// First of a dry run: the first 10 rows that are not rejected
-	First []RespondentRow `json:"first,omitempty,omitzero"`
-
-	// Header of a dry run of CSV: identifies the names of the columns in their order, for the parameter header
-	Header string `json:"header,omitempty,omitzero"`
-
-	// Kept rejected rows that the file in the answer has, if not all
-	Kept int `json:"kept,omitempty,omitzero"`
-
-	// LastLine of an import that broke off: the last line whose row was dealt with; rows before it are in, unless nothing was to be loaded
-	LastLine int `json:"last_line,omitempty,omitzero"`
-
-	// Missing of a dry run for a draft: how many rows have no value for an attribute that the texts use; it could not be launched with them
-	Missing map[string]int `json:"missing,omitempty,omitzero"`
-
-	// Rejected rows that cannot be loaded, whether listed in errors or not
-	Rejected int `json:"rejected"`
-
-	// Respondents in the order of a request that was JSON
-	Respondents []AddedView `json:"respondents,omitempty,omitzero"`
-
-	// Rows of a file, that were read
-	Rows int `json:"rows,omitempty,omitzero"`
-
-	// Updated duplicates that changed the respondent, with duplicates=update
-	Updated int `json:"updated,omitempty,omitzero"`
-}
+type ImportView = api.ImportView
 
 // IncomingList A page of messages that people sent.
 type IncomingList = api.IncomingList
@@ -1581,15 +1410,7 @@ type ReplayBody = api.ReplayBody
 type ReplayView = api.ReplayView
 
 // RespondentBody A respondent to add.
-type RespondentBody struct {
-	// Attributes texts of up to 500 characters, numbers, true and false; names of a-z, 0-9 and _ that begin with a letter
-	Attributes map[string]interface{} `json:"attributes,omitempty,omitzero"`
-
-	// Phone with its country code, or as it is dialled in the survey's region
-	//
-	// Examples: +525512345678
-	Phone string `json:"phone"`
-}
+type RespondentBody = api.RespondentBody
 
 // RespondentList A page of respondents.
 type RespondentList struct {
@@ -1612,18 +1433,7 @@ type RespondentPatch struct {
 }
 
 // RespondentRow A row of a file as a respondent. Without pii:read phone numbers are masked.
-type RespondentRow struct {
-	// Attributes those that are not empty
-	Attributes map[string]string `json:"attributes"`
-
-	// Line of the file, from 1
-	Line int `json:"line"`
-
-	// Phone as E.164
-	//
-	// Examples: +525512345678
-	Phone string `json:"phone"`
-}
+type RespondentRow = api.RespondentRow
 
 // RespondentView A respondent: one person in a survey.
 type RespondentView struct {
@@ -1729,25 +1539,13 @@ type RespondentView struct {
 }
 
 // RespondentsBody Respondents to add, all or none.
-type RespondentsBody struct {
-	// Respondents respondents to add
-	Respondents []RespondentBody `json:"respondents"`
-}
+type RespondentsBody = api.RespondentsBody
 
 // RotateBody How a secret is rotated.
 type RotateBody = api.RotateBody
 
 // RowError A rejected row of a file.
-type RowError struct {
-	// Column the column that is wrong; absent: the row as a whole
-	Column string `json:"column,omitempty,omitzero"`
-
-	// Line of the file, from 1; the first line names the columns of CSV
-	Line int `json:"line"`
-
-	// Reason why the row was rejected, in words
-	Reason string `json:"reason"`
-}
+type RowError = api.RowError
 
 // SampleView The first contact of a mode with one respondent, as that respondent gets it.
 type SampleView struct {
@@ -1827,19 +1625,7 @@ type SpendingList = api.SpendingList
 type SpendingView = api.SpendingView
 
 // StateList What counts of addresses.
-type StateList struct {
-	// File of a file: what became of its lines; then states is empty
-	File ConsentFile `json:"file,omitempty,omitzero"`
-
-	// InFlight contacts to people who refused that are in flight already: the providers are asked to cancel them, and some may reach the person all the same; absent: none, or without pii:read
-	InFlight int `json:"in_flight,omitempty,omitzero"`
-
-	// OtherAddresses refusals and consents of addresses that no country could have as a phone number, such as ids of chats: they count for contacts to exactly these addresses
-	OtherAddresses int `json:"other_addresses,omitempty,omitzero"`
-
-	// States a state for each consent; empty without pii:read, because it would say of any number whether it is known
-	States []StateView `json:"states"`
-}
+type StateList = api.StateList
 
 // StateView What counts of an address, for one purpose.
 type StateView = api.StateView

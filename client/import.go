@@ -29,25 +29,9 @@ type Import struct {
 	Refused io.Writer
 }
 
-// ImportResult is the result of an import.
-type ImportResult struct {
-	Rows       int64 `json:"rows,omitempty"` // that were read
-	Added      int64 `json:"added"`
-	Duplicates int64 `json:"duplicates"`
-	Updated    int64 `json:"updated,omitempty"` // duplicates that changed the respondent
-	Rejected   int64 `json:"rejected"`
-	Kept       int64 `json:"kept,omitempty"` // rows that Refused received, if not all
-	// LastLine is the last processed line of an import that ended early.
-	LastLine int64                  `json:"last_line,omitempty"`
-	Errors   []RowError             `json:"errors"`            // the first rejected rows
-	Columns  []ContactsImportColumn `json:"columns,omitempty"` // of a dry run
-	First    []RespondentRow        `json:"first,omitempty"`   // of a dry run
-	Missing  map[string]int         `json:"missing,omitempty"` // of a dry run for a draft: rows without a value that the texts use
-}
-
 // Import loads respondents. It makes a single try, because the body cannot be read
 // again. If the error is an *[Error], the result shows how far the import got.
-func (c *Client) Import(ctx context.Context, i Import) (result ImportResult, err error) {
+func (c *Client) Import(ctx context.Context, i Import) (result ImportView, err error) {
 	query := url.Values{}
 	setQuery(query, "on_error", i.Params.OnError)
 	setQuery(query, "duplicates", i.Params.Duplicates)

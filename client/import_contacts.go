@@ -8,6 +8,8 @@ import (
 	"mime/multipart"
 	"net/textproto"
 	"net/url"
+
+	"weir/api"
 )
 
 // ContactsImport is a file of contacts to queue on a channel.
@@ -33,38 +35,10 @@ type ContactsImport struct {
 	Refused io.Writer
 }
 
-// ContactsImportResult is the result of an import of contacts.
-type ContactsImportResult struct {
-	Rows       int64 `json:"rows"`
-	Queued     int64 `json:"queued"`
-	Duplicates int64 `json:"duplicates"`
-	Rejected   int64 `json:"rejected"`
-	Kept       int64 `json:"kept,omitempty"` // rows that Refused received, if not all
-	// LastLine is the line up to which all rows were handled.
-	LastLine int64                   `json:"last_line,omitempty"`
-	Errors   []RowError              `json:"errors"` // the first rejected rows
-	Columns  []ContactsImportColumn  `json:"columns,omitempty"`
-	First    []ContactsImportPreview `json:"first,omitempty"` // of a dry run
-}
-
-// ContactsImportColumn is what a column of a file is: of a dry run, and if columns are refused.
-type ContactsImportColumn struct {
-	Header string   `json:"header"`
-	Field  string   `json:"field,omitempty"` // empty: it is left out
-	Wrong  string   `json:"wrong,omitempty"` // why it is refused
-	Values []string `json:"values,omitempty"`
-}
-
-// ContactsImportPreview is a row as a contact.
-type ContactsImportPreview struct {
-	Line    int            `json:"line"`
-	Contact map[string]any `json:"contact"`
-}
-
 // ImportContacts queues the contacts of a file. It makes a single try, because the body cannot be
 // read again; sending the same file again queues nobody twice. If the error is an *[Error], the
 // result shows how far the import got.
-func (c *Client) ImportContacts(ctx context.Context, i ContactsImport) (result ContactsImportResult, err error) {
+func (c *Client) ImportContacts(ctx context.Context, i ContactsImport) (result api.ContactImport, err error) {
 	query := url.Values{}
 	setQuery(query, "dry_run", i.DryRun)
 	setQuery(query, "columns", i.Columns)

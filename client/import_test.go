@@ -33,7 +33,7 @@ func TestImport_StreamsTheFile(t *testing.T) {
 		Survey: "s", Params: client.PostRespondentsParams{OnError: "skip"}, ContentType: "text/csv", Body: strings.NewReader(body), Size: int64(len(body)),
 		Progress: func(part []byte) { sent += len(part) },
 	})
-	want := client.ImportResult{Added: int64(len(body)), Duplicates: 2, Rejected: 20_000}
+	want := client.ImportView{Added: len(body), Duplicates: 2, Rejected: 20_000}
 	for i := range rows {
 		want.Errors = append(want.Errors, client.RowError{Line: i + 2, Column: "phone", Reason: "is none"})
 	}
@@ -73,16 +73,16 @@ func TestImport_FailuresAreReported(t *testing.T) {
 		name   string
 		answer http.HandlerFunc
 		body   io.Reader
-		done   client.ImportResult
+		done   client.ImportView
 		err    string
 	}{
-		{"no response", drain(hangsUp), strings.NewReader("x"), client.ImportResult{}, "no response from Weir"},
-		{"store down", drain(says(503, unavailable)), strings.NewReader("x"), client.ImportResult{}, "503 (store_unavailable)"},
-		{"half a response", drain(says(200, `{"added":3,"errors":[{"line":2},`)), strings.NewReader("x"), client.ImportResult{}, "incomplete"},
-		{"another response", drain(says(200, `[]`)), strings.NewReader("x"), client.ImportResult{}, "incomplete or unexpected response"},
+		{"no response", drain(hangsUp), strings.NewReader("x"), client.ImportView{}, "no response from Weir"},
+		{"store down", drain(says(503, unavailable)), strings.NewReader("x"), client.ImportView{}, "503 (store_unavailable)"},
+		{"half a response", drain(says(200, `{"added":3,"errors":[{"line":2},`)), strings.NewReader("x"), client.ImportView{}, "incomplete"},
+		{"another response", drain(says(200, `[]`)), strings.NewReader("x"), client.ImportView{}, "incomplete or unexpected response"},
 		{"nothing was loaded", drain(says(422, `{"code":"invalid","detail":"bad rows","import":{"added":0,"rejected":2,"errors":[{"line":2},{"line":3}]}}`)),
-			strings.NewReader("x"), client.ImportResult{Rejected: 2, Errors: []client.RowError{{Line: 2}, {Line: 3}}}, "422 (invalid): bad rows"},
-		{"the file cannot be read", drain(says(200, `{}`)), reader(broken), client.ImportResult{}, "read the file to import: the disk is gone"},
+			strings.NewReader("x"), client.ImportView{Rejected: 2, Errors: []client.RowError{{Line: 2}, {Line: 3}}}, "422 (invalid): bad rows"},
+		{"the file cannot be read", drain(says(200, `{}`)), reader(broken), client.ImportView{}, "read the file to import: the disk is gone"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

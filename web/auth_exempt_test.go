@@ -9,7 +9,6 @@ import (
 	"weir/api"
 	"weir/persistence/storetest"
 	"weir/web"
-	webapi "weir/web/api"
 	"weir/web/auth"
 	"weir/web/webtest"
 )
@@ -68,7 +67,7 @@ func TestExempt_PurposesNeedTheirScope(t *testing.T) {
 	}
 	for scopes, may := range map[string]bool{"contacts:write": false, "contacts:write@a": false, "contacts:write contacts:exempt": true} {
 		g := r.Do("POST", contacts+":import?run="+url.QueryEscape(scopes), file("emergency"), "Content-Type", "text/csv", "Authorization", "Bearer "+r.Token(strings.Fields(scopes)...))
-		got := webtest.Into[webapi.ContactImport](t, g, 200)
+		got := webtest.Into[api.ContactImport](t, g, 200)
 		if may != (got.Rejected == 0 && got.Queued == 2) || !may && (got.Queued != 1 || len(got.Errors) != 1 || got.Errors[0].Column != "purpose" || !strings.Contains(got.Errors[0].Reason, "contacts:exempt")) {
 			t.Errorf("a file with %s: %s", scopes, g.Body)
 		}

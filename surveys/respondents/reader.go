@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"weir"
+	"weir/api"
 	"weir/internal/csvfile"
 )
 
@@ -25,27 +26,15 @@ const (
 	NDJSON Format = "ndjson" // one flat object per line, with a key phone
 )
 
-// RowError is a row that cannot be loaded. Reading can continue with the rows after
+// RowError is a row that cannot be loaded, as the API has it. Reading can continue with the rows after
 // it. It must not contain any content of the row.
-type RowError struct {
-	Line   int    `json:"line"`
-	Column string `json:"column,omitempty"`
-	Reason string `json:"reason"`
-}
+type RowError = api.RowError
 
 // IsRemark reports whether a column, or key, says why a row was rejected. Files of
 // rejected rows have these columns beside their own; a reader ignores them, so that the
 // corrected file can be imported.
 func IsRemark(column string) bool {
 	return column == "weir_line" || column == "weir_column" || column == "weir_reason"
-}
-
-// Error implements error.
-func (b *RowError) Error() string {
-	if b.Column == "" {
-		return fmt.Sprintf("line %d: %s", b.Line, b.Reason)
-	}
-	return fmt.Sprintf("line %d, %s: %s", b.Line, b.Column, b.Reason)
 }
 
 // Reader reads the rows of a file in bounded memory. It is not for concurrent use.

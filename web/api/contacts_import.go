@@ -23,37 +23,6 @@ import (
 // maxDefaults bounds the part contact of an import, in bytes.
 const maxDefaults = 256 << 10
 
-// ContactImport is what came of a file of contacts.
-type ContactImport struct {
-	ImportFigures
-	Errors  []respondents.RowError `json:"errors" nullable:"false" doc:"the first 1000 rejected rows, in their order"`
-	Header  string                 `json:"header,omitempty" doc:"of a dry run of CSV, and if the columns are refused: identifies the names of the columns in their order, for the parameter header"`
-	Columns []imports.ImportColumn `json:"columns,omitempty" doc:"of a dry run, and if the columns are refused: what they are"`
-	First   []ImportRow            `json:"first,omitempty" doc:"of a dry run: the first 10 rows that are not rejected"`
-}
-
-// ImportFigures are how many rows became what.
-type ImportFigures struct {
-	Rows       int `json:"rows" doc:"that were read"`
-	Queued     int `json:"queued" doc:"contacts queued; in a dry run, contacts that would be queued unless the channel knows their keys"`
-	Duplicates int `json:"duplicates" doc:"whose key the channel knew with the same content, or that the file has twice: nothing was queued"`
-	Rejected   int `json:"rejected" doc:"that were not queued; errors says why"`
-	Kept       int `json:"kept,omitempty" doc:"rejected rows that the file in the answer has, if not all"`
-	LastLine   int `json:"last_line,omitempty" doc:"line up to which all rows were handled"`
-}
-
-// ImportRow is a row of a file as a contact. Without pii:read numbers are masked.
-type ImportRow struct {
-	Line    int            `json:"line" doc:"of the file, from 1"`
-	Contact map[string]any `json:"contact" doc:"the contact, in the form of POST …/contacts"`
-}
-
-// ContactImportProblem is a problem that includes how far an import came.
-type ContactImportProblem struct {
-	api.Problem
-	Import *ContactImport `json:"import,omitempty" doc:"absent if no row was read"`
-}
-
 func (r *acceptRoutes) importRoute(post *route.Route) *route.Route {
 	rt := &route.Route{
 		Method: "POST", Path: "/v1/channels/{channel}/contacts:import", ID: "import-contacts", Tag: "contacts",
@@ -75,9 +44,9 @@ func (r *acceptRoutes) importRoute(post *route.Route) *route.Route {
 			{Name: "from_line", Kind: "integer", Minimum: 0, Maximum: 1 << 40, Description: "leave out the rows of earlier lines"},
 		},
 		BodyLimit: route.MaxImport, Uploads: imports.Types(),
-		Answers:  []route.Answer{{Status: http.StatusOK, Description: "what came of the rows", Body: route.TypeOf[ContactImport]()}},
+		Answers:  []route.Answer{{Status: http.StatusOK, Description: "what came of the rows", Body: route.TypeOf[api.ContactImport]()}},
 		OnDemand: []string{route.CSVType, route.NDJSONType, imports.MixedType},
-		Refusal:  route.TypeOf[ContactImportProblem](),
+		Refusal:  route.TypeOf[api.ContactImportProblem](),
 		Codes:    []weir.Code{weir.CodeNotFound, weir.CodeConflict},
 	}
 	rt.Serve = func(c *route.Call, w http.ResponseWriter) error {
@@ -109,7 +78,7 @@ type contactImport struct {
 	rows    contactKind
 	reached map[string]reached // by purpose
 	report  *imports.Report[importedContact]
-	told    ContactImport
+	told    api.ContactImport
 }
 
 // serve imports the file of the request, and answers.
@@ -140,7 +109,7 @@ func (i *contactImport) serve(w http.ResponseWriter, rt *route.Route) error {
 		if i.report == nil && i.told.Columns == nil {
 			return err
 		}
-		_ = json.NewEncoder(w).Encode(ContactImportProblem{httpjson.WriteProblemHead(w, err), &i.told}) // a disconnected client is not an error
+		_ = json.NewEncoder(w).Encode(api.ContactImportProblem{Problem: httpjson.WriteProblemHead(w, err), Import: &i.told}) // a disconnected client is not an error
 		return nil
 	}
 	p.ClearRead()
@@ -183,7 +152,7 @@ func (i *contactImport) run(p *route.Deadlines, rt *route.Route) (refused *impor
 	if table.Columns != nil {
 		var wrong []weir.FieldError
 		if columns, wrong = mapColumns(c, table.Columns); len(wrong) > 0 {
-			i.told = ContactImport{Errors: []respondents.RowError{}, Header: imports.Sum(table.Columns), Columns: imports.ColumnsOf(columns, wrong, table.FirstValues(), c.PII(), "to")}
+			i.told = api.ContactImport{Errors: []respondents.RowError{}, Header: imports.Sum(table.Columns), Columns: imports.ColumnsOf(columns, wrong, table.FirstValues(), c.PII(), "to")}
 			return nil, httpjson.Invalid(wrong)
 		}
 	}
@@ -221,7 +190,7 @@ func mapColumns(c *route.Call, headers []string) ([]imports.Column, []weir.Field
 // summarize makes the answer of the report.
 func (i *contactImport) summarize(columns []imports.Column) {
 	r := i.report
-	i.told = ContactImport{ImportFigures: ImportFigures{Rows: r.Rows, Queued: r.States[stateQueued], Duplicates: r.States[stateDuplicate], Rejected: r.Rejected, LastLine: r.LastLine}, Errors: imports.Listed(r.Reasons)}
+	i.told = api.ContactImport{ImportFigures: api.ImportFigures{Rows: r.Rows, Queued: r.States[stateQueued], Duplicates: r.States[stateDuplicate], Rejected: r.Rejected, LastLine: r.LastLine}, Errors: imports.Listed(r.Reasons)}
 	if !i.call.PII() {
 		for n := range i.told.Errors { // a column is named by its header, which may be a row in a file without one
 			i.told.Errors[n].Column = auth.MaskText(i.told.Errors[n].Column)
@@ -232,7 +201,7 @@ func (i *contactImport) summarize(columns []imports.Column) {
 	}
 	i.told.Columns = imports.ColumnsOf(columns, nil, r.Values, i.call.PII(), "to")
 	for n := range r.First {
-		i.told.First = append(i.told.First, ImportRow{r.First[n].Line, i.shown(r.First[n].Value)})
+		i.told.First = append(i.told.First, api.ImportRow{Line: r.First[n].Line, Contact: i.shown(r.First[n].Value)})
 	}
 }
 

@@ -17,7 +17,6 @@ import (
 	"weir"
 	"weir/api"
 	"weir/web"
-	webapi "weir/web/api"
 	"weir/web/auth"
 	"weir/web/imports"
 	"weir/web/webtest"
@@ -33,11 +32,11 @@ func TestImportContacts_RowsAreQueuedOnce(t *testing.T) {
 	trail := (*auth.Trail)(nil)
 	r := webtest.New(t, func(o *web.Options) { trail = o.Trail })
 	r.Channel("a", "texts")
-	for i, want := range []webapi.ImportFigures{
+	for i, want := range []api.ImportFigures{
 		{Rows: 5, Queued: 1, Duplicates: 1, Rejected: 3, LastLine: 6},
 		{Rows: 5, Duplicates: 2, Rejected: 3, LastLine: 6},
 	} {
-		got := webtest.Into[webapi.ContactImport](t, r.Do("POST", importPath, listOfContacts, "Content-Type", "text/csv"), 200)
+		got := webtest.Into[api.ContactImport](t, r.Do("POST", importPath, listOfContacts, "Content-Type", "text/csv"), 200)
 		if got.ImportFigures != want {
 			t.Errorf("%d: %+v", i, got.ImportFigures)
 		}
@@ -55,7 +54,7 @@ func TestImportContacts_RowsAreQueuedOnce(t *testing.T) {
 	}
 	// Another run queues them again, and from_line leaves out the rows before it.
 	for query, want := range map[string]int{"?run=may": 1, "?run=june&from_line=5": 1, "?run=july&from_line=6": 0} {
-		if got := webtest.Into[webapi.ContactImport](t, r.Do("POST", importPath+query, listOfContacts, "Content-Type", "text/csv"), 200); got.Queued != want {
+		if got := webtest.Into[api.ContactImport](t, r.Do("POST", importPath+query, listOfContacts, "Content-Type", "text/csv"), 200); got.Queued != want {
 			t.Errorf("%s: %+v", query, got)
 		}
 	}
@@ -93,12 +92,12 @@ func TestImportContacts_WaysToSayTheSame(t *testing.T) {
 		{"", restKind, rest},
 		{"", objectsKind, objects},
 	} {
-		got := webtest.Into[webapi.ContactImport](t, r.Do("POST", importPath+c.query, c.body, "Content-Type", c.kind), 200)
+		got := webtest.Into[api.ContactImport](t, r.Do("POST", importPath+c.query, c.body, "Content-Type", c.kind), 200)
 		if got.Queued != min(1, max(0, 1-i)) || got.Duplicates != min(1, i) {
 			t.Errorf("%d: %+v", i, got)
 		}
 	}
-	dry := webtest.Into[webapi.ContactImport](t, r.Do("POST", importPath+"?dry_run=true&columns=*%3D", "to,message,x\n+15550001,hello,\n", "Content-Type", "text/csv"), 200)
+	dry := webtest.Into[api.ContactImport](t, r.Do("POST", importPath+"?dry_run=true&columns=*%3D", "to,message,x\n+15550001,hello,\n", "Content-Type", "text/csv"), 200)
 	for _, c := range []struct {
 		query, kind, body string
 		status            int
@@ -133,7 +132,7 @@ func TestImportContacts_RefusedRowsAreAFile(t *testing.T) {
 	r.Channel("a", "texts")
 	g := r.Do("POST", importPath, listOfContacts, "Content-Type", "text/csv", "Accept", "text/csv")
 	file := g.Body
-	var figures webapi.ImportFigures
+	var figures api.ImportFigures
 	if err := json.Unmarshal([]byte(g.Header.Get(imports.Counts)), &figures); err != nil || figures.Rejected != 3 || g.Status != 200 {
 		t.Fatalf("%v %d %s", err, g.Status, g.Header)
 	}
@@ -150,7 +149,7 @@ func TestImportContacts_RefusedRowsAreAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told webapi.ContactImport
+	var told api.ContactImport
 	if err := json.NewDecoder(first).Decode(&told); err != nil || told.Rejected != 3 || len(told.Errors) != 3 {
 		t.Errorf("%v %+v", err, told)
 	}
@@ -163,7 +162,7 @@ func TestImportContacts_RefusedRowsAreAFile(t *testing.T) {
 	}
 	// Mended, it is sent as it is.
 	mended := strings.NewReplacer(";unknown;", ";+15550002;", ";+15550003;x", ";+15550003;x;", ";+15550004;;", ";+15550004;y;").Replace(file)
-	if got := webtest.Into[webapi.ContactImport](t, r.Do("POST", importPath, mended, "Content-Type", "text/csv"), 200); got.Queued != 3 {
+	if got := webtest.Into[api.ContactImport](t, r.Do("POST", importPath, mended, "Content-Type", "text/csv"), 200); got.Queued != 3 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -216,8 +215,8 @@ func TestImportContacts_DryRunSaysWhatTheImportDoes(t *testing.T) {
 			file += "\n"
 		}
 		query := fmt.Sprintf("?run=%d", run)
-		said := webtest.Into[webapi.ContactImport](t, r.Do("POST", importPath+query+"&dry_run=true", file, "Content-Type", "text/csv"), 200)
-		did := webtest.Into[webapi.ContactImport](t, r.Do("POST", importPath+query, file, "Content-Type", "text/csv"), 200)
+		said := webtest.Into[api.ContactImport](t, r.Do("POST", importPath+query+"&dry_run=true", file, "Content-Type", "text/csv"), 200)
+		did := webtest.Into[api.ContactImport](t, r.Do("POST", importPath+query, file, "Content-Type", "text/csv"), 200)
 		if !slices.Equal(said.Errors, did.Errors) || said.Rows != did.Rows || said.LastLine != did.LastLine {
 			d.Fatalf("said %+v, did %+v\n%s", said, did, file)
 		}

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/web"
-	webapi "weir/web/api"
 	"weir/web/webtest"
 )
 
@@ -56,7 +56,7 @@ func TestAccept_RepliesAnswerMessages(t *testing.T) {
 				t.Errorf("%d %s, want %d", g.Status, g.Body, tt.want)
 			}
 			file := "key,to,text,priority\nk1,+15550001,hello,normal\nk2,+15550001,hello," + tt.priority + "\n"
-			got := webtest.Into[webapi.ContactImport](t, r.Do("POST", "/v1/channels/"+ch.Name+"/contacts:import", file, "Content-Type", "text/csv"), 200)
+			got := webtest.Into[api.ContactImport](t, r.Do("POST", "/v1/channels/"+ch.Name+"/contacts:import", file, "Content-Type", "text/csv"), 200)
 			if refused := tt.want == 422; refused != (got.Rejected == 1) || got.Queued+got.Rejected != 2 || refused && (got.Errors[0].Column != "priority" || !strings.Contains(got.Errors[0].Reason, "sent no message")) {
 				t.Errorf("in a file: %+v", got)
 			}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"weir"
+	"weir/api"
 	"weir/surveys/respondents"
 	"weir/web/auth"
 	"weir/web/httpjson"
@@ -19,24 +20,16 @@ import (
 // Counts is the header of an answer that is a file of refused rows: the figures of the answer, as JSON.
 const Counts = "Weir-Import"
 
-// ImportColumn is a column of a file in an answer.
-type ImportColumn struct { //nolint:revive // the name of the schema
-	Header string   `json:"header" doc:"as in the file"`
-	Field  string   `json:"field,omitempty" doc:"the field that it is; absent: it is left out"`
-	Wrong  string   `json:"wrong,omitempty" doc:"why it is refused"`
-	Values []string `json:"values,omitempty" doc:"the first ones"`
-}
-
 // ColumnsOf returns columns for an answer, with what is wrong with them and their first values.
 // Without pii, numbers are masked; values of the field number are masked whatever they are.
-func ColumnsOf(columns []Column, wrong []weir.FieldError, values [][]string, pii bool, number string) []ImportColumn {
+func ColumnsOf(columns []Column, wrong []weir.FieldError, values [][]string, pii bool, number string) []api.ImportColumn {
 	mask := auth.MaskText
 	if pii {
 		mask = func(text string) string { return text }
 	}
-	list := make([]ImportColumn, len(columns))
+	list := make([]api.ImportColumn, len(columns))
 	for n, c := range columns {
-		list[n] = ImportColumn{Header: mask(c.Header), Field: mask(c.Field)}
+		list[n] = api.ImportColumn{Header: mask(c.Header), Field: mask(c.Field)}
 		for _, value := range values[n] {
 			if c.Field == number && !pii {
 				value = auth.MaskNumber(value)

@@ -28,45 +28,6 @@ const (
 	filePartBytes = 16 << 20
 )
 
-// ConsentFile is what became of a file.
-type ConsentFile struct {
-	ConsentFigures
-	Errors  []respondents.RowError `json:"errors" nullable:"false" doc:"the first 1000 rows with mistakes"`
-	Header  string                 `json:"header,omitempty" doc:"of a dry run of CSV, and if the columns are refused: identifies the names of the columns in their order, for the parameter header"`
-	Columns []imports.ImportColumn `json:"columns,omitempty" doc:"of a dry run, and if the columns are refused: what they are"`
-	First   []ConsentRow           `json:"first,omitempty" doc:"of a dry run: what the first rows without mistakes say"`
-}
-
-// ConsentFigures are how many rows said what.
-type ConsentFigures struct {
-	Rows       int `json:"rows" doc:"that were read"`
-	Refused    int `json:"refused" doc:"refusals recorded; in a dry run, refusals that would be recorded"`
-	Given      int `json:"given" doc:"consents recorded; in a dry run, consents that would be recorded"`
-	Superseded int `json:"superseded" doc:"refusals and consents that change nothing, because something else counts for the person; 0 without pii:read"`
-	Silent     int `json:"not_opted_out,omitempty" doc:"rows of people who have not opted out: they say nothing"`
-	NoNumbers  int `json:"other_addresses,omitempty" doc:"refusals and consents of addresses that no country could have as a phone number, such as ids of chats: they count for contacts to exactly these addresses"`
-	Rejected   int `json:"rejected" doc:"rows with mistakes, whether listed in errors or not"`
-	Kept       int `json:"kept,omitempty" doc:"rejected rows that the file in the answer has, if not all"`
-	// LastLine is how far a file came that broke off.
-	LastLine int `json:"last_line,omitempty" doc:"of a file that broke off: the lines up to this one were dealt with"`
-}
-
-// ConsentRow is what a row says. Without pii:read numbers are masked.
-type ConsentRow struct {
-	Line    int        `json:"line" doc:"of the file, from 1"`
-	To      string     `json:"to" doc:"phone number as Weir knows it, or another address"`
-	Status  string     `json:"status" enum:"refused,given" doc:"what was said"`
-	Purpose string     `json:"purpose" doc:"all: of every purpose"`
-	At      *time.Time `json:"at,omitempty" doc:"when it was said; absent: now"`
-	Words   string     `json:"words,omitempty" doc:"what was said, as a proof"`
-}
-
-// ConsentProblem is a problem, of a file with how far it came.
-type ConsentProblem struct {
-	api.Problem
-	File *ConsentFile `json:"file,omitempty" doc:"of a file that broke off, or whose columns are refused; absent if no row was read"`
-}
-
 // stateSilent is the state of a row that says nothing.
 const stateSilent = "not opted out"
 
@@ -79,7 +40,7 @@ type consentFile struct {
 	deadline *route.Deadlines
 	dry      bool
 	refused  *imports.Refused // keeps the rejected rows; nil: the answer has none
-	told     ConsentFile
+	told     api.ConsentFile
 	inFlight int
 }
 
@@ -96,7 +57,7 @@ func (r *consentRoutes) recordFile(c *route.Call, w http.ResponseWriter, rt *rou
 	defer release()
 	f := &consentFile{
 		consentRoutes: r, consentRows: newConsentRows(c.Principal.ID(), c.Query.Text("run"), r.purposes.Purposes(), r.now),
-		call: c, check: rt.Check, deadline: route.NewDeadlines(w), dry: c.DryRun(), told: ConsentFile{Errors: []respondents.RowError{}},
+		call: c, check: rt.Check, deadline: route.NewDeadlines(w), dry: c.DryRun(), told: api.ConsentFile{Errors: []respondents.RowError{}},
 	}
 	f.deadline.ExtendRead()
 	c.Request.Body = http.MaxBytesReader(w, c.Request.Body, r.maxImport)
@@ -262,11 +223,11 @@ func (f *consentFile) summarize(r *imports.Report[people.Consent], table *import
 }
 
 // consentRow returns a row for the preview.
-func consentRow(r *imports.Row[people.Consent], pii bool) ConsentRow {
+func consentRow(r *imports.Row[people.Consent], pii bool) api.ConsentRow {
 	c := &r.Value
-	out := ConsentRow{Line: r.Line, To: plainAddress(c.Address), Status: string(c.Status), Purpose: c.Purpose, Words: c.Words}
+	out := api.ConsentRow{Line: r.Line, To: plainAddress(c.Address), Status: string(c.Status), Purpose: c.Purpose, Words: c.Words}
 	if !c.At.IsZero() {
-		out.At = &c.At
+		out.At = c.At
 	}
 	if !pii {
 		out.To, out.Words = auth.MaskNumber(out.To), auth.MaskText(out.Words)
@@ -282,8 +243,8 @@ func (f *consentFile) answer(w http.ResponseWriter, err error) error {
 	f.deadline.ExtendWrite()
 	if err == nil {
 		f.deadline.ClearRead()
-		return imports.Answer(w, f.call.Request, f.deadline, f.refused, StateList{States: []api.StateView{}, InFlight: f.inFlight, File: &f.told}, f.told.ConsentFigures)
+		return imports.Answer(w, f.call.Request, f.deadline, f.refused, api.StateList{States: []api.StateView{}, InFlight: f.inFlight, File: &f.told}, f.told.ConsentFigures)
 	}
-	_ = json.NewEncoder(w).Encode(ConsentProblem{httpjson.WriteProblemHead(w, err), &f.told}) // a disconnected client is not an error
+	_ = json.NewEncoder(w).Encode(api.ConsentProblem{Problem: httpjson.WriteProblemHead(w, err), File: &f.told}) // a disconnected client is not an error
 	return nil
 }

@@ -20,7 +20,6 @@ import (
 	consent "weir/people"
 	"weir/surveys/respondents"
 	"weir/web"
-	peopleapi "weir/web/people"
 	"weir/web/webtest"
 )
 
@@ -45,7 +44,7 @@ func TestConsentFile_IsRecordedInItsOrder(t *testing.T) {
 		`{"key":"8","to":"+15550100007","status":"refused","at":"2026-01-01T00:00:00Z"}`,
 		`{"key":"9","to":"+15550100007","status":"given","at":"2025-01-01T00:00:00Z"}`,
 	}, "\n")
-	got := webtest.Into[peopleapi.StateList](t, r.Do("POST", "/v1/consents", file, "Content-Type", ndjson), 200)
+	got := webtest.Into[api.StateList](t, r.Do("POST", "/v1/consents", file, "Content-Type", ndjson), 200)
 	if got.File == nil || len(got.States) > 0 {
 		t.Fatalf("%+v", got)
 	}
@@ -59,7 +58,7 @@ func TestConsentFile_IsRecordedInItsOrder(t *testing.T) {
 	if d := cmp.Diff([]string{"4 to", "5 status", "6 ", "7 at", "8 purpose", "9 "}, places); d != "" {
 		t.Errorf("wrong lines (-want +got):\n%s", d)
 	}
-	want := peopleapi.ConsentFile{ConsentFigures: peopleapi.ConsentFigures{Rows: 11, Refused: 2, Given: 3, Superseded: 1, Rejected: 6}, Errors: got.File.Errors}
+	want := api.ConsentFile{ConsentFigures: api.ConsentFigures{Rows: 11, Refused: 2, Given: 3, Superseded: 1, Rejected: 6}, Errors: got.File.Errors}
 	if d := cmp.Diff(want, *got.File); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
@@ -68,7 +67,7 @@ func TestConsentFile_IsRecordedInItsOrder(t *testing.T) {
 			t.Errorf("%s: %+v", to, found)
 		}
 	}
-	again := webtest.Into[peopleapi.StateList](t, r.Do("POST", "/v1/consents", file, "Content-Type", ndjson), 200)
+	again := webtest.Into[api.StateList](t, r.Do("POST", "/v1/consents", file, "Content-Type", ndjson), 200)
 	if said := r.Said(); len(said) != 5 || again.File.Rejected != 6 {
 		t.Errorf("repeated: %+v, %d consents", again.File, len(said))
 	}
@@ -96,11 +95,11 @@ func TestConsentFile_ThatBreaksOffIsRecordedSoFar(t *testing.T) {
 	req.Header.Set("Authorization", "Bearer "+webtest.APICanary)
 	req.Header.Set("Content-Type", ndjson)
 	g := r.Serve(req)
-	var p peopleapi.ConsentProblem
+	var p api.ConsentProblem
 	if err := json.Unmarshal([]byte(g.Body), &p); err != nil || g.Status != 400 {
 		t.Fatalf("%d %s (%v)", g.Status, g.Body, err)
 	}
-	if d := cmp.Diff(&peopleapi.ConsentFile{ConsentFigures: peopleapi.ConsentFigures{Rows: 2, Refused: 2, LastLine: 2}, Errors: []respondents.RowError{}}, p.File); d != "" || len(r.Said()) != 2 {
+	if d := cmp.Diff(&api.ConsentFile{ConsentFigures: api.ConsentFigures{Rows: 2, Refused: 2, LastLine: 2}, Errors: []respondents.RowError{}}, p.File); d != "" || len(r.Said()) != 2 {
 		t.Errorf("%d consents (-want +got):\n%s", len(r.Said()), d)
 	}
 }
@@ -114,7 +113,7 @@ func TestConsentFile_RejectsALineThatIsTooLong(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
 	long := `{"to":"+15550100002","status":"refused","words":"` + strings.Repeat("x", 2<<20) + `"}` + "\n"
-	got := webtest.Into[peopleapi.StateList](t, r.Do("POST", "/v1/consents", consentLine(1)+long+consentLine(3), "Content-Type", ndjson), 200)
+	got := webtest.Into[api.StateList](t, r.Do("POST", "/v1/consents", consentLine(1)+long+consentLine(3), "Content-Type", ndjson), 200)
 	if f := got.File; f == nil || f.Refused != 2 || f.Rejected != 1 || len(f.Errors) != 1 || f.Errors[0].Line != 2 || len(r.Said()) != 2 {
 		t.Errorf("%+v", got.File)
 	}
@@ -133,7 +132,7 @@ func TestConsentFile_AnswersThatTheStoreIsDown(t *testing.T) {
 	r := webtest.New(t, func(o *web.Options) { o.People = fullStore{o.People} })
 	file := strings.Repeat(`{"to":"+15550100001","status":"refused"}`+"\n", 120_000)
 	g := r.Do("POST", "/v1/consents", file, "Content-Type", ndjson)
-	var p peopleapi.ConsentProblem
+	var p api.ConsentProblem
 	if err := json.Unmarshal([]byte(g.Body), &p); err != nil || g.Status != 503 || p.File == nil || p.File.LastLine != 0 || p.File.Refused != 0 {
 		t.Errorf("%d %s (%v)", g.Status, g.Body, err)
 	}
@@ -153,8 +152,8 @@ func TestConsentFile_OfSeveralPartsIsRecordedWhole(t *testing.T) {
 		}
 		fmt.Fprintf(&file, `{"key":"%d","to":"+15551%06d","status":"%s"}`+"\n", n, n%persons, status)
 	}
-	got := webtest.Into[peopleapi.StateList](t, r.Do("POST", "/v1/consents", file.String(), "Content-Type", ndjson), 200)
-	if d := cmp.Diff(&peopleapi.ConsentFile{ConsentFigures: peopleapi.ConsentFigures{Rows: lines, Refused: persons, Given: lines - persons}, Errors: []respondents.RowError{}}, got.File); d != "" {
+	got := webtest.Into[api.StateList](t, r.Do("POST", "/v1/consents", file.String(), "Content-Type", ndjson), 200)
+	if d := cmp.Diff(&api.ConsentFile{ConsentFigures: api.ConsentFigures{Rows: lines, Refused: persons, Given: lines - persons}, Errors: []respondents.RowError{}}, got.File); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	for n, refused := range map[int]bool{0: false, lines - persons - 1: false, lines - persons: true, persons - 1: true} {
@@ -176,14 +175,14 @@ func TestConsentFile_OfCSVIsMappedAndRecordedOnce(t *testing.T) {
 	for _, x := range []struct{ query, pointer, code string }{
 		{"", "/columns/1", "required"}, {"?columns=x=to", "/columns", "unknown"}, {columns + "&header=0123", "/header", "changed"},
 	} {
-		var p peopleapi.ConsentProblem
+		var p api.ConsentProblem
 		g := r.Do("POST", "/v1/consents"+x.query, file, "Content-Type", "text/csv")
 		if err := json.Unmarshal([]byte(g.Body), &p); err != nil || g.Status != 422 || !slices.ContainsFunc(p.Errors, func(e weir.FieldError) bool { return e.Pointer == x.pointer && e.Code == x.code }) || len(p.File.Columns) != 3 {
 			t.Errorf("%s: %d %s", x.query, g.Status, g.Body)
 		}
 	}
-	said := webtest.Into[peopleapi.StateList](t, r.Do("POST", "/v1/consents"+columns+"&dry_run=true", file, "Content-Type", "text/csv"), 200).File
-	want := peopleapi.ConsentFigures{Rows: 4, Refused: 2, Silent: 1, NoNumbers: 1, Rejected: 1, LastLine: 0}
+	said := webtest.Into[api.StateList](t, r.Do("POST", "/v1/consents"+columns+"&dry_run=true", file, "Content-Type", "text/csv"), 200).File
+	want := api.ConsentFigures{Rows: 4, Refused: 2, Silent: 1, NoNumbers: 1, Rejected: 1, LastLine: 0}
 	if d := cmp.Diff(want, said.ConsentFigures); d != "" || len(said.First) != 2 || said.First[0].To != "+525512345678" || said.First[0].Line != 2 || said.Columns[1].Field != "status" || len(r.Said()) != 0 {
 		t.Errorf("%+v (-want +got):\n%s", said, d)
 	}
@@ -196,7 +195,7 @@ func TestConsentFile_OfCSVIsMappedAndRecordedOnce(t *testing.T) {
 		if want := "weir_line;weir_column;weir_reason;Cell;opted out\n3;Cell;\"is a number that a spreadsheet has rounded; export the column as text\";5.25512E+12;true\n"; g.Status != 200 || g.Body != want {
 			t.Errorf("%d %s", g.Status, g.Body)
 		}
-		var told peopleapi.ConsentFigures
+		var told api.ConsentFigures
 		if err := json.Unmarshal([]byte(g.Header.Get("Weir-Import")), &told); err != nil || told != said.ConsentFigures {
 			t.Errorf("%v %+v", err, told)
 		}
@@ -204,7 +203,7 @@ func TestConsentFile_OfCSVIsMappedAndRecordedOnce(t *testing.T) {
 	if n := len(r.Said()); n != 2 {
 		t.Errorf("%d consents", n)
 	}
-	webtest.Into[peopleapi.StateList](t, r.Do("POST", "/v1/consents?dry_run=true", `{"consents":[{"to":"+15550100001","status":"refused"}]}`), 200)
+	webtest.Into[api.StateList](t, r.Do("POST", "/v1/consents?dry_run=true", `{"consents":[{"to":"+15550100001","status":"refused"}]}`), 200)
 	if n := len(r.Said()); n != 2 {
 		t.Errorf("%d consents after a dry run", n)
 	}

@@ -19,16 +19,6 @@ import (
 	"weir/web/route"
 )
 
-// StateList lists states, in the order of the request.
-type StateList struct {
-	States []api.StateView `json:"states" nullable:"false" doc:"a state for each consent; empty without pii:read, because it would say of any number whether it is known"`
-	// Unlike what waits, they may reach the person.
-	InFlight       int `json:"in_flight,omitempty" doc:"contacts to people who refused that are in flight already: the providers are asked to cancel them, and some may reach the person all the same; absent: none, or without pii:read"`
-	OtherAddresses int `json:"other_addresses,omitempty" doc:"refusals and consents of addresses that no country could have as a phone number, such as ids of chats: they count for contacts to exactly these addresses"`
-	// File is what became of a file; then States has nothing.
-	File *ConsentFile `json:"file,omitempty" doc:"of a file: what became of its lines; then states is empty"`
-}
-
 // consentRoutes serves what people said.
 type consentRoutes struct {
 	consents  people.Consents
@@ -56,9 +46,9 @@ func (r *consentRoutes) table() []*route.Route {
 			imports.SheetParameter(),
 			{Name: "run", Kind: "string", Longest: maxRun, Description: "of a file in CSV, name of the run: under another one the same rows are recorded again"},
 		},
-		Answers:  []route.Answer{{Status: http.StatusOK, Description: "what counts of each address now, in the order of the request, with pii:read; or what became of a file", Body: route.TypeOf[StateList]()}},
+		Answers:  []route.Answer{{Status: http.StatusOK, Description: "what counts of each address now, in the order of the request, with pii:read; or what became of a file", Body: route.TypeOf[api.StateList]()}},
 		OnDemand: []string{route.CSVType, route.NDJSONType, imports.MixedType},
-		Refusal:  route.TypeOf[ConsentProblem](),
+		Refusal:  route.TypeOf[api.ConsentProblem](),
 	}
 	post.File = func(c *route.Call, w http.ResponseWriter) error { return r.recordFile(c, w, post) }
 	return []*route.Route{
@@ -101,7 +91,7 @@ func (r *consentRoutes) record(c *route.Call) (route.Reply, error) {
 		return route.Reply{}, err
 	}
 	if c.DryRun() {
-		return route.Reply{Status: http.StatusOK, Body: StateList{States: []api.StateView{}}}, nil
+		return route.Reply{Status: http.StatusOK, Body: api.StateList{States: []api.StateView{}}}, nil
 	}
 	states, err := r.consents.RecordConsents(c, list)
 	if err != nil {
@@ -112,9 +102,9 @@ func (r *consentRoutes) record(c *route.Call) (route.Reply, error) {
 		only, _ := given[0].(map[string]any)
 		changes = append(changes, operators.FieldChange{Field: "to", After: auth.MaskNumber(text(only, "to"))})
 	}
-	out := StateList{States: stateViews(states), InFlight: r.callOff(c, list, states)}
+	out := api.StateList{States: stateViews(states), InFlight: r.callOff(c, list, states)}
 	if !c.PII() { // whoever may record what people said does not learn by it what is known of them
-		out = StateList{States: []api.StateView{}}
+		out = api.StateList{States: []api.StateView{}}
 	}
 	for i := range list {
 		if !people.IsPossibleNumber(list[i].Address) {

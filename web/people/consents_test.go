@@ -14,7 +14,6 @@ import (
 	"weir/api"
 	consent "weir/people"
 	"weir/web"
-	peopleapi "weir/web/people"
 	"weir/web/webtest"
 )
 
@@ -23,7 +22,7 @@ func TestConsents_AreRecordedAndFound(t *testing.T) {
 	r := webtest.New(t)
 	at := webtest.Start().Add(-time.Hour)
 	body := `{"consents":[{"key":"k","to":"+1 555 010 0234","status":"refused","at":"` + at.Format(time.RFC3339) + `","words":"no more","source":"import"},{"to":"chat-1","status":"given"}]}`
-	got := webtest.Into[peopleapi.StateList](t, r.Do("POST", "/v1/consents", body), 200)
+	got := webtest.Into[api.StateList](t, r.Do("POST", "/v1/consents", body), 200)
 	if len(got.States) != 2 || got.States[0].Status != "refused" || got.States[0].Purpose != "all" || !got.States[0].At.Equal(at) || got.States[1].Status != "given" {
 		t.Errorf("%+v", got)
 	}
@@ -155,11 +154,11 @@ func TestConsents_NumbersThatNoCountryCouldHaveAreReported(t *testing.T) {
 			t.Parallel()
 			r := webtest.New(t)
 			body := fmt.Sprintf(`{"consents":[{"to":%q,"status":"refused"}]}`, to)
-			if got := webtest.Into[peopleapi.StateList](t, r.Do("POST", "/v1/consents", body), 200); got.OtherAddresses != others || len(got.States) != 1 {
+			if got := webtest.Into[api.StateList](t, r.Do("POST", "/v1/consents", body), 200); got.OtherAddresses != others || len(got.States) != 1 {
 				t.Errorf("one by one: %+v", got)
 			}
 			for contentType, file := range map[string]string{"text/csv": "to\n" + to + "\n", "application/x-ndjson": fmt.Sprintf("{\"to\":%q,\"status\":\"refused\"}\n", to)} {
-				if got := webtest.Into[peopleapi.StateList](t, r.Do("POST", "/v1/consents", file, "Content-Type", contentType), 200).File; got == nil || got.NoNumbers != others || got.Refused != 1 {
+				if got := webtest.Into[api.StateList](t, r.Do("POST", "/v1/consents", file, "Content-Type", contentType), 200).File; got == nil || got.NoNumbers != others || got.Refused != 1 {
 					t.Errorf("%s: %+v", contentType, got)
 				}
 			}

@@ -70,7 +70,7 @@ func TestErase_IsResumedWhateverInterruptedIt(t *testing.T) {
 				o.Store, o.Importer, o.People = f, f, f
 			})
 			webtest.Someone(r)
-			webtest.Into[peopleapi.StateList](t, r.Do("POST", "/v1/consents", `{"consents":[{"to":"`+webtest.PhoneCanary+`","status":"refused","words":"never again"}]}`), 200)
+			webtest.Into[api.StateList](t, r.Do("POST", "/v1/consents", `{"consents":[{"to":"`+webtest.PhoneCanary+`","status":"refused","words":"never again"}]}`), 200)
 			f.part, f.err = name, weir.Errorf(weir.CodeUnavailable, "the database does not answer")
 			first := r.Do("POST", "/v1/people:erase", body)
 			f.part = ""

@@ -12,7 +12,6 @@ import (
 	"weir/api"
 	consent "weir/people"
 	"weir/web"
-	peopleapi "weir/web/people"
 	"weir/web/webtest"
 )
 
@@ -29,7 +28,7 @@ func TestPerson_EverythingIsFoundByNumberContactAndRespondent(t *testing.T) {
 	began := time.Now()
 	counted := r.Contact(ch, weir.Progress{State: weir.Sending, Attempt: 1, ClaimedAt: began}, func(c *weir.Contact) { c.Purpose = "research" })
 	r.Clock.Instant = began.Add(time.Minute)
-	webtest.Into[peopleapi.StateList](t, r.Do("POST", "/v1/consents", `{"consents":[{"to":"`+webtest.PhoneCanary+`","status":"given","words":"yes"}]}`), 200)
+	webtest.Into[api.StateList](t, r.Do("POST", "/v1/consents", `{"consents":[{"to":"`+webtest.PhoneCanary+`","status":"given","words":"yes"}]}`), 200)
 	for _, body := range []string{`{"to":"+1 (555) 999-8877"}`, `{"contact":"` + somebody.Contacts[1].Ref.String() + `"}`, `{"respondent":"` + somebody.Respondent.ID.String() + `"}`} {
 		p := webtest.Into[api.PersonView](t, r.Do("POST", "/v1/people:find", body), 200)
 		var contacts, messages []string

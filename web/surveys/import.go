@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/surveys"
 	"weir/surveys/respondents"
 	"weir/web/auth"
@@ -63,10 +64,10 @@ func (s importRoute) routes() []*route.Route {
 			{Name: "encoding", Kind: "string", Enum: respondents.Encodings(), Single: true, Description: "of a file; absent: the charset of the content type, else as the file says, UTF-8, or windows-1252 of CSV"},
 			imports.SheetParameter(),
 		},
-		Body: route.TypeOf[RespondentsBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBatchBody, Uploads: imports.Types(),
-		Answers:  []route.Answer{{Status: http.StatusOK, Description: "what came of them", Body: route.TypeOf[ImportView]()}},
+		Body: route.TypeOf[api.RespondentsBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBatchBody, Uploads: imports.Types(),
+		Answers:  []route.Answer{{Status: http.StatusOK, Description: "what came of them", Body: route.TypeOf[api.ImportView]()}},
 		OnDemand: []string{route.CSVType, route.NDJSONType, imports.MixedType},
-		Refusal:  route.TypeOf[ImportProblem](),
+		Refusal:  route.TypeOf[api.ImportProblem](),
 		Codes:    []weir.Code{weir.CodeNotFound, weir.CodeConflict},
 	}
 	post.Serve = func(c *route.Call, w http.ResponseWriter) error { return s.postRespondents(c, w, post) }
@@ -118,7 +119,7 @@ func (s importRoute) importJSON(c *route.Call, w http.ResponseWriter, v surveys.
 		return err
 	}
 	if c.Query.Bool("dry_run") {
-		httpjson.WriteJSON(w, http.StatusOK, ImportView{Added: len(rows), Errors: []respondents.RowError{}})
+		httpjson.WriteJSON(w, http.StatusOK, api.ImportView{Added: len(rows), Errors: []respondents.RowError{}})
 		return nil
 	}
 	added, err := l.addJSON(c, rows)
@@ -131,9 +132,9 @@ func (s importRoute) importJSON(c *route.Call, w http.ResponseWriter, v surveys.
 			return err
 		}
 	}
-	told := ImportView{Errors: []respondents.RowError{}, Respondents: make([]AddedView, 0, len(added))}
+	told := api.ImportView{Errors: []respondents.RowError{}, Respondents: make([]api.AddedView, 0, len(added))}
 	for i, a := range added {
-		view := AddedView{ID: a.ID.String(), Duplicate: a.Duplicate, Updated: corrected[i].Changed}
+		view := api.AddedView{ID: a.ID.String(), Duplicate: a.Duplicate, Updated: corrected[i].Changed}
 		if err := corrected[i].Err; err != nil {
 			view.Reason = err.Error()
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/surveys"
 	"weir/surveys/respondents"
 	"weir/web/auth"
@@ -29,14 +30,14 @@ type fileImport struct {
 	whole   bool // the file was read to its end
 	rows    *respondents.Rows
 	names   []string // of the columns, as attributes or phone; empty: it is ignored
-	told    ImportView
+	told    api.ImportView
 	refused *imports.Refused // nil: the answer has none
 }
 
 // importFile adds the respondents of a file of any length, row by row.
 func (s importRoute) importFile(c *route.Call, w http.ResponseWriter, v surveys.Survey, rt *route.Route) error {
 	f := &fileImport{
-		call: c, strict: c.Query.Text("on_error") != "skip", dry: c.Query.Bool("dry_run"), rows: respondents.NewRows(v.Definition.Region), told: ImportView{Errors: []respondents.RowError{}},
+		call: c, strict: c.Query.Text("on_error") != "skip", dry: c.Query.Bool("dry_run"), rows: respondents.NewRows(v.Definition.Region), told: api.ImportView{Errors: []respondents.RowError{}},
 		importer: importer{importTarget: s.into, survey: v, distinct: c.Query.Text("duplicates") == "error", update: c.Query.Text("duplicates") == "update"},
 	}
 	var err error
@@ -160,7 +161,7 @@ func (f *fileImport) mapColumns(table *imports.Table) ([]imports.Column, error) 
 }
 
 // columnsOf returns columns for the answer; the field of an attribute is its name.
-func (f *fileImport) columnsOf(columns []imports.Column, wrong []weir.FieldError, values [][]string) []imports.ImportColumn {
+func (f *fileImport) columnsOf(columns []imports.Column, wrong []weir.FieldError, values [][]string) []api.ImportColumn {
 	list := imports.ColumnsOf(columns, wrong, values, f.call.PII(), respondents.FieldPhone)
 	for i := range list {
 		list[i].Field = strings.TrimPrefix(list[i].Field, attributeField)
@@ -420,7 +421,7 @@ func (f *fileImport) summarize(r *imports.Report[respondents.Row], table *import
 		f.told.Header, f.told.Columns = imports.Sum(table.Columns), f.columnsOf(columns, nil, r.Values)
 	}
 	for i := range r.First {
-		row := RespondentRow{r.First[i].Line, r.First[i].Value.Phone, r.First[i].Value.Attributes}
+		row := api.RespondentRow{Line: r.First[i].Line, Phone: r.First[i].Value.Phone, Attributes: r.First[i].Value.Attributes}
 		if !f.call.PII() {
 			row.Phone, row.Attributes = auth.MaskNumber(row.Phone), auth.MaskValues(row.Attributes, row.Phone)
 		}
@@ -439,7 +440,7 @@ func (f *fileImport) answer(w http.ResponseWriter, p *route.Deadlines, err error
 		t.LastLine = 0
 		return imports.Answer(w, f.call.Request, p, f.refused, t, map[string]int{"rows": t.Rows, "added": t.Added, "duplicates": t.Duplicates, "updated": t.Updated, "rejected": t.Rejected, "kept": t.Kept})
 	}
-	problem := ImportProblem{Problem: httpjson.WriteProblemHead(w, err), Import: t}
+	problem := api.ImportProblem{Problem: httpjson.WriteProblemHead(w, err), Import: t}
 	if f.whole && f.refused != nil {
 		var file strings.Builder
 		_, _ = f.refused.WriteTo(&file) // without it, the first reasons are listed all the same

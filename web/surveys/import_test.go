@@ -9,22 +9,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir"
+	"weir/api"
 	"weir/surveys"
 	"weir/surveys/respondents"
-	"weir/web/imports"
-	surveyapi "weir/web/surveys"
 	"weir/web/webtest"
 )
 
 // importOf returns the import in a response, successful or failed; nil if the
 // response has none.
-func importOf(t *testing.T, g webtest.Got) *surveyapi.ImportView {
+func importOf(t *testing.T, g webtest.Got) *api.ImportView {
 	t.Helper()
 	if g.Status == 200 {
-		v := webtest.Into[surveyapi.ImportView](t, g, 200)
+		v := webtest.Into[api.ImportView](t, g, 200)
 		return &v
 	}
-	var p surveyapi.ImportProblem
+	var p api.ImportProblem
 	if err := json.Unmarshal([]byte(g.Body), &p); err != nil {
 		t.Fatalf("%v: %s", err, g.Body)
 	}
@@ -40,8 +39,8 @@ func TestSurveyImport_RespondentsAreAddedAsJSON(t *testing.T) {
 	if len(p) != 2 {
 		t.Fatalf("%+v: %s", p, g.Body)
 	}
-	want := surveyapi.ImportView{Added: 2, Duplicates: 1, Respondents: []surveyapi.AddedView{{ID: p[0].ID.String()}, {ID: p[1].ID.String()}, {ID: p[0].ID.String(), Duplicate: true}}, Errors: []respondents.RowError{}}
-	if d := cmp.Diff(want, webtest.Into[surveyapi.ImportView](t, g, 200)); d != "" {
+	want := api.ImportView{Added: 2, Duplicates: 1, Respondents: []api.AddedView{{ID: p[0].ID.String()}, {ID: p[1].ID.String()}, {ID: p[0].ID.String(), Duplicate: true}}, Errors: []respondents.RowError{}}
+	if d := cmp.Diff(want, webtest.Into[api.ImportView](t, g, 200)); d != "" {
 		t.Error(d)
 	}
 	if p[0].Phone != webtest.PhoneNumber(0) || p[0].Bucket != 1 || p[1].Bucket != surveys.NoBucket || !cmp.Equal(p[0].Attributes, map[string]string{"age": "34", "first_name": "Ana"}) ||
@@ -103,7 +102,7 @@ func TestSurveyImport_BadRowsAreSkippedOrLetNothingIn(t *testing.T) {
 			if tc.format == "application/x-ndjson" {
 				first = 2
 			}
-			want := surveyapi.ImportView{Rows: 5, Rejected: 2, Errors: []respondents.RowError{{Line: first, Column: "phone", Reason: badRow}, {Line: first + 1, Reason: tc.third}}}
+			want := api.ImportView{Rows: 5, Rejected: 2, Errors: []respondents.RowError{{Line: first, Column: "phone", Reason: badRow}, {Line: first + 1, Reason: tc.third}}}
 			strict, distinct := tc.status == 422, strings.Contains(tc.query, "duplicates=error")
 			if !strict || distinct {
 				want.Duplicates = 1
@@ -136,7 +135,7 @@ func TestSurveyImport_GoodFileIsLoadedWhole(t *testing.T) {
 	r.Put("s1", "")
 	for i, state := range []surveys.State{surveys.Draft, surveys.Running, surveys.Paused} {
 		r.Stands("s1", state)
-		v := webtest.Into[surveyapi.ImportView](t, r.Load("", "text/csv", "phone,first_name\n"+webtest.PhoneNumber(i)+",Ana\n"), 200)
+		v := webtest.Into[api.ImportView](t, r.Load("", "text/csv", "phone,first_name\n"+webtest.PhoneNumber(i)+",Ana\n"), 200)
 		if v.Added != 1 || len(r.RespondentsOf("s1")) != i+1 {
 			t.Errorf("%+v", v)
 		}
@@ -243,7 +242,7 @@ func TestSurveyImport_ReadsEveryEncoding(t *testing.T) {
 		{"?encoding=utf-8", "text/csv; charset=iso-8859-1", "phone,name\n+525500000004,\"José\"\n"},
 	} {
 		g := r.Load(tc.query, tc.contentType, tc.body)
-		if v := webtest.Into[surveyapi.ImportView](t, g, 200); v.Added != 1 || len(r.RespondentsOf("s1")) != i+1 || r.RespondentsOf("s1")[i].Attributes["name"] != "José" {
+		if v := webtest.Into[api.ImportView](t, g, 200); v.Added != 1 || len(r.RespondentsOf("s1")) != i+1 || r.RespondentsOf("s1")[i].Attributes["name"] != "José" {
 			t.Errorf("%d. %+v %+v", i, v, r.RespondentsOf("s1"))
 		}
 	}
@@ -257,7 +256,7 @@ func TestSurveyImport_LinesMayEndInCR(t *testing.T) {
 		r := webtest.New(t)
 		r.Put("s1", `"region":"MX",`)
 		file := strings.Join([]string{"phone,first_name", "+525512345678,Ana", `55 8765 4321,"Luis, Juan"`, ""}, end)
-		v := webtest.Into[surveyapi.ImportView](t, r.Do("POST", webtest.ImportPath, file, "Content-Type", "text/csv"), 200)
+		v := webtest.Into[api.ImportView](t, r.Do("POST", webtest.ImportPath, file, "Content-Type", "text/csv"), 200)
 		if v.Added != 2 || v.Rejected != 0 {
 			t.Errorf("lines that end in %q: %+v", end, v)
 		}
@@ -271,12 +270,12 @@ func TestSurveyImport_DryRunSaysWhatTheImportDoes(t *testing.T) {
 	r := webtest.New(t)
 	r.Put("s1", `"region":"MX",`)
 	file := "Mobile;First Name;Notes (long)\n55 0000 0000;Ana;x\nCANARY;Bo;\n55 0000 0001;;\n55 0000 0002\n"
-	said := webtest.Into[surveyapi.ImportView](t, r.Load("?dry_run=true&columns=*%3D", "text/csv", file), 200)
-	want := surveyapi.ImportView{
+	said := webtest.Into[api.ImportView](t, r.Load("?dry_run=true&columns=*%3D", "text/csv", file), 200)
+	want := api.ImportView{
 		Rows: 4, Added: 2, Rejected: 2, Errors: []respondents.RowError{{Line: 3, Column: "phone", Reason: badRow}, {Line: 5, Reason: "has 1 fields; the header has 3"}},
 		Header: said.Header, Missing: map[string]int{"first_name": 1},
-		Columns: []imports.ImportColumn{{Header: "Mobile", Field: "phone", Values: []string{"55 0000 0000", "CANARY", "55 0000 0001"}}, {Header: "First Name", Field: "first_name", Values: []string{"Ana", "Bo", ""}}, {Header: "Notes (long)", Values: []string{"x", "", ""}}},
-		First:   []surveyapi.RespondentRow{{Line: 2, Phone: webtest.PhoneNumber(0), Attributes: map[string]string{"first_name": "Ana"}}, {Line: 4, Phone: webtest.PhoneNumber(1), Attributes: map[string]string{}}},
+		Columns: []api.ImportColumn{{Header: "Mobile", Field: "phone", Values: []string{"55 0000 0000", "CANARY", "55 0000 0001"}}, {Header: "First Name", Field: "first_name", Values: []string{"Ana", "Bo", ""}}, {Header: "Notes (long)", Values: []string{"x", "", ""}}},
+		First:   []api.RespondentRow{{Line: 2, Phone: webtest.PhoneNumber(0), Attributes: map[string]string{"first_name": "Ana"}}, {Line: 4, Phone: webtest.PhoneNumber(1), Attributes: map[string]string{}}},
 	}
 	if d := cmp.Diff(want, said); d != "" || len(r.RespondentsOf("s1")) != 0 || said.Header == "" {
 		t.Error(d)
@@ -286,8 +285,8 @@ func TestSurveyImport_DryRunSaysWhatTheImportDoes(t *testing.T) {
 	if v := importOf(t, g); g.Status != 422 || v == nil || len(v.Columns) != 3 || !strings.Contains(g.Body, `"code":"changed"`) {
 		t.Errorf("%d %s", g.Status, g.Body)
 	}
-	did := webtest.Into[surveyapi.ImportView](t, r.Load("?on_error=skip"+columns, "text/csv", file), 200)
-	if d := cmp.Diff(surveyapi.ImportView{Rows: said.Rows, Added: said.Added, Rejected: said.Rejected, Errors: said.Errors}, did); d != "" || r.RespondentsOf("s1")[0].Attributes["name"] != "Ana" {
+	did := webtest.Into[api.ImportView](t, r.Load("?on_error=skip"+columns, "text/csv", file), 200)
+	if d := cmp.Diff(api.ImportView{Rows: said.Rows, Added: said.Added, Rejected: said.Rejected, Errors: said.Errors}, did); d != "" || r.RespondentsOf("s1")[0].Attributes["name"] != "Ana" {
 		t.Error(d, r.RespondentsOf("s1"))
 	}
 	if g := r.Load("?columns=%231%3Dphone", "application/x-ndjson", "{}"); g.Status != 422 {
@@ -304,13 +303,13 @@ func TestSurveyImport_RefusedRowsAreAFile(t *testing.T) {
 		r := webtest.New(t)
 		r.Put("s1", "")
 		g := r.Do("POST", webtest.ImportPath+query, file, "Content-Type", "text/csv", "Accept", "multipart/mixed, application/json")
-		var got surveyapi.ImportProblem
+		var got api.ImportProblem
 		if status == 422 {
 			if err := json.Unmarshal([]byte(g.Body), &got); err != nil {
 				t.Fatal(err)
 			}
 		} else if parts := webtest.Mixed(t, g); len(parts) == 2 {
-			got.Import, got.File = &surveyapi.ImportView{}, parts[1]
+			got.Import, got.File = &api.ImportView{}, parts[1]
 			if err := json.Unmarshal([]byte(parts[0]), got.Import); err != nil {
 				t.Fatal(err)
 			}

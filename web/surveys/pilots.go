@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"weir"
+	"weir/api"
 	"weir/internal/phonenumber"
 	"weir/people"
 	"weir/surveys"
@@ -38,7 +39,7 @@ type pilotStore interface {
 
 // PilotBody is the body of PUT: who is asked.
 type PilotBody struct {
-	Respondents []RespondentBody `json:"respondents" minItems:"1" maxItems:"20" doc:"who is asked; a number once"`
+	Respondents []api.RespondentBody `json:"respondents" minItems:"1" maxItems:"20" doc:"who is asked; a number once"`
 }
 
 // PilotSummary is a pilot in a list.

@@ -8,8 +8,6 @@ import (
 	"weir/limits"
 	"weir/surveys"
 	"weir/surveys/questions"
-	"weir/surveys/respondents"
-	"weir/web/imports"
 )
 
 // SurveyBody is the body of PUT: a survey without its respondents.
@@ -97,57 +95,6 @@ type ApplicationView struct {
 type SurveyList struct {
 	Surveys    []SurveySummary `json:"surveys"`
 	NextCursor string          `json:"next_cursor,omitempty" doc:"absent on the last page"`
-}
-
-// RespondentsBody is the JSON body of POST.
-type RespondentsBody struct {
-	Respondents []RespondentBody `json:"respondents" minItems:"1" maxItems:"1000"`
-}
-
-// RespondentBody is one respondent to add.
-type RespondentBody struct {
-	Phone      string         `json:"phone" minLength:"1" maxLength:"50" doc:"with its country code, or as it is dialled in the survey's region" example:"+525512345678"`
-	Attributes map[string]any `json:"attributes,omitempty" maxProperties:"100" doc:"texts of up to 500 characters, numbers, true and false; names of a-z, 0-9 and _ that begin with a letter"`
-}
-
-// ImportView is the result of adding respondents.
-type ImportView struct {
-	Rows       int `json:"rows,omitempty" doc:"of a file, that were read"`
-	Added      int `json:"added"`
-	Duplicates int `json:"duplicates" doc:"rows whose number the survey has, or had in a row before"`
-	Updated    int `json:"updated,omitempty" doc:"duplicates that changed the respondent, with duplicates=update"`
-	Rejected   int `json:"rejected" doc:"rows that cannot be loaded, whether listed in errors or not"`
-	Kept       int `json:"kept,omitempty" doc:"rejected rows that the file in the answer has, if not all"`
-	// LastLine is the last processed line of a failed import.
-	LastLine    int                    `json:"last_line,omitempty" doc:"of an import that broke off: the last line whose row was dealt with; rows before it are in, unless nothing was to be loaded"`
-	Respondents []AddedView            `json:"respondents,omitempty" doc:"in the order of a request that was JSON"`
-	Errors      []respondents.RowError `json:"errors" doc:"the first 1000 rows that were rejected; rejected counts all"`
-	Header      string                 `json:"header,omitempty" doc:"of a dry run of CSV: identifies the names of the columns in their order, for the parameter header"`
-	Columns     []imports.ImportColumn `json:"columns,omitempty" doc:"of a dry run of CSV, and if they are others than those of the parameter header: what they are"`
-	First       []RespondentRow        `json:"first,omitempty" doc:"of a dry run: the first 10 rows that are not rejected"`
-	Missing     map[string]int         `json:"missing,omitempty" doc:"of a dry run for a draft: how many rows have no value for an attribute that the texts use; it could not be launched with them"`
-}
-
-// RespondentRow is a row of a file as a respondent.
-type RespondentRow struct {
-	Line       int               `json:"line" doc:"of the file, from 1"`
-	Phone      string            `json:"phone" doc:"as E.164" example:"+525512345678"`
-	Attributes map[string]string `json:"attributes" nullable:"false" doc:"those that are not empty"`
-}
-
-// AddedView is one respondent of a JSON request.
-type AddedView struct {
-	ID        string `json:"id" example:"r2s"`
-	Duplicate bool   `json:"duplicate" doc:"the survey had the number; this is who has it"`
-	Updated   bool   `json:"updated,omitempty" doc:"with duplicates=update: the respondent was changed"`
-	Reason    string `json:"reason,omitempty" doc:"with duplicates=update: why the respondent cannot be changed"`
-}
-
-// ImportProblem is a problem that includes the progress of an import.
-type ImportProblem struct {
-	api.Problem
-	Import *ImportView `json:"import,omitempty" doc:"absent if no row was read"`
-	File   string      `json:"file,omitempty" doc:"if nothing is loaded because of bad rows, and the request accepts them: the rejected rows, each with its reason, in the format of the file, at most 4 MiB"`
 }
 
 // RespondentView is a respondent in a response.

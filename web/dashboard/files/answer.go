@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"weir/api"
 	"weir/surveys/respondents"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
@@ -29,7 +30,7 @@ type Answer struct {
 	LastLine   int                    `json:"last_line"`
 	Errors     []respondents.RowError `json:"errors"`
 	Header     string                 `json:"header"`
-	Columns    []imports.ImportColumn `json:"columns"`
+	Columns    []api.ImportColumn     `json:"columns"`
 	First      []AnswerRow            `json:"first"`
 
 	Queued int `json:"queued"` // contacts

@@ -278,7 +278,7 @@ func sourceText(l *locale.Locale, source people.Source, refused bool) string {
 func recordConsent(v *page.Visit) (*page.Content, error) {
 	f := readConsentForm(v.Request.PostForm)
 	if body := f.check(v.Locale, v.Now()); len(f.Mistakes) == 0 {
-		var out peopleapi.StateList
+		var out api.StateList
 		err := v.Call(http.MethodPost, "/v1/consents", map[string]any{"consents": []any{body}}, &out)
 		if err == nil {
 			return recorded(v, f, &out), nil
@@ -368,7 +368,7 @@ func (*consentForm) spot(e *weir.FieldError) form.Spot {
 }
 
 // recorded returns the page after a consent was recorded, with the state of its address.
-func recorded(v *page.Visit, f *consentForm, out *peopleapi.StateList) *page.Content {
+func recorded(v *page.Visit, f *consentForm, out *api.StateList) *page.Content {
 	found := readBack(v, f.To)
 	c, d := peopleContent(v, f.To, found)
 	if found == nil {

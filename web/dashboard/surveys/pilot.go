@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"weir"
+	"weir/api"
 	"weir/surveys"
 	"weir/surveys/questions"
 	"weir/web/dashboard/form"
@@ -135,10 +136,10 @@ func (d *pilotData) read(form url.Values) surveyapi.PilotBody {
 		d.Language = form.Get("language")
 		attributes["language"] = d.Language
 	}
-	body := surveyapi.PilotBody{Respondents: []surveyapi.RespondentBody{}}
+	body := surveyapi.PilotBody{Respondents: []api.RespondentBody{}}
 	for line := range strings.Lines(d.Numbers) {
 		if line = strings.TrimSpace(line); line != "" {
-			body.Respondents = append(body.Respondents, surveyapi.RespondentBody{Phone: line, Attributes: attributes})
+			body.Respondents = append(body.Respondents, api.RespondentBody{Phone: line, Attributes: attributes})
 		}
 	}
 	return body

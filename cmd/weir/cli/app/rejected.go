@@ -48,9 +48,9 @@ func ContentType(file, format string) (string, error) {
 // all in another file, which the server writes.
 type RejectedRows struct {
 	First []client.RowError
-	Count int64 // may exceed the number of first rows: an import lists only these
+	Count int // may exceed the number of first rows: an import lists only these
 	max   int
-	kept  int64 // that the file has
+	kept  int // that the file has
 
 	file *os.File // nil: rows are only printed
 }
@@ -91,7 +91,7 @@ func (r *RejectedRows) File() io.Writer {
 
 // Received notes what a server has said of the rejected rows: the first ones, how many there are,
 // and how many the file has; 0: all.
-func (r *RejectedRows) Received(first []client.RowError, count, kept int64) {
+func (r *RejectedRows) Received(first []client.RowError, count, kept int) {
 	r.First = append(r.First, first[:min(len(first), r.max)]...)
 	r.Count, r.kept = count, cmp.Or(kept, count)
 }
@@ -110,7 +110,7 @@ func (r *RejectedRows) text() string {
 	for _, row := range r.First {
 		fmt.Fprintf(&b, "  line %d%s: %s\n", row.Line, column(row.Column), row.Reason)
 	}
-	more := r.Count - int64(len(r.First))
+	more := r.Count - len(r.First)
 	switch {
 	case r.file != nil && r.kept < r.Count:
 		fmt.Fprintf(&b, "  the first %s are in %s\n", terminal.Number(r.kept), r.file.Name())

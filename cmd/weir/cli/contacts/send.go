@@ -150,6 +150,7 @@ func sendFile(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connecti
 		DryRun: s.dryRun, Columns: s.columns, Encoding: s.encoding.Value, Sheet: s.sheet, Run: s.run, FromLine: s.from, Refused: rejected.File(),
 	})
 	p.Clear()
+	sum.Header = "" // for programs that call the API
 	rejected.Received(sum.Errors, sum.Rejected, sum.Kept)
 	if closed := rejected.Close(); err == nil {
 		err = closed
@@ -168,7 +169,7 @@ func sendFile(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connecti
 }
 
 // preview says what a file becomes.
-func preview(channel string, sum *client.ContactsImportResult) string {
+func preview(channel string, sum *api.ContactImport) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, %s\n", channel, terminal.Plural(sum.Queued, "row can be queued", "rows can be queued"), terminal.Plural(sum.Rejected, "row would be rejected", "rows would be rejected"))
 	for _, column := range sum.Columns {
@@ -182,7 +183,7 @@ func preview(channel string, sum *client.ContactsImportResult) string {
 }
 
 // failed adds to an error what was sent and how to resume.
-func failed(err error, sum *client.ContactsImportResult) error {
+func failed(err error, sum *api.ContactImport) error {
 	if why := columnsRefused(err, sum.Columns); why != "" {
 		return command.Exit(app.Rejected, why)
 	}
@@ -198,7 +199,7 @@ func failed(err error, sum *client.ContactsImportResult) error {
 }
 
 // columnsRefused says in the words of the file what is wrong with its columns; empty: something else is wrong.
-func columnsRefused(err error, columns []client.ContactsImportColumn) string {
+func columnsRefused(err error, columns []client.ImportColumn) string {
 	refused, ok := errors.AsType[*client.Error](err)
 	if !ok {
 		return ""

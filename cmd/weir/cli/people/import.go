@@ -149,6 +149,7 @@ func runImport(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connect
 		DryRun: o.dryRun, Columns: o.chosen(c), Encoding: o.encoding, Sheet: o.sheet, Run: o.source, Refused: rejected.File(),
 	})
 	p.Clear()
+	sum.Header = "" // for programs that call the API
 	rejected.Received(sum.Errors, sum.Rejected, sum.Kept)
 	if closed := rejected.Close(); err == nil {
 		err = closed
@@ -174,12 +175,12 @@ func runImport(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connect
 // importResult is the result of an import as JSON.
 type importResult struct {
 	DryRun bool `json:"dry_run"`
-	client.ConsentsImportResult
+	client.ConsentFile
 	Errors []client.RowError `json:"errors"`
 }
 
 // summary says what was recorded, and below what one should know of the rows beside their numbers.
-func summary(file, recorded string, sum *client.ConsentsImportResult) string {
+func summary(file, recorded string, sum *client.ConsentFile) string {
 	name := filepath.Base(file)
 	if file == "-" {
 		name = "standard input"
@@ -190,17 +191,17 @@ func summary(file, recorded string, sum *client.ConsentsImportResult) string {
 	if sum.Superseded > 0 {
 		fmt.Fprintf(&b, "  %s nothing: something later is known of the person, or the person has refused, which a list cannot take back\n", terminal.Plural(sum.Superseded, "row changes", "rows change"))
 	}
-	if sum.NotOptedOut > 0 {
-		fmt.Fprintf(&b, "  %s left out: the person has not opted out\n", terminal.Plural(sum.NotOptedOut, "row is", "rows are"))
+	if sum.Silent > 0 {
+		fmt.Fprintf(&b, "  %s left out: the person has not opted out\n", terminal.Plural(sum.Silent, "row is", "rows are"))
 	}
-	if sum.OtherAddresses > 0 {
-		fmt.Fprintf(&b, "  %s no phone number that a country could have\n", terminal.Plural(sum.OtherAddresses, "address is", "addresses are"))
+	if sum.NoNumbers > 0 {
+		fmt.Fprintf(&b, "  %s no phone number that a country could have\n", terminal.Plural(sum.NoNumbers, "address is", "addresses are"))
 	}
 	return b.String()
 }
 
 // printRows prints what the first rows say.
-func printRows(a *app.App, r *app.Connection, rows []client.ConsentsImportRow) error {
+func printRows(a *app.App, r *app.Connection, rows []client.ConsentRow) error {
 	if r.JSON() {
 		return nil
 	}
@@ -214,7 +215,7 @@ func printRows(a *app.App, r *app.Connection, rows []client.ConsentsImportRow) e
 }
 
 // columnsText says which columns are read.
-func columnsText(columns []client.ContactsImportColumn) string {
+func columnsText(columns []client.ImportColumn) string {
 	if len(columns) == 0 {
 		return ""
 	}
@@ -257,7 +258,7 @@ func columnsRefused(err error) string {
 }
 
 // failed adds to an error what was recorded and how to continue.
-func failed(err error, sum *client.ConsentsImportResult) error {
+func failed(err error, sum *client.ConsentFile) error {
 	text := ""
 	if sum.LastLine > 0 {
 		text = fmt.Sprintf("\nstopped after line %d: %s and %s were recorded, %s", sum.LastLine,

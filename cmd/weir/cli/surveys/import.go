@@ -105,6 +105,7 @@ func runImport(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connect
 		ContentType: kind, Body: from, Size: bytes, Progress: p.Add, Refused: rejected.File(),
 	})
 	p.Clear()
+	sum.Header = "" // for programs that call the API
 	rejected.Received(sum.Errors, sum.Rejected, sum.Kept)
 	if failed := rejected.Close(); failed != nil {
 		return errors.Join(err, failed)
@@ -123,13 +124,13 @@ func runImport(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connect
 		terminal.Plural(sum.Duplicates, "duplicate", "duplicates"), terminal.Plural(sum.Rejected, "row rejected", "rows rejected"))
 	return a.Console.PrintFileResult(&r.Output, rejected, note, text, struct {
 		Survey string `json:"survey"`
-		client.ImportResult
+		client.ImportView
 		Errors []client.RowError `json:"errors"`
 	}{survey, sum, rejected.First})
 }
 
 // preview says what a file becomes.
-func preview(survey string, sum *client.ImportResult) string {
+func preview(survey string, sum *client.ImportView) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, %s\n", survey, terminal.Plural(sum.Added, "respondent can be imported", "respondents can be imported"), terminal.Plural(sum.Rejected, "row would be rejected", "rows would be rejected"))
 	for _, column := range sum.Columns {
@@ -146,7 +147,7 @@ func preview(survey string, sum *client.ImportResult) string {
 }
 
 // importFailed adds to an error what was imported and how to continue.
-func importFailed(err error, sum client.ImportResult) error {
+func importFailed(err error, sum client.ImportView) error {
 	text := ""
 	if sum.LastLine > 0 {
 		text = fmt.Sprintf("\nstopped after line %d: %s, %s", sum.LastLine, terminal.Plural(sum.Added, "respondent imported", "respondents imported"), terminal.Plural(sum.Rejected, "row rejected", "rows rejected"))
