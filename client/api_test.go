@@ -46,7 +46,7 @@ func TestClient_OmitsZeroValuesUnlessTheyMeanZero(t *testing.T) {
 	add(c.ListContacts(ctx, client.ListContactsParams{}))
 	add(c.ListContacts(ctx, client.ListContactsParams{State: "queued,done", Limit: 5, Key: "a&b"}))
 	add(c.PatchChannel(ctx, "texts", client.ChannelPatch{Paused: &no}, client.PatchChannelParams{}))
-	add(c.PatchSurvey(ctx, "flu", client.SurveyPatch{InitialSuccessRate: &none, StopWords: &stop}, client.PatchSurveyParams{Version: 3}))
+	add(c.PatchSurvey(ctx, "flu", client.SurveyPatch{InitialSuccessRate: &none, StopWords: stop}, client.PatchSurveyParams{Version: 3}))
 	add(c.PutChannel(ctx, "a b", client.ChannelBody{Type: "nuntium"}, client.PutChannelParams{Force: true}))
 	add(c.PostContacts(ctx, "texts", client.ContactsBody{Contacts: []client.ContactBody{{To: "+15550001", NotAfter: time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC)}}}))
 	add(c.GetChannelCallback(ctx, "texts"))

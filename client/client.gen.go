@@ -24,12 +24,6 @@ const (
 	PurposeViewExemptFromConsent PurposeViewExemptFrom = "consent"
 )
 
-// Defines values for QuestionAllow.
-const (
-	DontKnow QuestionAllow = "dont_know"
-	Refused  QuestionAllow = "refused"
-)
-
 // AcceptedList The contacts of a request that was accepted, in its order.
 type AcceptedList = api.AcceptedList
 
@@ -43,204 +37,46 @@ type AddedView = api.AddedView
 type AllMinutesView = api.AllMinutesView
 
 // Answer How a survey of one question by text evaluates the answers itself.
-type Answer struct {
-	// Attribute attribute of the respondent, and column of the results, that the message becomes, cut to 500 characters; absent: answer
-	//
-	// Examples: well
-	Attribute string `json:"attribute,omitempty,omitzero"`
-
-	// Thanks sent in return; absent: nothing is sent
-	//
-	// Examples: Thank you, {{first_name}}.
-	Thanks string `json:"thanks,omitempty,omitzero"`
-}
+type Answer = api.Answer
 
 // AnswerCountsView How many respondents gave which answer to one question.
-type AnswerCountsView struct {
-	// ByStatus how many respondents, by what became of the question. Those in the middle of the interview, before this question, are in none
-	ByStatus map[string]int `json:"by_status"`
-
-	// Groups the same of each day, arm or language, in order; only with by. Together they are the counts of the question
-	Groups []AnswerGroupView `json:"groups,omitempty,omitzero"`
-
-	// Kind how it is answered
-	Kind string `json:"kind"`
-
-	// Question its name
-	//
-	// Examples: vaccinated
-	Question string `json:"question"`
-
-	// Summary of numbers and dates; absent without any
-	Summary AnswerSummaryView `json:"summary,omitempty,omitzero"`
-
-	// Values how many respondents, by answer: choices in their order, numbers and dates from the smallest, those of more than 24 values in ranges. Texts have none
-	Values []ValueCountView `json:"values"`
-}
+type AnswerCountsView = api.AnswerCountsView
 
 // AnswerGroupView How many respondents of a day, arm or language gave which answer to one question.
-type AnswerGroupView struct {
-	// ByStatus how many respondents, by what became of the question
-	ByStatus map[string]int `json:"by_status"`
-
-	// Group a day as 2026-01-31, in the time zone of the survey; the number of an arm from 0; or the language of the conversation. Empty: not known, of answers from before they were counted so
-	//
-	// Examples: 2026-01-31
-	Group string `json:"group"`
-
-	// Summary of numbers and dates; absent without any
-	Summary AnswerSummaryView `json:"summary,omitempty,omitzero"`
-
-	// Values how many respondents, by the answers and ranges of the question
-	Values []ValueCountView `json:"values"`
-}
+type AnswerGroupView = api.AnswerGroupView
 
 // AnswerSummaryView What the numbers or dates that were answered come to.
-type AnswerSummaryView struct {
-	// Max the greatest, or latest
-	//
-	// Examples: 31
-	Max string `json:"max"`
-
-	// Mean of numbers
-	//
-	// Examples: 9.25
-	Mean string `json:"mean,omitempty,omitzero"`
-
-	// Median half of the answers are not above it; of dates one of them
-	//
-	// Examples: 7.5
-	Median string `json:"median"`
-
-	// Min the smallest, or earliest
-	//
-	// Examples: 0
-	Min string `json:"min"`
-}
+type AnswerSummaryView = api.AnswerSummaryView
 
 // AnswerTextList A page of what respondents answered to a question.
-type AnswerTextList struct {
-	// NextCursor for the next page; absent: this is the last
-	NextCursor string `json:"next_cursor,omitempty,omitzero"`
-
-	// Texts in the order of the respondents
-	Texts []AnswerTextView `json:"texts"`
-}
+type AnswerTextList = api.AnswerTextList
 
 // AnswerTextView What a respondent answered.
-type AnswerTextView struct {
-	// At when it was recorded
-	At time.Time `json:"at"`
-
-	// Respondent id
-	//
-	// Examples: r2s
-	Respondent string `json:"respondent"`
-
-	// Text the answer
-	Text string `json:"text"`
-}
+type AnswerTextView = api.AnswerTextView
 
 // AnswerView What became of a question in an interview.
-type AnswerView struct {
-	// Question its name
-	//
-	// Examples: vaccinated
-	Question string `json:"question"`
-
-	// Raw the beginning of what the person wrote
-	//
-	// Examples: Sí, claro
-	Raw string `json:"raw,omitempty,omitzero"`
-
-	// Status invalid: no answer fitted; skipped: its condition was false; not_reached: the conversation ended before
-	Status string `json:"status"`
-
-	// Value names of choices with spaces between, digits, a date as 2026-01-31, or text; absent: none
-	//
-	// Examples: yes
-	Value string `json:"value,omitempty,omitzero"`
-}
+type AnswerView = api.AnswerView
 
 // AnswersView How many respondents gave which answer.
-type AnswersView struct {
-	// By how the answers are grouped; absent: they are not
-	By string `json:"by,omitempty,omitzero"`
-
-	// Questions in the order in which they are asked
-	Questions []AnswerCountsView `json:"questions"`
-
-	// Respondents of the survey, also those who have not been asked yet
-	Respondents int `json:"respondents"`
-
-	// Survey its name
-	Survey string `json:"survey"`
-}
+type AnswersView = api.AnswersView
 
 // ApplicationBody The application that handles text conversations.
-type ApplicationBody struct {
-	// Secret key of the HMAC-SHA256 in each request; written, never read back
-	Secret string `json:"secret,omitempty,omitzero"`
-
-	// URL http or https URL that messages of respondents are POSTed to
-	//
-	// Examples: https://interviews.example.org/weir
-	URL string `json:"url,omitempty,omitzero"`
-}
+type ApplicationBody = api.ApplicationBody
 
 // ApplicationView The application that handles text conversations.
-type ApplicationView struct {
-	// HasSecret requests are signed
-	HasSecret bool `json:"has_secret"`
-
-	// URL URL that messages of respondents are POSTed to
-	URL string `json:"url,omitempty,omitzero"`
-}
+type ApplicationView = api.ApplicationView
 
 // Arm One of the sequences of modes that a survey compares.
-type Arm struct {
-	// Modes the first, and those to fall back on
-	Modes []string `json:"modes"`
-
-	// Questionnaire absent: the only one
-	Questionnaire string `json:"questionnaire,omitempty,omitzero"`
-
-	// Ratio per cent of the respondents; all have to reach 100; absent if there is one arm
-	Ratio int `json:"ratio,omitempty,omitzero"`
-}
+type Arm = api.Arm
 
 // ArmCourseView How many respondents of an arm came to what.
-type ArmCourseView struct {
-	// Answered respondents who said something
-	Answered int `json:"answered"`
-
-	// Arm its place in arms
-	Arm int `json:"arm"`
-
-	// Completed respondents who completed the interview
-	Completed int `json:"completed"`
-
-	// Questionnaire name of the questionnaire
-	Questionnaire string `json:"questionnaire"`
-
-	// Started respondents who were contacted at all
-	Started int `json:"started"`
-}
+type ArmCourseView = api.ArmCourseView
 
 // AttemptView One attempt to dispatch a contact to the provider.
 type AttemptView = api.AttemptView
 
 // AttemptsView Number of attempts with the same mode and outcome.
-type AttemptsView struct {
-	// Count number of attempts
-	Count int `json:"count"`
-
-	// Mode mode of the attempts
-	Mode string `json:"mode"`
-
-	// Outcome outcome of the attempts
-	Outcome string `json:"outcome"`
-}
+type AttemptsView = api.AttemptsView
 
 // AuditChangeView A field that a request changed.
 type AuditChangeView = api.AuditChangeView
@@ -264,82 +100,16 @@ type Braked = api.Braked
 type BreakerView = api.BreakerView
 
 // Bucket A quota: which respondents it counts, and how many.
-type Bucket struct {
-	// Quota how many are wanted
-	Quota int `json:"quota"`
-
-	// Where what each attribute has to be
-	Where map[string]Match `json:"where"`
-}
+type Bucket = api.Bucket
 
 // Budget What a survey may spend in all.
-type Budget struct {
-	// Currency of the amount, ISO 4217; each channel of the survey needs a price in it; three capital letters
-	//
-	// Examples: USD
-	Currency string `json:"currency"`
-
-	// Money most that its contacts may cost in all; an amount, such as 12.50
-	//
-	// Examples: 2500
-	Money string `json:"money"`
-}
+type Budget = api.Budget
 
 // BudgetForecastView What the budget of a draft pays for.
-type BudgetForecastView struct {
-	// Attempts about how many attempts the rest of the budget pays for, at that price; absent: not known
-	//
-	// Examples: 333333
-	Attempts int `json:"attempts,omitempty,omitzero"`
-
-	// Currency ISO 4217 code
-	//
-	// Examples: USD
-	Currency string `json:"currency"`
-
-	// Left the rest
-	//
-	// Examples: 1259.25
-	Left string `json:"left"`
-
-	// Money the budget
-	//
-	// Examples: 2500.00
-	Money string `json:"money"`
-
-	// PerAttempt what the first attempt reserves, on average; absent: not known
-	//
-	// Examples: 0.0075
-	PerAttempt string `json:"per_attempt,omitempty,omitzero"`
-
-	// Spent what the contacts have cost that ended, and what those in flight reserve
-	//
-	// Examples: 1240.75
-	Spent string `json:"spent"`
-}
+type BudgetForecastView = api.BudgetForecastView
 
 // BudgetView How much of a survey's budget is used.
-type BudgetView struct {
-	// Currency ISO 4217 code
-	//
-	// Examples: USD
-	Currency string `json:"currency"`
-
-	// Left the rest
-	//
-	// Examples: 1259.25
-	Left string `json:"left"`
-
-	// Money the budget
-	//
-	// Examples: 2500.00
-	Money string `json:"money"`
-
-	// Spent what the contacts have cost that ended, and what those in flight reserve
-	//
-	// Examples: 1240.75
-	Spent string `json:"spent"`
-}
+type BudgetView = api.BudgetView
 
 // Call What a call does: exactly one of the fields.
 type Call = api.Call
@@ -389,13 +159,7 @@ type ChannelBody = api.ChannelBody
 type ChannelList = api.ChannelList
 
 // ChannelLoadView For how long a survey takes slots of a channel.
-type ChannelLoadView struct {
-	// Channel name of the channel
-	Channel string `json:"channel"`
-
-	// SlotMinutes minutes, added up over the slots
-	SlotMinutes float64 `json:"slot_minutes"`
-}
+type ChannelLoadView = api.ChannelLoadView
 
 // ChannelMinutes The steps of one channel, a number for each.
 type ChannelMinutes = api.ChannelMinutes
@@ -416,60 +180,13 @@ type ChannelTypeList = api.ChannelTypeList
 type ChannelTypeView = api.ChannelTypeView
 
 // ChannelUseView A channel that a survey uses.
-type ChannelUseView struct {
-	// Channel name of the channel
-	Channel string `json:"channel"`
-
-	// Mode mode for which the survey uses the channel
-	Mode string `json:"mode"`
-
-	// Since since when the channel is in that state
-	Since time.Time `json:"since,omitempty,omitzero"`
-
-	// State absent: not known yet
-	State string `json:"state,omitempty,omitzero"`
-
-	// StateReason why it is in that state
-	StateReason string `json:"state_reason,omitempty,omitzero"`
-}
+type ChannelUseView = api.ChannelUseView
 
 // ChannelView A channel with its live figures.
 type ChannelView = api.ChannelView
 
 // Choice A choice of a question.
-type Choice struct {
-	// End choosing it ends the conversation
-	End string `json:"end,omitempty,omitzero"`
-
-	// Exclusive it cannot be chosen together with another
-	Exclusive bool `json:"exclusive,omitempty,omitzero"`
-
-	// Fixed it keeps its place when the others are shuffled
-	Fixed bool `json:"fixed,omitempty,omitzero"`
-
-	// Key number by which it is chosen, of one or two digits; absent: its place. Either all choices of a question have one or none
-	//
-	// Examples: 9
-	Key string `json:"key,omitempty,omitzero"`
-
-	// Name the value that is stored: unique in the question, without spaces
-	//
-	// Examples: yes
-	Name string `json:"name"`
-
-	// Relevant condition on which it is offered; absent: always
-	Relevant string `json:"relevant,omitempty,omitzero"`
-
-	// Text in each language
-	//
-	// Examples: {"es":"Sí"}
-	Text map[string]string `json:"text"`
-
-	// Words other words for it
-	//
-	// Examples: {"es":["claro"]}
-	Words map[string][]string `json:"words,omitempty,omitzero"`
-}
+type Choice = api.Choice
 
 // Clause a part of the sentence of why something waits: the sentence with the names of its fields, and their values
 type Clause = api.Clause
@@ -514,94 +231,16 @@ type ContactView = api.ContactView
 type ContactsBody = api.ContactsBody
 
 // Content The content of one attempt: messages, or a call.
-type Content struct {
-	// Call on a voice channel: what the call does
-	Call Call `json:"call,omitempty,omitzero"`
-
-	// Messages one SMS each
-	//
-	// Examples: ["Hello {{first_name}}, may we ask you something?"]
-	Messages []string `json:"messages,omitempty,omitzero"`
-}
+type Content = api.Content
 
 // Counts A number for each mode; one that is absent is 0.
-type Counts struct {
-	// Cati interviews by people
-	Cati int `json:"cati,omitempty,omitzero"`
-
-	// IVR phone calls
-	IVR int `json:"ivr,omitempty,omitzero"`
-
-	// Mobileweb forms on the web
-	Mobileweb int `json:"mobileweb,omitempty,omitzero"`
-
-	// SMS text messages
-	SMS int `json:"sms,omitempty,omitzero"`
-}
+type Counts = api.Counts
 
 // CourseDayView One day of a survey.
-type CourseDayView struct {
-	// Answered respondents who said something for the first time on it
-	Answered int `json:"answered"`
-
-	// Completed respondents who completed the interview on it
-	Completed int `json:"completed"`
-
-	// Date in time_zone
-	//
-	// Examples: 2026-01-12
-	Date string `json:"date"`
-
-	// ExpectedStarted by the forecast
-	ExpectedStarted float64 `json:"expected_started"`
-
-	// Load what the respondents that are left take on each channel, by the rest
-	Load []ChannelLoadView `json:"load"`
-
-	// Started respondents who were contacted for the first time on it
-	Started int `json:"started"`
-
-	// Windows of the schedule, on this day
-	Windows []SpanView `json:"windows"`
-}
+type CourseDayView = api.CourseDayView
 
 // CourseView How a survey goes, by day.
-type CourseView struct {
-	// Answered respondents who said something, be it a refusal
-	Answered int `json:"answered"`
-
-	// Arms respondents of each arm, by what they came to
-	Arms []ArmCourseView `json:"arms"`
-
-	// Completed respondents who completed the interview
-	Completed int `json:"completed"`
-
-	// Days oldest first
-	Days []CourseDayView `json:"days"`
-
-	// Forecast of the launch, with the present respondents and capacities; of a draft: if it were launched now. Absent: there is no estimate
-	Forecast ForecastView `json:"forecast,omitempty,omitzero"`
-
-	// Modes in which respondents came to it
-	Modes []ModeCourseView `json:"modes"`
-
-	// Rest of the respondents that are left, from now; absent: there is no estimate, or the survey is over
-	Rest ForecastView `json:"rest,omitempty,omitzero"`
-
-	// Started respondents who were contacted at all
-	Started int `json:"started"`
-
-	// Survey name of the survey
-	Survey string `json:"survey"`
-
-	// TimeZone of the days and hours
-	//
-	// Examples: America/Mexico_City
-	TimeZone string `json:"time_zone"`
-
-	// WeeklyHours answers by weekday, from Monday, and hour
-	WeeklyHours [][]int `json:"weekly_hours"`
-}
+type CourseView = api.CourseView
 
 // DeadBody Selects the dead letters of a request.
 type DeadBody = api.DeadBody
@@ -628,35 +267,7 @@ type DecisionBody = api.DecisionBody
 type DecisionView = api.DecisionView
 
 // Definition The questions of a survey that Weir itself asks, with what is said and which answers count: docs/questions.md has the reference.
-type Definition struct {
-	// AfterTries what follows the last try: the conversation ends as breakoff or refused, or goes on with the next question; absent: breakoff
-	AfterTries string `json:"after_tries,omitempty,omitzero"`
-
-	// DefaultLanguage of who has no attribute language, or one that is not among the languages; absent: the first
-	//
-	// Examples: es
-	DefaultLanguage string `json:"default_language,omitempty,omitzero"`
-
-	// DontKnow words for not knowing, where a question allows it; absent in a language: usual ones, such as no sé
-	DontKnow map[string][]string `json:"dont_know,omitempty,omitzero"`
-
-	// Languages the languages in which every text is written
-	Languages []Language `json:"languages"`
-
-	// Messages texts that are no question: not_understood, thanks, reminder, help, over, and for the endings ineligible, refused, breakoff, rejected
-	Messages map[string]map[string]string `json:"messages,omitempty,omitzero"`
-
-	// Questions in the order in which they are asked
-	Questions []Question `json:"questions"`
-
-	// Refused words by which a question is refused that allows it
-	//
-	// Examples: {"es":["paso"]}
-	Refused map[string][]string `json:"refused,omitempty,omitzero"`
-
-	// Tries how often a question is asked in all while answers do not fit; absent: 3
-	Tries int `json:"tries,omitempty,omitzero"`
-}
+type Definition = api.Definition
 
 // DeletingView A channel that goes when its last contact has ended.
 type DeletingView = api.DeletingView
@@ -689,154 +300,13 @@ type FindBody = api.FindBody
 type FinishedView = api.FinishedView
 
 // ForecastView An estimate of when a survey ends at best.
-type ForecastView struct {
-	// Bound the channel that takes the longest; absent: the limit per minute
-	//
-	// Examples: calls
-	Bound string `json:"bound,omitempty,omitzero"`
-
-	// Contacts respondents to contact, as many as the target takes at the expected rate
-	Contacts int `json:"contacts"`
-
-	// EndsAt at best: everybody answers the first attempt, a contact takes two minutes, and no other survey uses the channels
-	EndsAt time.Time `json:"ends_at"`
-
-	// OpenMinutes for which the schedule has to be open
-	OpenMinutes int `json:"open_minutes"`
-
-	// TooShort the schedule ends before; ends_at is when
-	TooShort bool `json:"too_short,omitempty,omitzero"`
-}
+type ForecastView = api.ForecastView
 
 // HeardView A respondent, and the effect of a report about it.
-type HeardView struct {
-	// AddedAt when it was added
-	AddedAt time.Time `json:"added_at"`
-
-	// Answers answers to the questions of the survey, in order; not in lists
-	Answers []AnswerView `json:"answers,omitempty,omitzero"`
-
-	// Arm index of the arm; absent until the respondent is started
-	Arm int `json:"arm,omitempty,omitzero"`
-
-	// Attempts attempts that were made, by mode
-	Attempts Counts `json:"attempts"`
-
-	// Attributes attributes of the person, by name
-	Attributes map[string]string `json:"attributes"`
-
-	// Bucket index of the quota; absent: none
-	Bucket int `json:"bucket,omitempty,omitzero"`
-
-	// CallSeconds length of the respondent's calls, from the answer to the end, as the provider reports it; verboice and twilio_voice do
-	CallSeconds int `json:"call_seconds"`
-
-	// Contact id of the latest contact
-	Contact string `json:"contact,omitempty,omitzero"`
-
-	// Counted counts towards the cutoff and its quota
-	Counted bool `json:"counted"`
-
-	// Disposition state of the conversation with the person
-	Disposition string `json:"disposition"`
-
-	// DueAt when the next step is looked at
-	DueAt time.Time `json:"due_at,omitempty,omitzero"`
-
-	// FinishedAt when the respondent was done
-	FinishedAt time.Time `json:"finished_at,omitempty,omitzero"`
-
-	// ID id of the respondent
-	//
-	// Examples: r2s
-	ID string `json:"id"`
-
-	// MessagesReceived messages of the respondent
-	MessagesReceived int `json:"messages_received"`
-
-	// MessagesSent messages to the respondent that the provider accepted, replies in a conversation included
-	MessagesSent int `json:"messages_sent"`
-
-	// MessagesWithheld the messages of the report are not sent: the respondent is rejected, as the quota is full
-	MessagesWithheld bool `json:"messages_withheld,omitempty,omitzero"`
-
-	// Mode the present or last mode
-	Mode string `json:"mode,omitempty,omitzero"`
-
-	// OptedOut asked not to be contacted any more, by a stop word or through the application; a refusal of this interview alone does not set it
-	OptedOut bool `json:"opted_out,omitempty,omitzero"`
-
-	// Phone as E.164
-	//
-	// Examples: +525512345678
-	Phone string `json:"phone"`
-
-	// Questionnaire name of the questionnaire
-	Questionnaire string `json:"questionnaire,omitempty,omitzero"`
-
-	// ReachedAt when the latest contact was accepted by the provider
-	ReachedAt time.Time `json:"reached_at,omitempty,omitzero"`
-
-	// Serial how many contacts there were; the number of the latest
-	Serial int `json:"serial,omitempty,omitzero"`
-
-	// StartedAt when the first attempt was made
-	StartedAt time.Time `json:"started_at,omitempty,omitzero"`
-
-	// Status completed: the conversation came to an end, whatever its disposition
-	Status string `json:"status"`
-
-	// Survey name of the survey
-	Survey string `json:"survey"`
-
-	// Token what {{token}} stands for: the id and a code that cannot be guessed; paths take it in place of the id; only with pii:read
-	//
-	// Examples: r2s-5b1c0d9e8f7a6b5c4d3e2f1a0b9c8d7e
-	Token string `json:"token,omitempty,omitzero"`
-
-	// UpdatedAt the last change
-	UpdatedAt time.Time `json:"updated_at"`
-
-	// Why why it waits now, in one sentence for people; absent when nothing waits
-	//
-	// Examples: channel texts: 4 of 4 slots in use; 12 of higher priority ahead
-	Why string `json:"why,omitempty,omitzero"`
-
-	// WhyClauses the clauses of why, for programs that show them in another language
-	WhyClauses []Clause `json:"why_clauses,omitempty,omitzero"`
-
-	// WhyCode the same as a stable code for programs; there may be more codes in later versions
-	//
-	// Examples: capacity
-	WhyCode string `json:"why_code,omitempty,omitzero"`
-
-	// WhyInstants the instants in why, in the order of the sentence
-	WhyInstants []time.Time `json:"why_instants,omitempty,omitzero"`
-}
+type HeardView = api.HeardView
 
 // HearingBody What an application reports of a respondent.
-type HearingBody struct {
-	// Answers become attributes of the respondent, which may put it into a bucket
-	Answers map[string]interface{} `json:"answers,omitempty,omitzero"`
-
-	// Contact id of the contact in which it happened; absent: not known
-	Contact string `json:"contact,omitempty,omitzero"`
-
-	// Disposition what the application makes of the conversation; absent: the respondent has answered, nothing more is known
-	Disposition string `json:"disposition,omitempty,omitzero"`
-
-	// Key makes it safe to repeat a request with messages; printable
-	Key string `json:"key,omitempty,omitzero"`
-
-	// Messages 1 to 10 texts of 1 to 1600 characters, sent with priority reply
-	Messages []string `json:"messages,omitempty,omitzero"`
-
-	// Serial the number of that contact, instead of its id
-	Serial int `json:"serial,omitempty,omitzero"`
-
-	// Stop the respondent asked not to be contacted any more
-	Stop bool `json:"stop,omitempty,omitzero"`
-}
+type HearingBody = api.HearingBody
 
 // HoldView Whether dispatching is on hold.
 type HoldView = api.HoldView
@@ -889,53 +359,10 @@ type IncomingList = api.IncomingList
 type IncomingView = api.IncomingView
 
 // Language A language in which all texts of a survey's questions are written.
-type Language struct {
-	// Code as BCP 47
-	//
-	// Examples: es
-	Code string `json:"code"`
-
-	// Name as its speakers write it
-	//
-	// Examples: Español
-	Name string `json:"name,omitempty,omitzero"`
-
-	// Words words that switch to it; its name is one
-	Words []string `json:"words,omitempty,omitzero"`
-}
+type Language = api.Language
 
 // LaunchCheckView What a launch of a survey would find.
-type LaunchCheckView struct {
-	// Budget absent: it has none
-	Budget BudgetForecastView `json:"budget,omitempty,omitzero"`
-
-	// Errors what a launch would be refused for, with the first 100 missing values; whether the channels work is only found out by the launch
-	Errors []FieldError `json:"errors"`
-
-	// Forecast absent: there is no estimate
-	Forecast ForecastView `json:"forecast,omitempty,omitzero"`
-
-	// Missing respondents that are missing a value used in the texts
-	Missing int `json:"missing"`
-
-	// Modes the modes that the survey uses
-	Modes []ModeUseView `json:"modes"`
-
-	// Partial there are more than were checked; the launch checks all
-	Partial bool `json:"partial,omitempty,omitzero"`
-
-	// Respondents how many were checked
-	Respondents int `json:"respondents"`
-
-	// Samples the first contacts of up to two respondents, as they get them
-	Samples []SampleView `json:"samples"`
-
-	// Survey name of the survey
-	Survey string `json:"survey"`
-
-	// Warnings what does not prevent the launch
-	Warnings []FieldError `json:"warnings"`
-}
+type LaunchCheckView = api.LaunchCheckView
 
 // LeftView What a cap leaves.
 type LeftView = api.LeftView
@@ -953,16 +380,7 @@ type LimitView = api.LimitView
 type ListedConsent = api.ListedConsent
 
 // Match A condition on an attribute: one of some values, or a number within bounds.
-type Match struct {
-	// From minimum of a number
-	From *float64 `json:"from,omitempty"`
-
-	// In the values that match
-	In []string `json:"in,omitempty,omitzero"`
-
-	// To maximum of a number
-	To *float64 `json:"to,omitempty"`
-}
+type Match = api.Match
 
 // MinuteView Activity of a channel in one step.
 type MinuteView = api.MinuteView
@@ -971,59 +389,16 @@ type MinuteView = api.MinuteView
 type MinutesView = api.MinutesView
 
 // ModeCourseView How many respondents came to what in a mode.
-type ModeCourseView struct {
-	// Answered respondents who said something
-	Answered int `json:"answered"`
-
-	// Channel name of the channel
-	Channel string `json:"channel"`
-
-	// Completed respondents who completed the interview
-	Completed int `json:"completed"`
-
-	// Mode the mode
-	Mode string `json:"mode"`
-
-	// Started respondents who were contacted at all, by it
-	Started int `json:"started"`
-}
+type ModeCourseView = api.ModeCourseView
 
 // ModePatch Changes to how a survey uses a mode.
-type ModePatch struct {
-	// Channel name of the channel; drafts only
-	Channel *string `json:"channel,omitempty"`
-
-	// Retries delays from each attempt to the next; null: none
-	//
-	// Examples: 10m 2h 1d
-	Retries *string `json:"retries,omitempty"`
-}
+type ModePatch = api.ModePatch
 
 // ModeSpec How a survey uses a mode.
-type ModeSpec struct {
-	// Channel name of the channel
-	Channel string `json:"channel"`
-
-	// Retries delays from each attempt to the next
-	//
-	// Examples: 10m 2h 1d
-	Retries string `json:"retries,omitempty,omitzero"`
-}
+type ModeSpec = api.ModeSpec
 
 // ModeUseView How many respondents a mode is for.
-type ModeUseView struct {
-	// Channel name of the channel
-	Channel string `json:"channel"`
-
-	// First respondents contacted by it first, about: arms are drawn by lot
-	First int `json:"first"`
-
-	// Later respondents contacted by it at most if no mode before reached them
-	Later int `json:"later"`
-
-	// Mode the mode
-	Mode string `json:"mode"`
-}
+type ModeUseView = api.ModeUseView
 
 // PersonConsents What is known of an address.
 type PersonConsents = api.PersonConsents
@@ -1035,121 +410,16 @@ type PersonRespondentView = api.PersonRespondentView
 type PersonView = api.PersonView
 
 // PilotBody Who is asked by a pilot.
-type PilotBody struct {
-	// Respondents who is asked; a number once
-	Respondents []RespondentBody `json:"respondents"`
-}
+type PilotBody = api.PilotBody
 
 // PilotList The pilots of a survey.
-type PilotList struct {
-	// Next a number that no pilot has yet
-	//
-	// Examples: 2
-	Next int `json:"next"`
-
-	// Pilots the newest first
-	Pilots []PilotSummary `json:"pilots"`
-}
+type PilotList = api.PilotList
 
 // PilotSummary A pilot in a list.
-type PilotSummary struct {
-	// Braked it is paused because it paused itself; absent: it did not
-	Braked Braked `json:"braked,omitempty,omitzero"`
-
-	// Cause why it is stopping or done
-	Cause string `json:"cause,omitempty,omitzero"`
-
-	// CreatedAt when it was created
-	CreatedAt time.Time `json:"created_at"`
-
-	// Current it asks as the survey would now; false: the survey has been changed since
-	Current bool `json:"current"`
-
-	// EndedAt when it ended
-	EndedAt time.Time `json:"ended_at,omitempty,omitzero"`
-
-	// LaunchedAt when it was launched
-	LaunchedAt time.Time `json:"launched_at,omitempty,omitzero"`
-
-	// Locked it cannot be paused, stopped, changed or deleted until it is unlocked; it ends by itself all the same
-	Locked bool `json:"locked,omitempty,omitzero"`
-
-	// Pilot its number among the pilots of the survey
-	//
-	// Examples: 1
-	Pilot int `json:"pilot"`
-
-	// PilotOf it is a pilot of this survey; absent: it is none
-	PilotOf string `json:"pilot_of,omitempty,omitzero"`
-
-	// State state of the survey
-	State string `json:"state"`
-
-	// Survey its name in URLs
-	Survey string `json:"survey"`
-
-	// Title for people
-	Title string `json:"title,omitempty,omitzero"`
-
-	// UpdatedAt when it was last changed
-	UpdatedAt time.Time `json:"updated_at"`
-
-	// Version counts the changes
-	Version int `json:"version"`
-}
+type PilotSummary = api.PilotSummary
 
 // PilotView A pilot with its respondents.
-type PilotView struct {
-	// Braked it is paused because it paused itself; absent: it did not
-	Braked Braked `json:"braked,omitempty,omitzero"`
-
-	// Cause why it is stopping or done
-	Cause string `json:"cause,omitempty,omitzero"`
-
-	// CreatedAt when it was created
-	CreatedAt time.Time `json:"created_at"`
-
-	// Current it asks as the survey would now; false: the survey has been changed since
-	Current bool `json:"current"`
-
-	// EndedAt when it ended
-	EndedAt time.Time `json:"ended_at,omitempty,omitzero"`
-
-	// LaunchedAt when it was launched
-	LaunchedAt time.Time `json:"launched_at,omitempty,omitzero"`
-
-	// Locked it cannot be paused, stopped, changed or deleted until it is unlocked; it ends by itself all the same
-	Locked bool `json:"locked,omitempty,omitzero"`
-
-	// Pilot its number among the pilots of the survey
-	//
-	// Examples: 1
-	Pilot int `json:"pilot"`
-
-	// PilotOf it is a pilot of this survey; absent: it is none
-	PilotOf string `json:"pilot_of,omitempty,omitzero"`
-
-	// Respondents with their answers
-	Respondents []RespondentView `json:"respondents"`
-
-	// State state of the survey
-	State string `json:"state"`
-
-	// Survey its name in URLs
-	Survey string `json:"survey"`
-
-	// Title for people
-	Title string `json:"title,omitempty,omitzero"`
-
-	// UpdatedAt when it was last changed
-	UpdatedAt time.Time `json:"updated_at"`
-
-	// Version counts the changes
-	Version int `json:"version"`
-
-	// Warnings what may be meant otherwise; only in the response to the request that began it
-	Warnings []FieldError `json:"warnings,omitempty,omitzero"`
-}
+type PilotView = api.PilotView
 
 // PrefixPrice Other prices for numbers with a prefix.
 type PrefixPrice = api.PrefixPrice
@@ -1278,121 +548,10 @@ type PurposeView struct {
 type PurposeViewExemptFrom string
 
 // Question A question, or what stands between questions.
-type Question struct {
-	// AfterTries as of the questionnaire
-	AfterTries string `json:"after_tries,omitempty,omitzero"`
-
-	// Allow what is accepted instead of an answer
-	Allow []QuestionAllow `json:"allow,omitempty,omitzero"`
-
-	// Calculation value of a calculation
-	//
-	// Examples: ${children} + ${adults}
-	Calculation string `json:"calculation,omitempty,omitzero"`
-
-	// Choices of a choice or choices, in the order in which they are listed
-	Choices []Choice `json:"choices,omitempty,omitzero"`
-
-	// Consent it asks for consent: the first question, with a choice that ends as refused
-	Consent bool `json:"consent,omitempty,omitzero"`
-
-	// Constraint condition that an answer, which is the full stop, has to meet
-	//
-	// Examples: . >= 0 and . <= 240
-	Constraint string `json:"constraint,omitempty,omitzero"`
-
-	// Decimal the number may have a fraction
-	Decimal bool `json:"decimal,omitempty,omitzero"`
-
-	// Default value that stands for the answer, in conditions and texts, if the question was asked and has none
-	Default string `json:"default,omitempty,omitzero"`
-
-	// Earliest first date
-	//
-	// Examples: 2020-01-01
-	Earliest string `json:"earliest,omitempty,omitzero"`
-
-	// End how an end ends the conversation; absent: completed
-	End string `json:"end,omitempty,omitzero"`
-
-	// Kind how it is answered, or what stands between questions: a text, a value that is not asked, or the end
-	Kind string `json:"kind"`
-
-	// Latest last date
-	Latest string `json:"latest,omitempty,omitzero"`
-
-	// Max greatest number
-	Max float64 `json:"max,omitempty,omitzero"`
-
-	// MaxLength most characters of a text; absent: a longer text than 1,600 is cut
-	MaxLength int `json:"max_length,omitempty,omitzero"`
-
-	// Message before the question that is asked again because an answer is out of bounds or does not meet the constraint; absent: that for an answer that is not understood
-	Message map[string]string `json:"message,omitempty,omitzero"`
-
-	// Min least number
-	Min float64 `json:"min,omitempty,omitzero"`
-
-	// MinLength least characters of a text
-	MinLength int `json:"min_length,omitempty,omitzero"`
-
-	// Name unique, ignoring case: a letter or _, then letters, digits, _, - and .
-	//
-	// Examples: vaccinated
-	Name string `json:"name"`
-
-	// Partial whoever has answered it has answered enough to count as partial
-	Partial bool `json:"partial,omitempty,omitzero"`
-
-	// Pattern regular expression (RE2) that the whole text matches
-	//
-	// Examples: [A-Z]{2}[0-9]{4}
-	Pattern string `json:"pattern,omitempty,omitzero"`
-
-	// Relevant condition on which it is asked; absent: always
-	//
-	// Examples: ${vaccinated} = 'no'
-	Relevant string `json:"relevant,omitempty,omitzero"`
-
-	// SetLanguage it asks for the language: the names of its choices are codes, and its texts are sent in all languages
-	SetLanguage bool `json:"set_language,omitempty,omitzero"`
-
-	// Shuffle choices in an order of chance for each respondent, which stays
-	Shuffle bool `json:"shuffle,omitempty,omitzero"`
-
-	// Text in each language; a calculation has none
-	//
-	// Examples: {"es":"¿Se vacunó su hijo?"}
-	Text map[string]string `json:"text,omitempty,omitzero"`
-
-	// TextIn other texts in single modes
-	//
-	// Examples: {"mobileweb":{"es":"¿Su hijo está vacunado?"}}
-	TextIn map[string]map[string]string `json:"text_in,omitempty,omitzero"`
-
-	// Tries as of the questionnaire
-	Tries int `json:"tries,omitempty,omitzero"`
-
-	// Unit words that may follow the number
-	//
-	// Examples: {"es":["meses","mes"]}
-	Unit map[string][]string `json:"unit,omitempty,omitzero"`
-}
-
-// QuestionAllow defines model for Question.Allow.
-type QuestionAllow string
+type Question = api.Question
 
 // QuotaView A bucket, and how many it has.
-type QuotaView struct {
-	// Counted how many count towards it
-	Counted int `json:"counted"`
-
-	// Quota how many are wanted
-	Quota int `json:"quota"`
-
-	// Where what each attribute has to be
-	Where map[string]Match `json:"where"`
-}
+type QuotaView = api.QuotaView
 
 // ReceiptView What the rules for the sake of the person found when an attempt was claimed.
 type ReceiptView = api.ReceiptView
@@ -1413,130 +572,16 @@ type ReplayView = api.ReplayView
 type RespondentBody = api.RespondentBody
 
 // RespondentList A page of respondents.
-type RespondentList struct {
-	// NextCursor absent on the last page; a page before may have few respondents or none
-	NextCursor string `json:"next_cursor,omitempty,omitzero"`
-
-	// Respondents respondents in the order in which they were added
-	Respondents []RespondentView `json:"respondents"`
-}
+type RespondentList = api.RespondentList
 
 // RespondentPatch A correction of a respondent: a JSON merge patch.
-type RespondentPatch struct {
-	// Attributes merged; null or an empty text removes an attribute
-	Attributes map[string]interface{} `json:"attributes,omitempty,omitzero"`
-
-	// Phone the new number, as in an import
-	//
-	// Examples: +525512345678
-	Phone string `json:"phone,omitempty,omitzero"`
-}
+type RespondentPatch = api.RespondentPatch
 
 // RespondentRow A row of a file as a respondent. Without pii:read phone numbers are masked.
 type RespondentRow = api.RespondentRow
 
 // RespondentView A respondent: one person in a survey.
-type RespondentView struct {
-	// AddedAt when it was added
-	AddedAt time.Time `json:"added_at"`
-
-	// Answers answers to the questions of the survey, in order; not in lists
-	Answers []AnswerView `json:"answers,omitempty,omitzero"`
-
-	// Arm index of the arm; absent until the respondent is started
-	Arm *int `json:"arm,omitempty"`
-
-	// Attempts attempts that were made, by mode
-	Attempts Counts `json:"attempts"`
-
-	// Attributes attributes of the person, by name
-	Attributes map[string]string `json:"attributes"`
-
-	// Bucket index of the quota; absent: none
-	Bucket *int `json:"bucket,omitempty"`
-
-	// CallSeconds length of the respondent's calls, from the answer to the end, as the provider reports it; verboice and twilio_voice do
-	CallSeconds int `json:"call_seconds"`
-
-	// Contact id of the latest contact
-	Contact string `json:"contact,omitempty,omitzero"`
-
-	// Counted counts towards the cutoff and its quota
-	Counted bool `json:"counted"`
-
-	// Disposition state of the conversation with the person
-	Disposition string `json:"disposition"`
-
-	// DueAt when the next step is looked at
-	DueAt time.Time `json:"due_at,omitempty,omitzero"`
-
-	// FinishedAt when the respondent was done
-	FinishedAt time.Time `json:"finished_at,omitempty,omitzero"`
-
-	// ID id of the respondent
-	//
-	// Examples: r2s
-	ID string `json:"id"`
-
-	// MessagesReceived messages of the respondent
-	MessagesReceived int `json:"messages_received"`
-
-	// MessagesSent messages to the respondent that the provider accepted, replies in a conversation included
-	MessagesSent int `json:"messages_sent"`
-
-	// Mode the present or last mode
-	Mode string `json:"mode,omitempty,omitzero"`
-
-	// OptedOut asked not to be contacted any more, by a stop word or through the application; a refusal of this interview alone does not set it
-	OptedOut bool `json:"opted_out,omitempty,omitzero"`
-
-	// Phone as E.164
-	//
-	// Examples: +525512345678
-	Phone string `json:"phone"`
-
-	// Questionnaire name of the questionnaire
-	Questionnaire string `json:"questionnaire,omitempty,omitzero"`
-
-	// ReachedAt when the latest contact was accepted by the provider
-	ReachedAt time.Time `json:"reached_at,omitempty,omitzero"`
-
-	// Serial how many contacts there were; the number of the latest
-	Serial int `json:"serial,omitempty,omitzero"`
-
-	// StartedAt when the first attempt was made
-	StartedAt time.Time `json:"started_at,omitempty,omitzero"`
-
-	// Status completed: the conversation came to an end, whatever its disposition
-	Status string `json:"status"`
-
-	// Survey name of the survey
-	Survey string `json:"survey"`
-
-	// Token what {{token}} stands for: the id and a code that cannot be guessed; paths take it in place of the id; only with pii:read
-	//
-	// Examples: r2s-5b1c0d9e8f7a6b5c4d3e2f1a0b9c8d7e
-	Token string `json:"token,omitempty,omitzero"`
-
-	// UpdatedAt the last change
-	UpdatedAt time.Time `json:"updated_at"`
-
-	// Why why it waits now, in one sentence for people; absent when nothing waits
-	//
-	// Examples: channel texts: 4 of 4 slots in use; 12 of higher priority ahead
-	Why string `json:"why,omitempty,omitzero"`
-
-	// WhyClauses the clauses of why, for programs that show them in another language
-	WhyClauses []Clause `json:"why_clauses,omitempty,omitzero"`
-
-	// WhyCode the same as a stable code for programs; there may be more codes in later versions
-	//
-	// Examples: capacity
-	WhyCode string `json:"why_code,omitempty,omitzero"`
-
-	// WhyInstants the instants in why, in the order of the sentence
-	WhyInstants []time.Time `json:"why_instants,omitempty,omitzero"`
-}
+type RespondentView = api.RespondentView
 
 // RespondentsBody Respondents to add, all or none.
 type RespondentsBody = api.RespondentsBody
@@ -1548,54 +593,10 @@ type RotateBody = api.RotateBody
 type RowError = api.RowError
 
 // SampleView The first contact of a mode with one respondent, as that respondent gets it.
-type SampleView struct {
-	// Call what the call does, in ivr and cati
-	Call Call `json:"call,omitempty,omitzero"`
-
-	// Messages the texts
-	Messages []string `json:"messages,omitempty,omitzero"`
-
-	// Mode the mode
-	Mode string `json:"mode"`
-
-	// Phone number of the respondent, as E.164
-	//
-	// Examples: +525512345678
-	Phone string `json:"phone"`
-
-	// Questionnaire the questionnaire that the texts are from
-	Questionnaire string `json:"questionnaire"`
-
-	// Respondent id of the respondent
-	//
-	// Examples: r2s
-	Respondent string `json:"respondent"`
-}
+type SampleView = api.SampleView
 
 // ScheduleSpec When a survey may contact people.
-type ScheduleSpec struct {
-	// BlockedDays dates without contacts
-	//
-	// Examples: ["2026-12-25"]
-	BlockedDays []string `json:"blocked_days,omitempty,omitzero"`
-
-	// EndDate last day; absent: until the survey has enough
-	EndDate string `json:"end_date,omitempty,omitzero"`
-
-	// StartDate first day; absent: at once
-	StartDate string `json:"start_date,omitempty,omitzero"`
-
-	// TimeZone IANA name
-	//
-	// Examples: America/Mexico_City
-	TimeZone string `json:"time_zone"`
-
-	// Weekdays mon, tue, wed, thu, fri, sat, sun
-	Weekdays []string `json:"weekdays"`
-
-	// Windows the same on each of the weekdays
-	Windows []WindowSpec `json:"windows"`
-}
+type ScheduleSpec = api.ScheduleSpec
 
 // SearchBody The phone number whose contacts to find.
 type SearchBody = api.SearchBody
@@ -1610,13 +611,7 @@ type SkippedList = api.SkippedList
 type SkippedView = api.SkippedView
 
 // SpanView A window of a schedule.
-type SpanView struct {
-	// ClosesAt end of the window
-	ClosesAt time.Time `json:"closes_at"`
-
-	// OpensAt start of the window
-	OpensAt time.Time `json:"opens_at"`
-}
+type SpanView = api.SpanView
 
 // SpendingList What was spent.
 type SpendingList = api.SpendingList
@@ -1631,500 +626,34 @@ type StateList = api.StateList
 type StateView = api.StateView
 
 // StatsView Figures of a survey.
-type StatsView struct {
-	// Attempts attempts that ended
-	Attempts []AttemptsView `json:"attempts"`
-
-	// BrakeCount what the brake counts now; absent without a brake, or if nothing was counted yet
-	BrakeCount BrakeFigures `json:"brake_count,omitempty,omitzero"`
-
-	// Budget how much of its budget is used; absent: it has none, or was not launched
-	Budget BudgetView `json:"budget,omitempty,omitzero"`
-
-	// ByDisposition how many have each disposition
-	ByDisposition map[string]int `json:"by_disposition"`
-
-	// ByStatus completed: whose conversation came to an end, whatever its disposition; by_disposition counts those who completed it
-	ByStatus map[string]int `json:"by_status"`
-
-	// Channels channels that the survey uses
-	Channels []ChannelUseView `json:"channels"`
-
-	// Counted respondents that count towards the cutoff
-	Counted int `json:"counted"`
-
-	// EndsAt an estimate, from the pace so far and the attempts that are left if the last respondents do not answer; absent: not known yet
-	EndsAt time.Time `json:"ends_at,omitempty,omitzero"`
-
-	// Funnel how many respondents have come to each step or further, so that the numbers never rise from step to step. Whoever was contacted, or has answered, stays counted, also after a refusal
-	Funnel []StepView `json:"funnel"`
-
-	// NumbersNeeded an estimate: how many respondents to add so that the target is reached at the present success rate; absent: not known, or no target
-	NumbersNeeded int `json:"numbers_needed,omitempty,omitzero"`
-
-	// Open the schedule is open now
-	Open bool `json:"open"`
-
-	// Quotas respondents to reach, by attribute
-	Quotas []QuotaView `json:"quotas"`
-
-	// RatePerMinute respondents who come to their end while the schedule is open; absent: not known
-	RatePerMinute float64 `json:"rate_per_minute,omitempty,omitzero"`
-
-	// Respondents the sum by status, and by disposition
-	Respondents int `json:"respondents"`
-
-	// State state of the survey
-	State string `json:"state"`
-
-	// SuccessRate share of successes, completed and other counted respondents, among those whose result is known, from 0 to 1
-	SuccessRate float64 `json:"success_rate"`
-
-	// Survey name of the survey
-	Survey string `json:"survey"`
-
-	// Target how many are wanted; absent: everybody
-	Target int `json:"target,omitempty,omitzero"`
-
-	// UnknownTimeZone a respondent whose attribute time_zone is no IANA time zone, as it may have been stored by a former version: contacts keep the hours of the phone number; absent: none is known
-	UnknownTimeZone string `json:"unknown_time_zone,omitempty,omitzero"`
-
-	// Why why it waits now, in one sentence for people; absent when nothing waits
-	//
-	// Examples: channel texts: 4 of 4 slots in use; 12 of higher priority ahead
-	Why string `json:"why,omitempty,omitzero"`
-
-	// WhyClauses the clauses of why, for programs that show them in another language
-	WhyClauses []Clause `json:"why_clauses,omitempty,omitzero"`
-
-	// WhyCode the same as a stable code for programs; there may be more codes in later versions
-	//
-	// Examples: capacity
-	WhyCode string `json:"why_code,omitempty,omitzero"`
-
-	// WhyInstants the instants in why, in the order of the sentence
-	WhyInstants []time.Time `json:"why_instants,omitempty,omitzero"`
-
-	// Window the window that is open or opens next; absent: none
-	Window SpanView `json:"window,omitempty,omitzero"`
-}
+type StatsView = api.StatsView
 
 // StepView The respondents who have come to a step of a survey.
-type StepView struct {
-	// Respondents those who have come to it, or further
-	Respondents int `json:"respondents"`
-
-	// Step contacted: a provider has accepted a contact
-	Step string `json:"step"`
-}
+type StepView = api.StepView
 
 // StrayView A callback at an address that its channel does not have.
 type StrayView = api.StrayView
 
 // SurveyBody A survey, as in a request: everything except its respondents.
-type SurveyBody struct {
-	// Answer without an application: the first message of a respondent is the whole interview. Absent: messages are not evaluated, unless by the application. It may change while the survey runs
-	Answer Answer `json:"answer,omitempty,omitzero"`
-
-	// AnswerWords words that are answers to its questions, whatever they mean elsewhere: from a respondent in a conversation they do not refuse, ask for help or take a refusal back
-	//
-	// Examples: ["end","cancel"]
-	AnswerWords []string `json:"answer_words,omitempty,omitzero"`
-
-	// Application the application that handles text conversations; absent: none
-	Application ApplicationBody `json:"application,omitempty,omitzero"`
-
-	// Arms what is compared; one arm if nothing is
-	Arms []Arm `json:"arms"`
-
-	// BatchSize max active respondents if there is neither a cutoff nor a quota
-	BatchSize int `json:"batch_size,omitempty,omitzero"`
-
-	// Brake when the survey pauses itself; absent: never. It may change while the survey runs
-	Brake Brake `json:"brake,omitempty,omitzero"`
-
-	// Budget what its contacts may cost in all; the survey ends before it costs more; absent: no bound. It may change while the survey runs
-	Budget Budget `json:"budget,omitempty,omitzero"`
-
-	// CountPartial partial answers count as well
-	CountPartial bool `json:"count_partial,omitempty,omitzero"`
-
-	// Cutoff how many are enough; 0: no limit
-	Cutoff int `json:"cutoff,omitempty,omitzero"`
-
-	// FallbackDelay from the last retry of a mode to the next mode
-	//
-	// Examples: 120m
-	FallbackDelay string `json:"fallback_delay,omitempty,omitzero"`
-
-	// HelpWords words that ask who is writing; absent: those of the installation, such as help and info
-	HelpWords []string `json:"help_words,omitempty,omitzero"`
-
-	// InitialSuccessRate share expected to complete, from 0 to 1
-	InitialSuccessRate *float64 `json:"initial_success_rate,omitempty"`
-
-	// Labels attributes of the respondents that their contacts have as labels, such as those by which a channel to people chooses the worker; up to 16
-	//
-	// Examples: ["language"]
-	Labels []string `json:"labels,omitempty,omitzero"`
-
-	// LimitPerMinute max first attempts and retries per minute
-	LimitPerMinute int `json:"limit_per_minute,omitempty,omitzero"`
-
-	// Modes how each mode is used: ivr, sms, mobileweb, cati
-	Modes map[string]ModeSpec `json:"modes"`
-
-	// Purpose what its contacts are for, which decides which rules for the sake of the person hold; absent: default
-	//
-	// Examples: research
-	Purpose string `json:"purpose,omitempty,omitzero"`
-
-	// Questionnaires for each questionnaire and mode the content of each attempt; the last content also serves all later attempts. Required without questions
-	Questionnaires map[string]map[string][]Content `json:"questionnaires,omitempty,omitzero"`
-
-	// Questions in place of questionnaires, an application and an answer: the questions that Weir itself asks by text, one after the other, in the mode sms. After the launch only texts may be corrected, with the same fields in them
-	Questions Definition `json:"questions,omitempty,omitzero"`
-
-	// QuotaMessage sent, instead of the application's messages, to a respondent who is answering by text and is rejected because the quota is full; absent: nothing is sent
-	//
-	// Examples: Thank you, we have all the answers that we need.
-	QuotaMessage string `json:"quota_message,omitempty,omitzero"`
-
-	// Quotas respondents to reach, by attribute
-	Quotas []Bucket `json:"quotas,omitempty,omitzero"`
-
-	// Region of phone numbers written without a country, as ISO 3166
-	//
-	// Examples: MX
-	Region string `json:"region,omitempty,omitzero"`
-
-	// Schedule when people may be contacted
-	Schedule ScheduleSpec `json:"schedule"`
-
-	// StopWords words that refuse; absent: those of the installation, by default those of docs/consent.md, such as stop, quit and baja
-	StopWords *[]string `json:"stop_words,omitempty"`
-
-	// Title for people; one line without control characters
-	Title string `json:"title,omitempty,omitzero"`
-
-	// Weight share of a channel compared with other surveys; absent: 1
-	Weight int `json:"weight,omitempty,omitzero"`
-}
+type SurveyBody = api.SurveyBody
 
 // SurveyList A page of surveys.
-type SurveyList struct {
-	// NextCursor absent on the last page
-	NextCursor string `json:"next_cursor,omitempty,omitzero"`
-
-	// Surveys surveys by name
-	Surveys []SurveySummary `json:"surveys"`
-}
+type SurveyList = api.SurveyList
 
 // SurveyLogList A page of a survey's log.
-type SurveyLogList struct {
-	// Entries entries, newest first
-	Entries []SurveyLogView `json:"entries"`
-
-	// NextCursor absent on the last page
-	NextCursor string `json:"next_cursor,omitempty,omitzero"`
-}
+type SurveyLogList = api.SurveyLogList
 
 // SurveyLogView An event of a survey.
-type SurveyLogView struct {
-	// At when it happened
-	At time.Time `json:"at"`
-
-	// Attempt its number
-	Attempt int `json:"attempt,omitempty,omitzero"`
-
-	// Channel name of the channel
-	Channel string `json:"channel,omitempty,omitzero"`
-
-	// Event enqueued, handed_over, answered, ended, disposition, message, finished and others
-	Event string `json:"event"`
-
-	// From the disposition before
-	From string `json:"from,omitempty,omitzero"`
-
-	// ID in the order in which things were written
-	ID string `json:"id"`
-
-	// Mode mode of the attempt; absent: the event is of another kind
-	Mode string `json:"mode,omitempty,omitzero"`
-
-	// Outcome outcome of the attempt; absent: the event is of another kind
-	Outcome string `json:"outcome,omitempty,omitzero"`
-
-	// Reason of ended: why, in the provider's words; of finished: opted out, if the respondent asked not to be contacted any more
-	Reason string `json:"reason,omitempty,omitzero"`
-
-	// Respondent id; absent: it is about the survey
-	//
-	// Examples: r2s
-	Respondent string `json:"respondent,omitempty,omitzero"`
-
-	// To the disposition after
-	To string `json:"to,omitempty,omitzero"`
-}
+type SurveyLogView = api.SurveyLogView
 
 // SurveyPatch Changes to a survey: a JSON merge patch.
-type SurveyPatch struct {
-	// Answer merged field by field; null: messages are not evaluated by Weir
-	Answer *Answer `json:"answer,omitempty"`
-
-	// AnswerWords words that are answers to its questions; replaced as a whole
-	AnswerWords *[]string `json:"answer_words,omitempty"`
-
-	// Application merged field by field; null: none
-	Application *ApplicationBody `json:"application,omitempty"`
-
-	// Arms drafts only
-	Arms *[]Arm `json:"arms,omitempty"`
-
-	// BatchSize max active respondents if there is neither a cutoff nor a quota
-	BatchSize *int `json:"batch_size,omitempty"`
-
-	// Brake merged field by field; null: none. A change begins its count anew
-	Brake *Brake `json:"brake,omitempty"`
-
-	// Budget merged field by field; null: none. Of a survey that was launched it may become more, or less down to what is spent
-	Budget *Budget `json:"budget,omitempty"`
-
-	// CountPartial partial answers count as well
-	CountPartial *bool `json:"count_partial,omitempty"`
-
-	// Cutoff number of counted respondents at which it ends; 0: no limit
-	Cutoff *int `json:"cutoff,omitempty"`
-
-	// FallbackDelay from the last retry of a mode to the next mode
-	FallbackDelay *string `json:"fallback_delay,omitempty"`
-
-	// HelpWords words that ask who is writing; null: those of the installation
-	HelpWords *[]string `json:"help_words,omitempty"`
-
-	// InitialSuccessRate share expected to complete, from 0 to 1
-	InitialSuccessRate *float64 `json:"initial_success_rate,omitempty"`
-
-	// Labels attributes of respondents that their contacts have as labels
-	Labels *[]string `json:"labels,omitempty"`
-
-	// LimitPerMinute max first attempts and retries per minute
-	LimitPerMinute *int `json:"limit_per_minute,omitempty"`
-
-	// Modes merged; of a survey that was launched only the retries may change
-	Modes *map[string]ModePatch `json:"modes,omitempty"`
-
-	// Purpose what its contacts are for
-	Purpose *string `json:"purpose,omitempty"`
-
-	// Questionnaires merged; drafts only
-	Questionnaires *map[string]map[string][]Content `json:"questionnaires,omitempty"`
-
-	// Questions merged field by field, lists as a whole; drafts only
-	Questions *map[string]interface{} `json:"questions,omitempty"`
-
-	// QuotaMessage sent to a respondent who is answering by text when the quota turns out to be full
-	QuotaMessage *string `json:"quota_message,omitempty"`
-
-	// Quotas replaced as a whole; of a survey that was launched only the numbers may change
-	Quotas *[]Bucket `json:"quotas,omitempty"`
-
-	// Region drafts only
-	Region *string `json:"region,omitempty"`
-
-	// Schedule merged field by field
-	Schedule *map[string]interface{} `json:"schedule,omitempty"`
-
-	// StopWords words that refuse; null: those of the installation
-	StopWords *[]string `json:"stop_words,omitempty"`
-
-	// Title for people; one line without control characters
-	Title *string `json:"title,omitempty"`
-
-	// Weight share of a channel compared with other surveys; absent: 1
-	Weight *int `json:"weight,omitempty"`
-}
+type SurveyPatch = api.SurveyPatch
 
 // SurveySummary A survey in a list.
-type SurveySummary struct {
-	// Braked it is paused because it paused itself; absent: it did not
-	Braked Braked `json:"braked,omitempty,omitzero"`
-
-	// Cause why it is stopping or done
-	Cause string `json:"cause,omitempty,omitzero"`
-
-	// CreatedAt when it was created
-	CreatedAt time.Time `json:"created_at"`
-
-	// EndedAt when it ended
-	EndedAt time.Time `json:"ended_at,omitempty,omitzero"`
-
-	// LaunchedAt when it was launched
-	LaunchedAt time.Time `json:"launched_at,omitempty,omitzero"`
-
-	// Locked it cannot be paused, stopped, changed or deleted until it is unlocked; it ends by itself all the same
-	Locked bool `json:"locked,omitempty,omitzero"`
-
-	// PilotOf it is a pilot of this survey; absent: it is none
-	PilotOf string `json:"pilot_of,omitempty,omitzero"`
-
-	// State state of the survey
-	State string `json:"state"`
-
-	// Survey its name in URLs
-	Survey string `json:"survey"`
-
-	// Title for people
-	Title string `json:"title,omitempty,omitzero"`
-
-	// UpdatedAt when it was last changed
-	UpdatedAt time.Time `json:"updated_at"`
-
-	// Version counts the changes
-	Version int `json:"version"`
-}
+type SurveySummary = api.SurveySummary
 
 // SurveyView A survey with its definition.
-type SurveyView struct {
-	// Answer without an application: the first message of a respondent is the whole interview. Absent: messages are not evaluated, unless by the application. It may change while the survey runs
-	Answer Answer `json:"answer,omitempty,omitzero"`
-
-	// AnswerWords words that are answers to its questions, whatever they mean elsewhere: from a respondent in a conversation they do not refuse, ask for help or take a refusal back
-	//
-	// Examples: ["end","cancel"]
-	AnswerWords []string `json:"answer_words,omitempty,omitzero"`
-
-	// Application the application that handles text conversations; absent: none
-	Application ApplicationView `json:"application,omitempty,omitzero"`
-
-	// Arms what is compared; one arm if nothing is
-	Arms []Arm `json:"arms"`
-
-	// BatchSize max active respondents if there is neither a cutoff nor a quota
-	BatchSize int `json:"batch_size,omitempty,omitzero"`
-
-	// Brake when the survey pauses itself; absent: never. It may change while the survey runs
-	Brake Brake `json:"brake,omitempty,omitzero"`
-
-	// Braked it is paused because it paused itself; absent: it did not
-	Braked Braked `json:"braked,omitempty,omitzero"`
-
-	// Budget what its contacts may cost in all; the survey ends before it costs more; absent: no bound. It may change while the survey runs
-	Budget Budget `json:"budget,omitempty,omitzero"`
-
-	// Cause why it is stopping or done
-	Cause string `json:"cause,omitempty,omitzero"`
-
-	// CountPartial partial answers count as well
-	CountPartial bool `json:"count_partial,omitempty,omitzero"`
-
-	// CreatedAt when it was created
-	CreatedAt time.Time `json:"created_at"`
-
-	// Cutoff how many are enough; 0: no limit
-	Cutoff int `json:"cutoff,omitempty,omitzero"`
-
-	// EndedAt when it ended
-	EndedAt time.Time `json:"ended_at,omitempty,omitzero"`
-
-	// FallbackDelay from the last retry of a mode to the next mode
-	//
-	// Examples: 120m
-	FallbackDelay string `json:"fallback_delay,omitempty,omitzero"`
-
-	// HelpWords words that ask who is writing; absent: those of the installation, such as help and info
-	HelpWords []string `json:"help_words,omitempty,omitzero"`
-
-	// InitialSuccessRate share expected to complete, from 0 to 1
-	InitialSuccessRate *float64 `json:"initial_success_rate,omitempty"`
-
-	// Labels attributes of the respondents that their contacts have as labels, such as those by which a channel to people chooses the worker; up to 16
-	//
-	// Examples: ["language"]
-	Labels []string `json:"labels,omitempty,omitzero"`
-
-	// LaunchedAt when it was launched
-	LaunchedAt time.Time `json:"launched_at,omitempty,omitzero"`
-
-	// LimitPerMinute max first attempts and retries per minute
-	LimitPerMinute int `json:"limit_per_minute,omitempty,omitzero"`
-
-	// Locked it cannot be paused, stopped, changed or deleted until it is unlocked; it ends by itself all the same
-	Locked bool `json:"locked,omitempty,omitzero"`
-
-	// Modes how each mode is used: ivr, sms, mobileweb, cati
-	Modes map[string]ModeSpec `json:"modes"`
-
-	// PilotOf it is a pilot of this survey; absent: it is none
-	PilotOf string `json:"pilot_of,omitempty,omitzero"`
-
-	// Purpose what its contacts are for, which decides which rules for the sake of the person hold; absent: default
-	//
-	// Examples: research
-	Purpose string `json:"purpose,omitempty,omitzero"`
-
-	// Questionnaires for each questionnaire and mode the content of each attempt; the last content also serves all later attempts. Required without questions
-	Questionnaires map[string]map[string][]Content `json:"questionnaires,omitempty,omitzero"`
-
-	// Questions in place of questionnaires, an application and an answer: the questions that Weir itself asks by text, one after the other, in the mode sms. After the launch only texts may be corrected, with the same fields in them
-	Questions Definition `json:"questions,omitempty,omitzero"`
-
-	// QuotaMessage sent, instead of the application's messages, to a respondent who is answering by text and is rejected because the quota is full; absent: nothing is sent
-	//
-	// Examples: Thank you, we have all the answers that we need.
-	QuotaMessage string `json:"quota_message,omitempty,omitzero"`
-
-	// Quotas respondents to reach, by attribute
-	Quotas []Bucket `json:"quotas,omitempty,omitzero"`
-
-	// Region of phone numbers written without a country, as ISO 3166
-	//
-	// Examples: MX
-	Region string `json:"region,omitempty,omitzero"`
-
-	// Schedule when people may be contacted
-	Schedule ScheduleSpec `json:"schedule"`
-
-	// State state of the survey
-	State string `json:"state"`
-
-	// StopWords words that refuse; absent: those of the installation, by default those of docs/consent.md, such as stop, quit and baja
-	StopWords *[]string `json:"stop_words,omitempty"`
-
-	// Survey its name in URLs
-	Survey string `json:"survey"`
-
-	// Title for people
-	Title string `json:"title,omitempty,omitzero"`
-
-	// UpdatedAt when it was last changed
-	UpdatedAt time.Time `json:"updated_at"`
-
-	// Version counts the changes
-	Version int `json:"version"`
-
-	// Warnings what may be meant otherwise; only in the responses of a launch and of PUT
-	Warnings []FieldError `json:"warnings,omitempty,omitzero"`
-
-	// Weight share of a channel compared with other surveys; absent: 1
-	Weight int `json:"weight,omitempty,omitzero"`
-
-	// Why why it waits now, in one sentence for people; absent when nothing waits
-	//
-	// Examples: channel texts: 4 of 4 slots in use; 12 of higher priority ahead
-	Why string `json:"why,omitempty,omitzero"`
-
-	// WhyClauses the clauses of why, for programs that show them in another language
-	WhyClauses []Clause `json:"why_clauses,omitempty,omitzero"`
-
-	// WhyCode the same as a stable code for programs; there may be more codes in later versions
-	//
-	// Examples: capacity
-	WhyCode string `json:"why_code,omitempty,omitzero"`
-
-	// WhyInstants the instants in why, in the order of the sentence
-	WhyInstants []time.Time `json:"why_instants,omitempty,omitzero"`
-}
+type SurveyView = api.SurveyView
 
 // TemplateView A setting's value that comes with the program, for one provider.
 type TemplateView = api.TemplateView
@@ -2157,20 +686,7 @@ type UndecidedView = api.UndecidedView
 type UnreachableView = api.UnreachableView
 
 // ValueCountView An answer, and how many respondents gave it.
-type ValueCountView struct {
-	// Below of a range, the end, which is not part of it
-	//
-	// Examples: 20
-	Below string `json:"below,omitempty,omitzero"`
-
-	// Count how many respondents
-	Count int `json:"count"`
-
-	// Value as it is stored; of a choice its name; of a range the smallest
-	//
-	// Examples: yes
-	Value string `json:"value"`
-}
+type ValueCountView = api.ValueCountView
 
 // VerdictView What the rules of a purpose say about a person now.
 type VerdictView = api.VerdictView
@@ -2191,17 +707,7 @@ type WebhookView = api.WebhookView
 type WhoView = api.WhoView
 
 // WindowSpec Hours of a day.
-type WindowSpec struct {
-	// From start of the window, as hh:mm
-	//
-	// Examples: 09:00
-	From string `json:"from"`
-
-	// To 24:00 is the end of the day
-	//
-	// Examples: 18:00
-	To string `json:"to"`
-}
+type WindowSpec = api.WindowSpec
 
 // ListAuditParams defines parameters for ListAudit.
 type ListAuditParams struct {

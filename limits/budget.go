@@ -8,14 +8,12 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/internal/validation"
 )
 
 // Budget is what a survey may spend in all.
-type Budget struct {
-	Money    string `json:"money" pattern:"^[0-9]{1,12}(\\.[0-9]{1,6})?$" patternDescription:"an amount, such as 12.50" doc:"most that its contacts may cost in all" example:"2500"`
-	Currency string `json:"currency" pattern:"^[A-Z]{3}$" patternDescription:"three capital letters" doc:"of the amount, ISO 4217; each channel of the survey needs a price in it" example:"USD"`
-}
+type Budget api.Budget
 
 // Check returns the mistakes of a budget, with pointers relative to it.
 func (b *Budget) Check() (m validation.Errors) {

@@ -8,14 +8,6 @@ import (
 	"weir/internal/validation"
 )
 
-// Arm is one of the variants that a survey compares: a questionnaire, and the
-// modes in which respondents are contacted, one after the other.
-type Arm struct {
-	Questionnaire string `json:"questionnaire,omitempty" doc:"absent: the only one"`
-	Modes         []Mode `json:"modes" doc:"the first, and those to fall back on"`
-	Ratio         int    `json:"ratio,omitempty" doc:"per cent of the respondents; all have to reach 100; absent if there is one arm"`
-}
-
 // ChooseArm returns the index of a respondent's arm for a random u in [0,1).
 func ChooseArm(arms []Arm, u float64) int {
 	reach := 0

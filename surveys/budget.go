@@ -11,7 +11,7 @@ func (s *Survey) Budget() *limits.SurveyBudget {
 	if s.Definition.Budget == nil {
 		return nil
 	}
-	b := &limits.SurveyBudget{Budget: *s.Definition.Budget, Channels: map[string]string{}, Over: s.State == Stopping || s.State == Done}
+	b := &limits.SurveyBudget{Budget: limits.Budget(*s.Definition.Budget), Channels: map[string]string{}, Over: s.State == Stopping || s.State == Done}
 	for mode, spec := range s.Definition.Modes {
 		b.Channels["/modes/"+string(mode)+"/channel"] = spec.Channel
 	}

@@ -9,7 +9,9 @@ import (
 	"weir"
 	"weir/internal/phonenumber"
 	"weir/internal/validation"
+	"weir/limits"
 	"weir/people"
+	"weir/surveys/calendar"
 	"weir/surveys/questions"
 	"weir/surveys/respondents"
 )
@@ -19,11 +21,11 @@ import (
 // on the instant.
 func (d Definition) Compile(def Defaults) (*Plan, []weir.FieldError) {
 	var m validation.Errors
-	schedule, wrong := d.Schedule.Compile()
+	schedule, wrong := calendar.Compile(d.Schedule)
 	m.AddPart("/schedule", wrong)
-	m.AddPart("/quotas", d.Quotas.check())
+	m.AddPart("/quotas", Quotas(d.Quotas).check())
 	m.AddPart("/brake", (*weir.Brake)(d.Brake).Check())
-	m.AddPart("/budget", d.Budget.Check())
+	m.AddPart("/budget", (*limits.Budget)(d.Budget).Check())
 	pl := &Plan{
 		Schedule: schedule, Arms: checkArms(d.Arms, &m), CountPartial: d.CountPartial, Quotas: d.Quotas,
 		FallbackDelay: DefaultFallbackDelay, words: d.words(def.Words, &m), Purpose: d.Purpose, Labels: d.labels(&m),
@@ -102,7 +104,7 @@ func (d Definition) compileQuestions(pl *Plan, m *validation.Errors) {
 	for _, mode := range Modes() {
 		ctx.Modes = append(ctx.Modes, string(mode))
 	}
-	qs, wrong, doubts := d.Questions.Compile(ctx)
+	qs, wrong, doubts := questions.Compile(*d.Questions, ctx)
 	m.AddPart("/questions", wrong)
 	pl.doubts.AddPart("/questions", doubts)
 	if pl.Questions = qs; qs == nil {

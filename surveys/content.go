@@ -256,7 +256,7 @@ func (d Definition) compileContent(arms []Arm, m *validation.Errors) map[string]
 				m.Add(at, "length", "must list 1 to %d contents, one for each attempt", maxContents)
 			}
 			for i, c := range contents {
-				out[name][mode] = append(out[name][mode], c.compile(mode, at+"/"+strconv.Itoa(i), m))
+				out[name][mode] = append(out[name][mode], compileOne(c, mode, at+"/"+strconv.Itoa(i), m))
 			}
 		}
 	}
@@ -291,7 +291,7 @@ func (d Definition) attach(a *Arm, at string, m *validation.Errors) {
 }
 
 // compile checks one content.
-func (c Content) compile(mode Mode, at string, m *validation.Errors) (t template) {
+func compileOne(c Content, mode Mode, at string, m *validation.Errors) (t template) {
 	few := len(c.Messages) <= maxMessages
 	switch {
 	case mode == CATI && (c.Call == nil && len(c.Messages) == 0 || !few):
@@ -299,10 +299,10 @@ func (c Content) compile(mode Mode, at string, m *validation.Errors) (t template
 	case mode == IVR && (c.Call == nil || c.Messages != nil):
 		m.Add(at, "content", "%s requires a call and no messages", mode)
 		return t
-	case !mode.Voice() && (c.Call != nil || len(c.Messages) == 0 || !few):
+	case !Voice(mode) && (c.Call != nil || len(c.Messages) == 0 || !few):
 		m.Add(at, "content", "%s requires 1 to %d messages and no call", mode, maxMessages)
 	}
-	if c.Call != nil && mode.Voice() {
+	if c.Call != nil && Voice(mode) {
 		if mode == CATI && c.Call.TwiML != "" {
 			m.Add(at+"/call/twiml", "content", "cannot be used with %s; give callback_url or call_flow_id", mode)
 		}

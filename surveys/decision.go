@@ -259,7 +259,7 @@ func (pl *Plan) AddTotals(p Progress, n *OutboxEntry) Totals {
 		t.Received++
 	case serial == 0: // a reply; the store reports its acceptance once
 		t.Sent += n.Messages
-	case serial == p.Serial && serial > t.Serial && n.Messages > 0 && pl.Covers(p) && !pl.Mode(p).Voice():
+	case serial == p.Serial && serial > t.Serial && n.Messages > 0 && pl.Covers(p) && !Voice(pl.Mode(p)):
 		t.Sent, t.Serial = t.Sent+n.Messages, serial
 	}
 	return t

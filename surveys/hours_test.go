@@ -27,7 +27,7 @@ func hoursCase(t *rapid.T, zones []string) (*surveys.Plan, *people.Purpose, []*t
 	} else {
 		spec.Windows = []calendar.WindowSpec{{From: "09:00", To: "11:00"}, {From: "11:30", To: "11:45"}}
 	}
-	schedule, wrong := spec.Compile()
+	schedule, wrong := calendar.Compile(spec)
 	if len(wrong) > 0 {
 		t.Fatal(wrong)
 	}

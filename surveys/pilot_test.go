@@ -7,7 +7,6 @@ import (
 	"pgregory.net/rapid"
 
 	"weir/api"
-	"weir/limits"
 	"weir/surveys"
 	"weir/surveys/questions"
 )
@@ -37,7 +36,7 @@ func TestPilot_KeepsTheRulesOfContactAlone(t *testing.T) {
 	}
 	d := surveys.Definition{
 		FallbackDelay: "1h", Cutoff: 1, CountPartial: true, Quotas: surveys.Quotas{{}}, QuotaMessage: "x", Answer: &surveys.Answer{}, StopWords: []string{"x"},
-		HelpWords: []string{"x"}, AnswerWords: []string{"x"}, Purpose: "x", Brake: &api.Brake{}, Budget: &limits.Budget{}, Labels: []string{"x"}, Weight: 1,
+		HelpWords: []string{"x"}, AnswerWords: []string{"x"}, Purpose: "x", Brake: &api.Brake{}, Budget: &api.Budget{}, Labels: []string{"x"}, Weight: 1,
 		LimitPerMinute: 1, BatchSize: 1, InitialSuccessRate: new(float64), Region: "MX", Arms: []surveys.Arm{{}}, Modes: map[surveys.Mode]surveys.ModeSpec{surveys.SMS: {}},
 		Questionnaires: map[string]map[surveys.Mode][]surveys.Content{"q": {}}, Questions: &questions.Definition{},
 	}

@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/surveys/questions"
 )
 
 // Mode is a way to reach a respondent.
-type Mode string
+type Mode = api.Mode
 
 // The modes. A survey over the mobile web is an SMS with a link; cati is an
 // interview by a person, over a channel to people.
@@ -25,15 +26,10 @@ func Modes() []Mode { return []Mode{IVR, SMS, MobileWeb, CATI} }
 
 // Voice reports whether the mode is a spoken conversation: an attempt counts only
 // once something is known of it, and a conversation ends with its contact.
-func (m Mode) Voice() bool { return m == IVR || m == CATI }
+func Voice(m Mode) bool { return m == IVR || m == CATI }
 
 // Counts holds a number for each mode.
-type Counts struct {
-	IVR       int `json:"ivr,omitempty"`
-	SMS       int `json:"sms,omitempty"`
-	MobileWeb int `json:"mobileweb,omitempty"`
-	CATI      int `json:"cati,omitempty"`
-}
+type Counts api.Counts
 
 // Total returns the sum over the modes.
 func (c Counts) Total() int { return c.IVR + c.SMS + c.MobileWeb + c.CATI }

@@ -56,7 +56,7 @@ func TestState_AllowsOnlyItsSteps(t *testing.T) {
 		surveys.Finish: {"-", "done", "done", "done", "done"},
 	} {
 		for i, from := range surveys.States() {
-			got, err := from.Apply(step)
+			got, err := surveys.Apply(from, step)
 			switch {
 			case want[i] == "-" && (got != from || weir.CodeOf(err) != weir.CodeConflict):
 				t.Errorf("%s of a survey that is %s: %s, %v", step, from, got, err)
@@ -65,7 +65,7 @@ func TestState_AllowsOnlyItsSteps(t *testing.T) {
 			}
 		}
 	}
-	if _, err := surveys.Draft.Apply("explode"); weir.CodeOf(err) != weir.CodeInvalid {
+	if _, err := surveys.Apply(surveys.Draft, "explode"); weir.CodeOf(err) != weir.CodeInvalid {
 		t.Errorf("an unknown step: %v", err)
 	}
 }
@@ -93,7 +93,7 @@ func TestLock_RefusesCommandsUntilUnlocked(t *testing.T) {
 			}
 		}
 		for _, step := range []surveys.Step{surveys.Launch, surveys.Pause, surveys.Resume, surveys.Stop} {
-			to, want := from.Apply(step)
+			to, want := surveys.Apply(from, step)
 			if free, err := (surveys.Survey{State: from}).Command(step); free.State != to || weir.CodeOf(err) != weir.CodeOf(want) {
 				t.Errorf("%s of a survey that is %s: %s, %v", step, from, free.State, err)
 			}

@@ -16,20 +16,6 @@ import (
 // MaxBuckets is the max number of buckets of a survey.
 const MaxBuckets = 1000
 
-// Bucket is a group of respondents with a quota.
-type Bucket struct {
-	Where map[string]Match `json:"where" doc:"what each attribute has to be"`
-	Quota int              `json:"quota" doc:"how many are wanted"`
-}
-
-// Match is a condition on an attribute: equal to one of some texts, ignoring case
-// and surrounding space, or a number from From to To, both inclusive.
-type Match struct {
-	In   []string `json:"in,omitempty"`
-	From *float64 `json:"from,omitempty"`
-	To   *float64 `json:"to,omitempty"`
-}
-
 // Quotas are the buckets of a survey. A respondent belongs to at most one.
 type Quotas []Bucket
 
@@ -39,30 +25,30 @@ const NoBucket = -1
 
 // Of returns the bucket of a respondent with these attributes.
 func (q Quotas) Of(attributes map[string]string) int {
-	return slices.IndexFunc(q, func(b Bucket) bool { return b.holds(attributes) })
+	return slices.IndexFunc(q, func(b Bucket) bool { return holds(b, attributes) })
 }
 
-func (b Bucket) holds(attributes map[string]string) bool {
+func holds(b Bucket, attributes map[string]string) bool {
 	for name, match := range b.Where {
-		if value, ok := attributes[name]; !ok || !match.holds(value) {
+		if value, ok := attributes[name]; !ok || !matches(match, value) {
 			return false
 		}
 	}
 	return true
 }
 
-func (m Match) holds(value string) bool {
+func matches(m Match, value string) bool {
 	value = strings.TrimSpace(value)
 	if m.In != nil {
 		return slices.ContainsFunc(m.In, func(in string) bool { return strings.EqualFold(strings.TrimSpace(in), value) })
 	}
 	n, err := strconv.ParseFloat(value, 64)
-	return err == nil && m.low() <= n && n <= m.high()
+	return err == nil && low(m) <= n && n <= high(m)
 }
 
-func (m Match) low() float64 { return bound(m.From, math.Inf(-1)) }
+func low(m Match) float64 { return bound(m.From, math.Inf(-1)) }
 
-func (m Match) high() float64 { return bound(m.To, math.Inf(1)) }
+func high(m Match) float64 { return bound(m.To, math.Inf(1)) }
 
 func bound(n *float64, without float64) float64 {
 	if n == nil {
@@ -144,7 +130,7 @@ func (q Quotas) check() []weir.FieldError {
 	good := make([]bool, len(q))
 	for i, b := range q {
 		before := len(m)
-		b.check("/"+strconv.Itoa(i), &m)
+		checkBucket(b, "/"+strconv.Itoa(i), &m)
 		good[i] = len(m) == before
 	}
 	if len(q) > 0 && len(m) == 0 && q.Sum() == 0 {
@@ -152,7 +138,7 @@ func (q Quotas) check() []weir.FieldError {
 	}
 	for i, b := range q {
 		for j, c := range q[:i] {
-			if good[i] && good[j] && b.overlaps(c) {
+			if good[i] && good[j] && overlaps(b, c) {
 				m.Add("/"+strconv.Itoa(i), "overlap", "overlaps bucket %d: a respondent could match both", j)
 				break
 			}
@@ -161,7 +147,7 @@ func (q Quotas) check() []weir.FieldError {
 	return m
 }
 
-func (b Bucket) check(at string, m *validation.Errors) {
+func checkBucket(b Bucket, at string, m *validation.Errors) {
 	if b.Quota < 0 || b.Quota > math.MaxInt32 {
 		m.Add(at+"/quota", "range", "must be from 0 to %d", math.MaxInt32)
 	}
@@ -178,7 +164,7 @@ func (b Bucket) check(at string, m *validation.Errors) {
 			m.Add(at, "format", "must have either in, or from and to")
 		case !ranged && len(match.In) == 0:
 			m.Add(at, "required", "must have in with at least one text, or from, or to")
-		case ranged && match.low() > match.high():
+		case ranged && low(match) > high(match):
 			m.Add(at, "range", "from must not be greater than to")
 		}
 	}
@@ -186,23 +172,23 @@ func (b Bucket) check(at string, m *validation.Errors) {
 
 // overlaps reports whether a respondent could belong to both buckets, because no
 // attribute distinguishes them.
-func (b Bucket) overlaps(c Bucket) bool {
+func overlaps(b, c Bucket) bool {
 	for name, match := range b.Where {
-		if other, ok := c.Where[name]; ok && !match.overlaps(other) {
+		if other, ok := c.Where[name]; ok && !meet(match, other) {
 			return false
 		}
 	}
 	return true
 }
 
-func (m Match) overlaps(o Match) bool {
+func meet(m, o Match) bool {
 	if m.In != nil {
-		return slices.ContainsFunc(m.In, o.holds)
+		return slices.ContainsFunc(m.In, func(in string) bool { return matches(o, in) })
 	}
 	if o.In != nil {
-		return slices.ContainsFunc(o.In, m.holds)
+		return slices.ContainsFunc(o.In, func(in string) bool { return matches(m, in) })
 	}
-	return m.low() <= o.high() && o.low() <= m.high()
+	return low(m) <= high(o) && low(o) <= high(m)
 }
 
 func joinNames(names []string) string {

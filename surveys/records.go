@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/people"
 	"weir/surveys/calendar"
 	"weir/surveys/questions"
@@ -38,7 +39,7 @@ type Survey struct {
 }
 
 // Cause is the reason why a survey ended.
-type Cause string
+type Cause = api.SurveyCause
 
 // The causes.
 const (

@@ -300,7 +300,7 @@ func (pl *Plan) dispatched(p Progress) Progress {
 		p.Tries++
 		p.Attempts, p.Unconfirmed = p.Attempts.Add(pl.Mode(p), 1), true
 	}
-	if !pl.Mode(p).Voice() {
+	if !Voice(pl.Mode(p)) {
 		p.Unconfirmed = false
 	}
 	return p
@@ -333,7 +333,7 @@ func (pl *Plan) hasNextMode(p Progress) bool { return p.Step+1 < len(pl.Arms[p.A
 // inConversation reports whether the respondent is answering by text; then a message
 // that could not be delivered does not end the conversation.
 func (pl *Plan) inConversation(p Progress) bool {
-	return !pl.Mode(p).Voice() && (p.Disposition == Started || p.Disposition == InterimPartial)
+	return !Voice(pl.Mode(p)) && (p.Disposition == Started || p.Disposition == InterimPartial)
 }
 
 // Ending is the end of a contact.

@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/internal/validation"
 )
 
 // State is the state of a survey.
-type State string
+type State = api.SurveyState
 
 // The states.
 const (
@@ -40,7 +41,7 @@ const (
 
 // Apply returns the state after a step. A step to the present state changes nothing,
 // so that it can be repeated; a step that the state does not allow is a conflict.
-func (s State) Apply(step Step) (State, error) {
+func Apply(s State, step Step) (State, error) {
 	t, ok := map[Step]struct {
 		from []State
 		to   State
@@ -65,7 +66,7 @@ func (s State) Apply(step Step) (State, error) {
 // Advance returns the survey after a step that a round takes; ok is false if it has come so far
 // already.
 func (s Survey) Advance(step Step, cause Cause, braked *weir.Braked, now time.Time) (_ Survey, ok bool) {
-	to, err := s.State.Apply(step)
+	to, err := Apply(s.State, step)
 	if err != nil || to == s.State {
 		return s, false
 	}
@@ -92,7 +93,7 @@ func (s Survey) Command(step Step) (Survey, error) {
 	case step == Lock:
 		return s, weir.Errorf(weir.CodeConflict, "a survey that is %s cannot be locked; it must be running", s.State)
 	}
-	to, err := s.State.Apply(step)
+	to, err := Apply(s.State, step)
 	if err == nil && to != s.State {
 		err = s.CheckUnlocked()
 	}

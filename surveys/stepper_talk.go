@@ -72,7 +72,7 @@ func (st *Stepper) record(c *Change, answers []questions.Answer, talk questions.
 	for _, a := range answers {
 		c.Move.Answers = slices.DeleteFunc(c.Move.Answers, func(r Recorded) bool { return r.Question == a.Question })
 		c.Move.Answers = append(c.Move.Answers, Recorded{
-			Answer: st.Plan.Dated(a, talk, st.Now), Kind: st.Survey.Definition.Questions.KindOf(a.Question), Was: c.Move.Was.Answers[a.Question], Turn: talk.Turn, At: st.Now,
+			Answer: st.Plan.Dated(a, talk, st.Now), Kind: questions.KindOf(st.Survey.Definition.Questions, a.Question), Was: c.Move.Was.Answers[a.Question], Turn: talk.Turn, At: st.Now,
 		})
 	}
 }

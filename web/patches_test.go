@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir/api"
-	"weir/web/surveys"
 )
 
 // TestPatches_SendWhatIsZero: a program that fills in the type of a patch can send false, 0, an
@@ -19,14 +18,14 @@ import (
 func TestPatches_SendWhatIsZero(t *testing.T) {
 	t.Parallel()
 	types := map[string]reflect.Type{}
-	for _, patch := range []reflect.Type{reflect.TypeFor[api.ChannelPatch](), reflect.TypeFor[api.WebhookPatch](), reflect.TypeFor[surveys.SurveyPatch](), reflect.TypeFor[surveys.RespondentPatch]()} {
+	for _, patch := range []reflect.Type{reflect.TypeFor[api.ChannelPatch](), reflect.TypeFor[api.WebhookPatch](), reflect.TypeFor[api.SurveyPatch](), reflect.TypeFor[api.RespondentPatch]()} {
 		types[patch.Name()] = patch
 	}
 	described := patchesDescribed(t)
 	if d := cmp.Diff(described, slices.Sorted(maps.Keys(types))); d != "" {
 		t.Errorf("(-described +checked):\n%s", d)
 	}
-	types["ModePatch"] = reflect.TypeFor[surveys.ModePatch]()
+	types["ModePatch"] = reflect.TypeFor[api.ModePatch]()
 	for name, patch := range types {
 		for i := range patch.NumField() {
 			f := patch.Field(i)

@@ -69,7 +69,7 @@ func (a *access) mismatch(mode surveys.Mode, ch weir.Channel) string {
 	switch {
 	case mode == surveys.CATI:
 		need, word = channels.Any, "people"
-	case mode.Voice():
+	case surveys.Voice(mode):
 		need, word = channels.Voice, "calls"
 	}
 	if ok && t.Carries(need) {

@@ -120,7 +120,7 @@ func (m *fakeStore) addPerson(survey int64, phone string, attributes map[string]
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := surveys.Respondent{Survey: survey, ID: surveys.RespondentID(m.nextID()), Phone: phone, Attributes: attributes, Progress: surveys.NewProgress()}
-	r.Bucket = m.surveys[survey].Definition.Quotas.Of(attributes)
+	r.Bucket = surveys.Quotas(m.surveys[survey].Definition.Quotas).Of(attributes)
 	m.people[r.ID] = &r
 	m.members[survey] = append(m.members[survey], r.ID)
 	m.phones[phone] = append(m.phones[phone], r.ID)

@@ -149,7 +149,7 @@ func checkAnswers(t *testing.T, l *lab, s surveys.Survey, persons int) {
 	for i, id := range l.store.members[s.ID] {
 		r, got := l.store.people[id], l.store.answers[id]
 		for name, a := range got {
-			one := surveys.Recorded{Answer: a, Kind: s.Definition.Questions.KindOf(name)}
+			one := surveys.Recorded{Answer: a, Kind: questions.KindOf(s.Definition.Questions, name)}
 			one.Count(sums, r.Arm)
 		}
 		if r.Disposition != surveys.Complete {

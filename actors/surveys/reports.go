@@ -307,7 +307,7 @@ func (s *reports) replyMessages(sv *surveyState, r *surveys.Respondent, report s
 		return report.Messages
 	}
 	text := sv.plan.QuotaMessage(sv.survey.Name, s.io.Tokens.Person(r), r.Progress)
-	if text == "" || len(report.Messages) == 0 && sv.plan.Mode(r.Progress).Voice() {
+	if text == "" || len(report.Messages) == 0 && surveys.Voice(sv.plan.Mode(r.Progress)) {
 		return nil
 	}
 	return []string{text}
@@ -316,7 +316,7 @@ func (s *reports) replyMessages(sv *surveyState, r *surveys.Respondent, report s
 // textChannel returns the channel for answers to a respondent: the channel of
 // its latest contact if that was by text, otherwise the survey's.
 func (s *reports) textChannel(ctx context.Context, sv *surveyState, r *surveys.Respondent) (weir.Channel, error) {
-	if r.Contact != (weir.Ref{}) && sv.plan.Covers(r.Progress) && !sv.plan.Mode(r.Progress).Voice() {
+	if r.Contact != (weir.Ref{}) && sv.plan.Covers(r.Progress) && !surveys.Voice(sv.plan.Mode(r.Progress)) {
 		ch, err := s.io.Store.ChannelByID(ctx, r.Contact.Channel)
 		if weir.CodeOf(err) != weir.CodeNotFound && (err != nil || !ch.Deleting && !ch.Deleted) {
 			return ch, err

@@ -81,7 +81,7 @@ func (c *campaign) add(r *rapid.T) {
 			continue
 		}
 		p = list[i]
-		p.ID, p.Survey, p.Bucket = a.ID, c.survey.ID, c.survey.Definition.Quotas.Of(p.Attributes)
+		p.ID, p.Survey, p.Bucket = a.ID, c.survey.ID, surveys.Quotas(c.survey.Definition.Quotas).Of(p.Attributes)
 		if imp != 0 {
 			c.imports[imp][p.Phone] = p
 		} else {
@@ -123,12 +123,12 @@ func (c *campaign) quotas(r *rapid.T) {
 	c.survey, err = c.d.UpdateSurvey(c.d.ctx(), v)
 	c.ok(r, err)
 	for phone, p := range c.people {
-		p.Bucket = v.Definition.Quotas.Of(p.Attributes)
+		p.Bucket = surveys.Quotas(v.Definition.Quotas).Of(p.Attributes)
 		c.people[phone] = p
 	}
 	for _, m := range c.imports {
 		for phone, p := range m {
-			p.Bucket = v.Definition.Quotas.Of(p.Attributes)
+			p.Bucket = surveys.Quotas(v.Definition.Quotas).Of(p.Attributes)
 			m[phone] = p
 		}
 	}

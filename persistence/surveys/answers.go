@@ -196,7 +196,7 @@ func (s *Importer) removeAnswers(ctx context.Context, tx *sqlx.Tx, r *surveys.Re
 	for i := range rows {
 		gone := surveys.Recorded{Was: rows[i].answer(), Answer: questions.Answer{Question: rows[i].Question}}
 		if definition.Questions != nil {
-			gone.Kind = definition.Questions.KindOf(rows[i].Question)
+			gone.Kind = questions.KindOf(definition.Questions, rows[i].Question)
 		}
 		gone.Count(sums, r.Arm)
 	}

@@ -11,7 +11,7 @@ import (
 
 func TestBetween_CutsWindowsAtBothEnds(t *testing.T) {
 	t.Parallel()
-	s, wrong := calendar.ScheduleSpec{TimeZone: "UTC", Weekdays: []string{"mon", "tue"}, Windows: []calendar.WindowSpec{{From: "09:00", To: "12:00"}, {From: "13:00", To: "18:00"}}}.Compile()
+	s, wrong := calendar.Compile(calendar.ScheduleSpec{TimeZone: "UTC", Weekdays: []string{"mon", "tue"}, Windows: []calendar.WindowSpec{{From: "09:00", To: "12:00"}, {From: "13:00", To: "18:00"}}})
 	if len(wrong) > 0 {
 		t.Fatal(wrong)
 	}

@@ -20,7 +20,7 @@ func schedule(t interface {
 	Fatalf(string, ...any)
 }, spec calendar.ScheduleSpec) *calendar.Schedule {
 	t.Helper()
-	s, wrong := spec.Compile()
+	s, wrong := calendar.Compile(spec)
 	if len(wrong) > 0 {
 		t.Fatalf("the schedule is refused: %v", wrong)
 	}
@@ -180,7 +180,7 @@ func TestSchedule_InvalidOneIsRefused(t *testing.T) {
 			t.Parallel()
 			spec := good
 			tt.change(&spec)
-			_, wrong := spec.Compile()
+			_, wrong := calendar.Compile(spec)
 			if diff := cmp.Diff(tt.want, codes(wrong)); diff != "" {
 				t.Errorf("%s\n%v", diff, wrong)
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/internal/phonenumber"
 	"weir/internal/validation"
 )
@@ -18,25 +19,15 @@ const (
 	MaxBlockedDays = 1000
 )
 
-// ScheduleSpec is a schedule as clients write it.
-type ScheduleSpec struct {
-	TimeZone    string       `json:"time_zone" doc:"IANA name" example:"America/Mexico_City"`
-	Weekdays    []string     `json:"weekdays" doc:"mon, tue, wed, thu, fri, sat, sun"`
-	Windows     []WindowSpec `json:"windows" doc:"the same on each of the weekdays"`
-	BlockedDays []string     `json:"blocked_days,omitempty" doc:"dates without contacts" example:"[\"2026-12-25\"]"`
-	StartDate   string       `json:"start_date,omitempty" doc:"first day; absent: at once"`
-	EndDate     string       `json:"end_date,omitempty" doc:"last day; absent: until the survey has enough"`
-}
-
-// WindowSpec is one window as clients write it: local times, excluding To.
-type WindowSpec struct {
-	From string `json:"from" example:"09:00"`
-	To   string `json:"to" doc:"24:00 is the end of the day" example:"18:00"`
-}
+// What clients write, as the API has it.
+type (
+	ScheduleSpec = api.ScheduleSpec
+	WindowSpec   = api.WindowSpec
+)
 
 // Compile checks a schedule and returns every validation failure. It loads the zone
 // from the program or the system.
-func (spec ScheduleSpec) Compile() (*Schedule, []weir.FieldError) {
+func Compile(spec ScheduleSpec) (*Schedule, []weir.FieldError) {
 	var m validation.Errors
 	s := &Schedule{zone: zoneOf(spec.TimeZone, &m)}
 	s.days = daysOf(spec.Weekdays, &m)

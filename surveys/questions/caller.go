@@ -55,7 +55,7 @@ func (qs *Questionnaire) Attributes() (inserted, compared []string) {
 // Names returns the questions that have answers, in order.
 func (qs *Questionnaire) Names() (names []string) {
 	for i := range qs.questions {
-		if q := &qs.questions[i]; q.Kind.Recorded() {
+		if q := &qs.questions[i]; Recorded(q.Kind) {
 			names = append(names, q.Name)
 		}
 	}
@@ -65,7 +65,7 @@ func (qs *Questionnaire) Names() (names []string) {
 // Has reports whether a name is that of a question with answers.
 func (qs *Questionnaire) Has(name string) bool {
 	i, ok := qs.index[name]
-	return ok && qs.questions[i].Kind.Recorded()
+	return ok && Recorded(qs.questions[i].Kind)
 }
 
 // sumDigits is how many digits numbers keep in the sums, so that these are few.
@@ -109,7 +109,7 @@ func (qs *Questionnaire) Recorded() (names []string) {
 }
 
 // KindOf returns the kind of a question of a definition; empty: there is no such question.
-func (d *Definition) KindOf(name string) Kind {
+func KindOf(d *Definition, name string) Kind {
 	if i := slices.IndexFunc(d.Questions, func(q Question) bool { return q.Name == name }); i >= 0 {
 		return d.Questions[i].Kind
 	}

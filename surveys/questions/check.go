@@ -163,10 +163,10 @@ func (c *compiler) checkQuestion(i int, q *question) {
 	c.checkChoices(at, i, q)
 	c.checkAllowed(at, q)
 	if q.Consent && (!slices.ContainsFunc(q.Choices, func(o Choice) bool { return o.End == EndedRefused }) ||
-		slices.ContainsFunc(c.in.Questions[:i], func(o Question) bool { return o.Kind.Asked() && !o.SetLanguage })) {
+		slices.ContainsFunc(c.in.Questions[:i], func(o Question) bool { return Asked(o.Kind) && !o.SetLanguage })) {
 		c.Add(at+"/consent", "conflict", "must be the first question, but for that for the language, and have a choice that ends as refused")
 	}
-	if q.Kind.Asked() {
+	if Asked(q.Kind) {
 		c.warnOfSize(at, q)
 	}
 }
@@ -226,7 +226,7 @@ func (c *compiler) checkBounds(at string, q *question) {
 	if q.Earliest != "" && q.Latest != "" && q.Earliest > q.Latest {
 		c.Add(at+"/earliest", "range", "must not be later than latest")
 	}
-	if q.Default != "" && q.Kind.Asked() {
+	if q.Default != "" && Asked(q.Kind) {
 		if value, problem := q.canonical(q.Default); problem != fits || value != q.Default {
 			c.Add(at+"/default", "format", "is no value that an answer to this question can have")
 		}

@@ -84,7 +84,7 @@ func TestCompile_ReportsEveryMistakeWithItsPlace(t *testing.T) {
 		"a constant selected":        {"${pet} = 'dog'", "selected(${story}, 'a')", "/questions/1/relevant order"},
 	} {
 		d := definition(t, strings.Replace(valid, tc.old, tc.new, 1))
-		qs, wrong, _ := d.Compile(stop)
+		qs, wrong, _ := questions.Compile(d, stop)
 		got := pointers(wrong)
 		if strings.HasPrefix(tc.want, "/languages/") || strings.HasPrefix(tc.want, "/messages/") { // texts lack a language as well
 			if !strings.Contains(got, tc.want) {
@@ -113,7 +113,7 @@ func TestCompile_SaysWhatIsWrong(t *testing.T) {
 		"pulldata('a')":   "character 1: pulldata is not known here: import the value as an attribute and write ${attribute}",
 		"${pet} = 'cow'":  `character 10: "pet" has no choice "cow"`,
 	} {
-		_, wrong, _ := definition(t, strings.Replace(valid, "${pet} = 'dog'", change, 1)).Compile(questions.Context{})
+		_, wrong, _ := questions.Compile(definition(t, strings.Replace(valid, "${pet} = 'dog'", change, 1)), questions.Context{})
 		if len(wrong) == 0 || wrong[0].Detail != want {
 			t.Errorf("%s: %v, want %s", change, wrong, want)
 		}
@@ -132,7 +132,7 @@ func TestCompile_Warns(t *testing.T) {
 		"what looks like a reference": {"¿Historia?", "¿${legs}?", "/questions/4/text/es field"},
 	} {
 		d := definition(t, strings.Replace(valid, tc.old, tc.new, 1))
-		qs, wrong, warnings := d.Compile(stop)
+		qs, wrong, warnings := questions.Compile(d, stop)
 		if name == "other programs" {
 			if !strings.Contains(pointers(warnings), "/questions/1/relevant expression") {
 				t.Errorf("%s: %v", name, warnings)
@@ -166,7 +166,7 @@ func TestCompile_FindsQuestionsThatCannotBeReached(t *testing.T) {
 		"behind ends that leave nothing":        {[]string{choice("x", "", ""), end("e", "${x} = 'a'"), end("f", "${x} != 'a'"), choice("y", "", "")}, "/questions/3 unreachable"},
 		"by an attribute":                       {[]string{choice("x", "${att} = 'a' and ${att} = 'b'", "")}, ""},
 	} {
-		_, wrong, _ := definition(t, `{"questions": [`+strings.Join(tc.questions, ",")+`]}`).Compile(questions.Context{})
+		_, wrong, _ := questions.Compile(definition(t, `{"questions": [`+strings.Join(tc.questions, ",")+`]}`), questions.Context{})
 		if got := pointers(wrong); got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
 		}

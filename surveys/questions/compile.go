@@ -53,7 +53,7 @@ type Context struct {
 
 // Compile checks a definition, and returns every mistake with its place, and what is probably not
 // meant. The questionnaire is nil if there are mistakes.
-func (d Definition) Compile(ctx Context) (_ *Questionnaire, mistakes, warnings []weir.FieldError) {
+func Compile(d Definition, ctx Context) (_ *Questionnaire, mistakes, warnings []weir.FieldError) {
 	c := compiler{ctx: ctx, in: d, out: &Questionnaire{
 		languages: d.Languages, refused: d.Refused, dontKnow: d.DontKnow, messages: d.Messages, index: map[string]int{},
 	}}
@@ -76,7 +76,7 @@ func (d Definition) Compile(ctx Context) (_ *Questionnaire, mistakes, warnings [
 	for i := range d.Questions {
 		c.question(i)
 	}
-	if !slices.ContainsFunc(d.Questions, func(q Question) bool { return q.Kind.Asked() }) {
+	if !slices.ContainsFunc(d.Questions, func(q Question) bool { return Asked(q.Kind) }) {
 		c.Add("/questions", "required", "must ask at least one question")
 	}
 	if len(c.Errors) == 0 {
@@ -232,7 +232,7 @@ func (c *compiler) operand(name string, in int) (expression.Type, *expression.Er
 		problem = name + " " + askedLater + ", and depends on this question: a circle"
 	case known && at > in:
 		problem = name + " " + askedLater + " (question " + strconv.Itoa(at+1) + ")"
-	case known && !c.in.Questions[at].Kind.Recorded():
+	case known && !Recorded(c.in.Questions[at].Kind):
 		problem = name + " has no answer"
 	case known:
 		return typeOf(c.in.Questions[at].Kind), nil
@@ -291,12 +291,12 @@ func typeOf(k Kind) expression.Type {
 }
 
 // in returns a text in a language; empty: there is none.
-func (t Text) in(code, def string) string { return cmp.Or(t[code], t[def]) }
+func textIn(t Text, code, def string) string { return cmp.Or(t[code], t[def]) }
 
 // message returns a message in a language; empty: there is none.
 func (qs *Questionnaire) message(code string, m Message) string {
 	if t, ok := qs.messages[m]; ok {
-		return t.in(code, qs.def)
+		return textIn(t, code, qs.def)
 	}
 	return language.Of(code).Messages[string(m)]
 }

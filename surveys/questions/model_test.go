@@ -66,7 +66,7 @@ func drawQuestions(t *rapid.T) []modelQuestion {
 			top := 9.0
 			q.Max = &top
 		}
-		if q.Kind.Asked() {
+		if questions.Asked(q.Kind) {
 			q.Tries = rapid.IntRange(1, 4).Draw(t, "tries")
 			q.AfterTries = rapid.SampledFrom([]questions.After{questions.AfterSkip, questions.AfterSkip, questions.AfterBreakoff}).Draw(t, "after")
 			q.Allow = rapid.SampledFrom([][]questions.Status{nil, {questions.DontKnow}}).Draw(t, "allow")
@@ -88,7 +88,7 @@ func TestTurn_Model(t *testing.T) {
 			d.Questions = append(d.Questions, q.definition)
 			tries += q.definition.Tries
 		}
-		qs, wrong, _ := d.Compile(questions.Context{})
+		qs, wrong, _ := questions.Compile(d, questions.Context{})
 		if len(wrong) > 0 {
 			t.Fatalf("%v", wrong)
 		}
@@ -194,7 +194,7 @@ func (m *model) commit(r questions.Result) {
 			}
 			break
 		}
-		if _, ok := m.person.Answers[q.definition.Name]; !ok && q.definition.Kind.Recorded() {
+		if _, ok := m.person.Answers[q.definition.Name]; !ok && questions.Recorded(q.definition.Kind) {
 			m.Fatalf("%s is asked before %s is recorded", m.state.Question, q.definition.Name)
 		}
 	}
@@ -215,7 +215,7 @@ func (m *model) checkEnd() {
 	for i := range m.list {
 		q := &m.list[i]
 		name := q.definition.Name
-		if !q.definition.Kind.Recorded() {
+		if !questions.Recorded(q.definition.Kind) {
 			continue
 		}
 		a, ok := m.person.Answers[name]
@@ -310,8 +310,8 @@ func FuzzRead(f *testing.F) {
 		if len(wrong) > 0 {
 			return
 		}
-		d.Sizes()
-		qs, wrong, _ := d.Compile(questions.Context{})
+		questions.Sizes(&d)
+		qs, wrong, _ := questions.Compile(d, questions.Context{})
 		if (qs == nil) == (len(wrong) == 0) {
 			t.Fatalf("%v of %s", wrong, raw)
 		}

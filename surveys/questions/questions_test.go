@@ -34,7 +34,7 @@ func definition(t testing.TB, raw string) questions.Definition {
 
 func compile(t testing.TB, raw string) *questions.Questionnaire {
 	t.Helper()
-	qs, wrong, _ := definition(t, raw).Compile(questions.Context{})
+	qs, wrong, _ := questions.Compile(definition(t, raw), questions.Context{})
 	if len(wrong) > 0 {
 		t.Fatal(wrong)
 	}
@@ -539,7 +539,7 @@ func TestArrows_LeadWhereAnswersLead(t *testing.T) {
 func TestSizes_CountSegmentsPerTextAndLanguage(t *testing.T) {
 	t.Parallel()
 	d := definition(t, string(vaccination))
-	sizes := d.Sizes()
+	sizes := questions.Sizes(&d)
 	if len(sizes) != 5 {
 		t.Fatal(sizes)
 	}

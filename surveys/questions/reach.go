@@ -141,7 +141,7 @@ const maxArrows = 50
 func (qs *Questionnaire) Arrows() (arrows []Arrow) {
 	for i := range qs.questions {
 		q := &qs.questions[i]
-		if !q.Kind.Asked() {
+		if !Asked(q.Kind) {
 			continue
 		}
 		whatever := qs.follow(i, expression.Unknown())
@@ -193,7 +193,7 @@ func (qs *Questionnaire) follow(from int, answer expression.Value) (arrows []Arr
 			given[q.Name] = expression.Value{}
 			continue
 		}
-		if !q.Kind.Asked() && q.Kind != End {
+		if !Asked(q.Kind) && q.Kind != End {
 			continue
 		}
 		a := Arrow{From: qs.questions[from].Name, To: q.Name, Maybe: !asked.Known()}

@@ -98,7 +98,7 @@ func withChoices(text string, options []option, code, def string) string {
 	var b strings.Builder
 	b.WriteString(text)
 	for _, o := range options {
-		b.WriteString("\n" + o.key + " " + o.Text.in(code, def))
+		b.WriteString("\n" + o.key + " " + textIn(o.Text, code, def))
 	}
 	return b.String()
 }
@@ -110,7 +110,7 @@ func (t *talk) text(q *question) string {
 		text = other
 	}
 	code := t.state.Language
-	said := text.in(code, t.def)
+	said := textIn(text, code, t.def)
 	if q.SetLanguage {
 		var all []string
 		for _, l := range t.languages {
@@ -120,7 +120,7 @@ func (t *talk) text(q *question) string {
 		}
 		said = strings.Join(all, "\n")
 	}
-	if q.Kind.Asked() {
+	if Asked(q.Kind) {
 		said = withChoices(said, q.offered(t), code, t.def)
 	}
 	return t.fill(said)
@@ -152,7 +152,7 @@ func (t *talk) label(name, chosen string) string {
 	if i, ok := t.index[name]; ok {
 		for _, o := range t.questions[i].Choices {
 			if o.Name == chosen {
-				return o.Text.in(t.state.Language, t.def)
+				return textIn(o.Text, t.state.Language, t.def)
 			}
 		}
 	}
@@ -186,7 +186,7 @@ type Size struct {
 
 // Sizes returns how large each question, with its choices, and each message is in each language.
 // It needs no valid definition. Fields count as they are written.
-func (d *Definition) Sizes() (sizes []Size) {
+func Sizes(d *Definition) (sizes []Size) {
 	add := func(pointer, code, text string) {
 		sizes = append(sizes, Size{pointer, code, utf8.RuneCountInString(text), segments.Count(text)})
 	}

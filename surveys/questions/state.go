@@ -3,6 +3,8 @@ package questions
 import (
 	"cmp"
 	"time"
+
+	"weir/api"
 )
 
 // State is the place of a conversation. The zero value is a conversation that has not begun.
@@ -39,7 +41,7 @@ func (s State) Claimed(turn int, at time.Time) State {
 }
 
 // Status is what became of a question.
-type Status string
+type Status = api.AnswerStatus
 
 // The statuses.
 const (

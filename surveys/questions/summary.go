@@ -32,11 +32,11 @@ type Summary struct {
 // Summarize returns the bars of a question, and of numbers and dates the summary. The counts are by the
 // values of [Answer.Counted]. Choices keep their order, and have bars without answers too. More than
 // [MaxBars] numbers or dates are counted together, in ranges of one length, as one calendar counts them.
-func (q *Question) Summarize(counts map[string]int) ([]Bar, *Summary) {
+func Summarize(q *Question, counts map[string]int) ([]Bar, *Summary) {
 	if q.Kind == Choose || q.Kind == ChooseMany {
-		return q.choiceBars(counts), nil
+		return choiceBars(q, counts), nil
 	}
-	of := q.axis()
+	of := axisOf(q)
 	var points []point
 	total := 0
 	for value, n := range counts {
@@ -81,7 +81,7 @@ func (q *Question) Summarize(counts map[string]int) ([]Bar, *Summary) {
 }
 
 // CountIn counts some of the answers of which [Question.Summarize] has made bars, in the same bars.
-func (q *Question) CountIn(bars []Bar, counts map[string]int) []Bar {
+func CountIn(q *Question, bars []Bar, counts map[string]int) []Bar {
 	own := slices.Clone(bars)
 	ranges := false
 	for i := range own {
@@ -91,7 +91,7 @@ func (q *Question) CountIn(bars []Bar, counts map[string]int) []Bar {
 	if !ranges {
 		return own
 	}
-	of := q.axis()
+	of := axisOf(q)
 	edges := make([]float64, len(own))
 	for i := range own {
 		own[i].Count = 0
@@ -106,7 +106,7 @@ func (q *Question) CountIn(bars []Bar, counts map[string]int) []Bar {
 	return own
 }
 
-func (q *Question) choiceBars(counts map[string]int) []Bar {
+func choiceBars(q *Question, counts map[string]int) []Bar {
 	bars := make([]Bar, len(q.Choices), len(q.Choices)+len(counts))
 	rest := maps.Clone(counts)
 	for i, o := range q.Choices {
@@ -135,7 +135,7 @@ type axis struct {
 	write func(float64) string
 }
 
-func (q *Question) axis() axis {
+func axisOf(q *Question) axis {
 	if q.Kind == Date {
 		return axis{readDay, writeDay}
 	}

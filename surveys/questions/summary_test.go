@@ -49,7 +49,7 @@ func TestQuestion_Summarize(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bars, s := c.question.Summarize(c.counts)
+			bars, s := questions.Summarize(&c.question, c.counts)
 			summary := "none"
 			if s != nil {
 				summary = fmt.Sprint(*s)
@@ -99,13 +99,13 @@ func TestQuestion_SummarizeCountsEveryAnswerOnce(t *testing.T) {
 			}
 			return 1
 		})
-		bars, s := q.Summarize(counts)
+		bars, s := questions.Summarize(&q, counts)
 		if len(bars) > questions.MaxBars || (s == nil) != (len(all) == 0) {
 			t.Fatalf("%d bars, summary %v of %d answers", len(bars), s, len(all))
 		}
 		grouped := slices.Clone(bars)
 		for _, group := range groups {
-			for i, b := range q.CountIn(bars, group) {
+			for i, b := range questions.CountIn(&q, bars, group) {
 				grouped[i].Count -= b.Count
 			}
 		}

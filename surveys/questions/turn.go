@@ -59,7 +59,7 @@ func (t *talk) turn() { t.state.Turn++ }
 
 // present returns the present question; nil: there is none, or the questionnaire does not have it.
 func (t *talk) present() *question {
-	if i, ok := t.index[t.state.Question]; ok && t.questions[i].Kind.Asked() {
+	if i, ok := t.index[t.state.Question]; ok && Asked(t.questions[i].Kind) {
 		return &t.questions[i]
 	}
 	return nil
@@ -188,7 +188,7 @@ func (qs *Questionnaire) Turn(s State, p Person, in Input) Result {
 
 // quotes reports whether a message is the question.
 func (t *talk) quotes(q *question, text, form string) bool {
-	alone := q.Text.in(t.state.Language, t.def)
+	alone := textIn(q.Text, t.state.Language, t.def)
 	if 2*len(text) < len(alone) {
 		return false // most answers are shorter
 	}
@@ -290,7 +290,7 @@ func (t *talk) misfit(q *question, in Input, problem problem) Result {
 	if s.Tries < q.Tries {
 		message := t.message(s.Language, NotUnderstood)
 		if problem == outOfBounds && len(q.Message) > 0 {
-			message = q.Message.in(s.Language, t.def)
+			message = textIn(q.Message, s.Language, t.def)
 		}
 		r := t.result(EffectNotUnderstood)
 		r.Say = join(" ", t.fill(message), t.text(q))
@@ -313,11 +313,11 @@ func (t *talk) goOn(from int) {
 	t.state.Question, t.state.Tries, t.state.Since, t.state.Asked, t.state.Last, t.state.LastAt = "", 0, t.state.Turn, 0, 0, 0
 	for i := from; i < len(t.questions); i++ {
 		q := &t.questions[i]
-		if _, known := t.person.Answers[q.Name]; known && t.added[q.Name].Status == "" && q.Kind.Recorded() {
+		if _, known := t.person.Answers[q.Name]; known && t.added[q.Name].Status == "" && Recorded(q.Kind) {
 			continue // recorded under an earlier version
 		}
 		if q.relevant != nil && !q.relevant.Value(t.env(q)).Bool() || q.Choices != nil && len(q.offered(t)) == 0 {
-			if q.Kind.Recorded() {
+			if Recorded(q.Kind) {
 				t.record(Answer{Question: q.Name, Status: Skipped})
 			}
 			continue
@@ -366,7 +366,7 @@ func (t *talk) close(e Ending, before int) {
 	}
 	for i := before; i < len(t.questions); i++ {
 		q := &t.questions[i]
-		if _, known := t.person.Answers[q.Name]; !known && q.Kind.Recorded() {
+		if _, known := t.person.Answers[q.Name]; !known && Recorded(q.Kind) {
 			t.record(Answer{Question: q.Name, Status: NotReached})
 		}
 	}

@@ -15,10 +15,8 @@ import (
 	"weir/channels"
 	"weir/operators"
 	"weir/surveys"
-	webapi "weir/web/api"
 	"weir/web/dashboard"
 	"weir/web/dashboard/locale"
-	surveyapi "weir/web/surveys"
 )
 
 // brakeWords are what pages say of each cause, by language.
@@ -70,20 +68,20 @@ func TestBrake_ActsAreInTheLanguageOfThePage(t *testing.T) {
 	for _, b := range brakeActs(t) {
 		t.Run(string(b.Cause)+" "+b.Reason, func(t *testing.T) {
 			t.Parallel()
-			rule := &weir.Brake{OptedOut: 30, Failed: 30, Reasons: map[string]int{}}
+			rule := &api.Brake{OptedOut: 30, Failed: 30, Reasons: map[string]int{}}
 			if b.Reason != "" {
 				rule.Reasons[b.Reason] = 30
 			}
 			paused := weir.Channel{Name: "a", Paused: true, Braked: &b}
-			channel := webapi.ChannelView{Channel: "a", Capacity: 24, State: string(weir.Paused), WhyView: operators.WhyBlocked(&paused).View(), Brake: rule, Braked: &b}
-			survey := surveyapi.SurveyView{SurveySummary: surveyapi.SurveySummary{Survey: "a", State: surveys.Paused, Braked: &b}, WhyView: operators.WhySurveyBraked(&b).View()}
+			channel := api.ChannelView{Channel: "a", Capacity: 24, State: string(weir.Paused), WhyView: operators.WhyBlocked(&paused).View(), Brake: rule, Braked: &b}
+			survey := api.SurveyView{SurveySummary: api.SurveySummary{Survey: "a", State: surveys.Paused, Braked: &b}, WhyView: operators.WhySurveyBraked(&b).View()}
 			survey.Brake = rule
 			d, err := dashboard.New(dashboard.Options{Logger: slog.New(slog.DiscardHandler), Ending: func() bool { return false }, API: answers{
 				"/v1/whoami":          api.WhoView{Token: "t", Scopes: []string{string(operators.ScopeChannelsAdmin), string(operators.ScopeSurveysAdmin)}},
-				"/v1/channels":        map[string]any{"channels": []webapi.ChannelView{channel}},
+				"/v1/channels":        map[string]any{"channels": []api.ChannelView{channel}},
 				"/v1/channels/a":      channel,
 				"/v1/surveys/a":       survey,
-				"/v1/surveys/a/stats": surveyapi.StatsView{Channels: []surveyapi.ChannelUseView{{Mode: "sms", Channel: "a", State: weir.Paused, Reason: b.Text}}},
+				"/v1/surveys/a/stats": api.StatsView{Channels: []api.ChannelUseView{{Mode: "sms", Channel: "a", State: string(weir.Paused), Reason: b.Text}}},
 			}})
 			if err != nil {
 				t.Fatal(err)

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"weir/web/surveys"
+	"weir/api"
 )
 
 // Scenario 345.
@@ -30,7 +30,7 @@ func TestBudget_IsSetCheckedAndShown(t *testing.T) {
 	form.Set("budget_money", "")
 	form.Set("budget_currency", "")
 	b.post("/surveys/flu/edit", form).want(http.StatusSeeOther)
-	var s surveys.SurveyView
+	var s api.SurveyView
 	if r.api("GET", "/v1/surveys/flu", "", &s); s.Budget != nil {
 		t.Errorf("its budget was removed: %+v", s.Budget)
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/operators"
-	"weir/web/surveys"
 )
 
 // Scenario 350.
@@ -20,12 +20,12 @@ func TestSurvey_PageShowsDaysModesArmsAndHoursOfAnswers(t *testing.T) {
 	b.get("/surveys/flu").want(200).has("Respondents by day", "expected to start", "Days and hours in America/Mexico_City", "Answers by weekday and hour")
 	r.api("PATCH", "/v1/surveys/flu", `{"schedule":{"windows":[{"from":"00:00","to":"24:00"}]}}`, nil)
 	r.api("POST", "/v1/surveys/flu:launch", "", nil)
-	var list surveys.RespondentList
+	var list api.RespondentList
 	r.api("GET", "/v1/surveys/flu/respondents", "", &list)
 	for i, disposition := range []string{"completed", "refused"} {
 		r.api("POST", "/v1/surveys/flu/respondents/"+list.Respondents[i].ID+"/disposition", `{"disposition":"`+disposition+`"}`, nil)
 	}
-	var course surveys.CourseView
+	var course api.CourseView
 	r.api("GET", "/v1/surveys/flu/course", "", &course)
 	if course.Answered != 2 || course.Completed != 1 || len(course.Arms) != 2 || course.Arms[0].Answered+course.Arms[1].Answered != 2 {
 		t.Errorf("%+v", course)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"weir/web/surveys"
+	"weir/api"
 )
 
 // A worker's page shows what the worker did, even if nothing of it is still open.
@@ -61,7 +61,7 @@ func TestHistory_RespondentsPageHasTheirHistory(t *testing.T) {
 	r := newRig(t, surveyScope)
 	r.survey("flu", 2)
 	r.api("POST", "/v1/surveys/flu:launch", "", nil)
-	var list surveys.RespondentList
+	var list api.RespondentList
 	r.api("GET", "/v1/surveys/flu/respondents", "", &list)
 	b := r.login(surveyScope)
 	first, second := list.Respondents[0].ID, list.Respondents[1].ID
@@ -74,7 +74,7 @@ func TestHistory_RespondentsPageHasTheirHistory(t *testing.T) {
 	})
 	inOrder(t, page, "registered → started", "started → refused")
 	b.get("/surveys/flu/respondents/" + second).want(200).has("History").hasNot("refused")
-	var log surveys.SurveyLogList
+	var log api.SurveyLogList
 	r.api("GET", "/v1/surveys/flu/log?respondent="+first+"&limit=1", "", &log)
 	if len(log.Entries) != 1 || log.Entries[0].Respondent != first {
 		t.Errorf("%+v", log)
@@ -89,7 +89,7 @@ func TestHistory_ListsAreFilteredByTime(t *testing.T) {
 	r.api("POST", "/v1/surveys/flu:launch", "", nil)
 	b := r.login(surveyScope)
 	later := time.Now().UTC().Add(time.Hour).Format("2006-01-02T15:04")
-	var list surveys.RespondentList
+	var list api.RespondentList
 	r.api("GET", "/v1/surveys/flu/respondents", "", &list)
 	r.api("POST", "/v1/surveys/flu/respondents/"+list.Respondents[0].ID+"/disposition", `{"disposition":"refused"}`, nil)
 	r.soon(func() bool {

@@ -16,7 +16,6 @@ import (
 	"weir/surveys"
 	"weir/web/dashboard"
 	"weir/web/dashboard/locale"
-	surveyapi "weir/web/surveys"
 )
 
 // inOtherWords requires that a page of another language has each reason in it and none in English.
@@ -76,8 +75,8 @@ func TestReasons_OfChannelsAreInTheLanguageOfThePage(t *testing.T) {
 	braked := &weir.Braked{Cause: weir.BrakeReason, Reason: channels.NumberNotUsable, Count: 9, Of: 20, Percent: 30, Text: `paused itself: 9 of the last 20 contacts ended with the reason "number not usable", the bound is 30 %`}
 	why := operators.NewWhy(operators.WhyError, operators.TextUnavailable, "channel", "a", "state", "down", "reason", down).View()
 	one := api.ChannelView{Channel: "a", Capacity: 24, State: string(weir.Erring), StateReason: down, WhyView: why, Brake: &api.Brake{Reasons: map[string]int{channels.NumberNotUsable: 30}}, Braked: braked}
-	survey := surveyapi.SurveyView{SurveySummary: surveyapi.SurveySummary{Survey: "a", State: surveys.Running}, WhyView: why}
-	stats := surveyapi.StatsView{Channels: []surveyapi.ChannelUseView{{Mode: "sms", Channel: "a", State: weir.Erring, Reason: down}, {Mode: "ivr", Channel: "b", State: weir.Paused, Reason: braked.Text}}}
+	survey := api.SurveyView{SurveySummary: api.SurveySummary{Survey: "a", State: surveys.Running}, WhyView: why}
+	stats := api.StatsView{Channels: []api.ChannelUseView{{Mode: "sms", Channel: "a", State: string(weir.Erring), Reason: down}, {Mode: "ivr", Channel: "b", State: string(weir.Paused), Reason: braked.Text}}}
 	d, err := dashboard.New(dashboard.Options{Logger: slog.New(slog.DiscardHandler), Ending: func() bool { return false }, API: answers{
 		"/v1/whoami":          api.WhoView{Token: "t", Scopes: []string{string(operators.ScopeChannelsAdmin), string(operators.ScopeSurveysAdmin)}},
 		"/v1/channels":        map[string]any{"channels": []api.ChannelView{one}},

@@ -18,7 +18,6 @@ import (
 	"weir/web/dashboard/page"
 	peoplepages "weir/web/dashboard/people"
 	surveypages "weir/web/dashboard/surveys"
-	surveyapi "weir/web/surveys"
 )
 
 const searchPath = "/search"
@@ -210,7 +209,7 @@ func (h *hits) findSurveys(v *page.Visit) error {
 	}
 	query := url.Values{"limit": {"100"}}
 	for range maxSurveyPages {
-		var summaries surveyapi.SurveyList
+		var summaries api.SurveyList
 		if err := v.Get("/v1/surveys", query, &summaries); err != nil {
 			return err
 		}

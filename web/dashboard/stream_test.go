@@ -18,7 +18,6 @@ import (
 	"weir/operators"
 	"weir/web/dashboard"
 	"weir/web/httpjson"
-	"weir/web/surveys"
 )
 
 // script is an API with scripted responses that counts requests.
@@ -47,7 +46,7 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		answer(s.channels.Load())
 	case "/v1/surveys":
-		answer(surveys.SurveyList{})
+		answer(api.SurveyList{})
 	default:
 		w.WriteHeader(http.StatusNotFound)
 	}

@@ -53,7 +53,7 @@ func (r *rig) asking(name string, answers ...map[string]questions.Answer) {
 			if a.Day == 0 && i > 0 { // of the first neither day nor language is known
 				a.Day, a.Language = 20_000+i/2, []string{"en", "es"}[i%2]
 			}
-			m.Answers = append(m.Answers, surveys.Recorded{Answer: a, Kind: asked.KindOf(question), Turn: 1, At: time.Now()})
+			m.Answers = append(m.Answers, surveys.Recorded{Answer: a, Kind: questions.KindOf(asked, question), Turn: 1, At: time.Now()})
 		}
 		moves = append(moves, m)
 	}

@@ -14,7 +14,6 @@ import (
 	"weir/operators"
 	"weir/surveys"
 	"weir/web/dashboard"
-	surveyapi "weir/web/surveys"
 )
 
 // surveyPage returns the page of a survey in a language, without tags, of a Weir that answers as given.
@@ -38,8 +37,8 @@ func surveyPage(t *testing.T, language string, api answers) string {
 func surveyAnswers() answers {
 	return answers{
 		"/v1/whoami":          api.WhoView{Token: "t", Scopes: []string{string(operators.ScopeSurveysAdmin)}},
-		"/v1/surveys/a/stats": surveyapi.StatsView{Respondents: 1},
-		"/v1/surveys/a":       surveyapi.SurveyView{SurveySummary: surveyapi.SurveySummary{Survey: "a", State: surveys.Running}},
+		"/v1/surveys/a/stats": api.StatsView{Respondents: 1},
+		"/v1/surveys/a":       api.SurveyView{SurveySummary: api.SurveySummary{Survey: "a", State: surveys.Running}},
 	}
 }
 
@@ -71,8 +70,8 @@ func TestSurvey_AForecastOfAnEndThatHasPassedSaysSo(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				given := surveyAnswers()
-				given["/v1/surveys/a/course"] = surveyapi.CourseView{
-					TimeZone: "UTC", Days: []surveyapi.CourseDayView{{Date: "2000-01-01"}}, Forecast: &surveyapi.ForecastView{Contacts: 1, EndsAt: time.Now().Add(x.end)},
+				given["/v1/surveys/a/course"] = api.CourseView{
+					TimeZone: "UTC", Days: []api.CourseDayView{{Date: "2000-01-01"}}, Forecast: &api.ForecastView{Contacts: 1, EndsAt: time.Now().Add(x.end)},
 				}
 				for language, when := range x.when {
 					page := surveyPage(t, language, given)

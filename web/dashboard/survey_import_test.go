@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/web/surveys"
+	"weir/api"
 )
 
 // uploadText posts a form with a file, whose fields come before it.
@@ -61,7 +61,7 @@ func mapped(columns ...string) []string {
 	return fields
 }
 
-func (r *rig) stats(name string) (s surveys.StatsView) {
+func (r *rig) stats(name string) (s api.StatsView) {
 	r.t.Helper()
 	r.api("GET", "/v1/surveys/"+name+"/stats", "", &s)
 	return s
@@ -95,7 +95,7 @@ func TestSurveyImport_MapsColumnsAndReturnsRefusedRows(t *testing.T) {
 		}
 	}
 	p.has(`download="refused-people.csv"`)
-	var list surveys.RespondentList
+	var list api.RespondentList
 	r.api("GET", "/v1/surveys/flu/respondents?phone=%2B12125550100", "", &list)
 	if got := fmt.Sprint(list.Respondents[0].Attributes); got != "map[first_name:Ana sex:f]" {
 		t.Error(got)
@@ -189,7 +189,7 @@ func TestRespondent_IsCorrectedStoppedAndRemoved(t *testing.T) {
 	const pii = surveyScope + " pii:read"
 	r := newRig(t, surveyScope, pii, "contacts:read")
 	r.survey("flu", 3)
-	var list surveys.RespondentList
+	var list api.RespondentList
 	r.api("GET", "/v1/surveys/flu/respondents", "", &list)
 	at := func(i int) string { return "/surveys/flu/respondents/" + list.Respondents[i].ID }
 	b := r.login(surveyScope)
@@ -206,7 +206,7 @@ func TestRespondent_IsCorrectedStoppedAndRemoved(t *testing.T) {
 	if p := b.post(at(0)+"/edit", form); p.status != 303 {
 		t.Fatal(p.body)
 	}
-	var is surveys.RespondentView
+	var is api.RespondentView
 	r.api("GET", "/v1"+at(0), "", &is)
 	if got := fmt.Sprint(is.Phone, is.Attributes); got != numberCanary+"map[first_name:Eva other:+12125550177 sex:f town:Leon]" {
 		t.Error(got)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/web/surveys"
+	"weir/api"
 )
 
 const surveyScope = "surveys:admin contacts:read"
@@ -96,7 +96,7 @@ func TestSurvey_ASurveyIsLaunchedPausedResumedAndStopped(t *testing.T) {
 	b := r.login(surveyScope)
 	state := func(want string) {
 		t.Helper()
-		var s surveys.SurveyView
+		var s api.SurveyView
 		r.api("GET", "/v1/surveys/flu", "", &s)
 		if string(s.State) != want {
 			t.Fatalf("the survey is %s, want %s", s.State, want)
@@ -170,7 +170,7 @@ func TestSurvey_PagesCountAsCompletedOnlyTheDispositionCompleted(t *testing.T) {
 	r := newRig(t, surveyScope)
 	r.survey("flu", 3)
 	r.api("POST", "/v1/surveys/flu:launch", "", nil)
-	var list surveys.RespondentList
+	var list api.RespondentList
 	r.api("GET", "/v1/surveys/flu/respondents", "", &list)
 	for i, disposition := range []string{"completed", "refused", "ineligible"} {
 		r.api("POST", "/v1/surveys/flu/respondents/"+list.Respondents[i].ID+"/disposition", `{"disposition":"`+disposition+`"}`, nil)
@@ -190,7 +190,7 @@ func TestSurvey_TheFileIsFilteredAsTheList(t *testing.T) {
 	r := newRig(t, surveyScope, surveyScope+" pii:read")
 	r.survey("flu", 4)
 	r.api("POST", "/v1/surveys/flu:launch", "", nil)
-	var list surveys.RespondentList
+	var list api.RespondentList
 	r.api("GET", "/v1/surveys/flu/respondents", "", &list)
 	for i, disposition := range []string{"completed", "refused", "ineligible"} {
 		r.api("POST", "/v1/surveys/flu/respondents/"+list.Respondents[i].ID+"/disposition", `{"disposition":"`+disposition+`"}`, nil)

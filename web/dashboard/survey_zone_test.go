@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"weir/api"
 	"weir/surveys"
 	"weir/web/dashboard/locale"
-	surveyapi "weir/web/surveys"
 )
 
 // zoneless stores a running survey and a respondent of it in time zones that are none, as a version did that did not check
@@ -74,7 +74,7 @@ func TestSurvey_PageNamesARespondentWhoseTimeZoneIsNone(t *testing.T) {
 	} {
 		given := surveyAnswers()
 		for _, known := range []string{id, ""} {
-			given["/v1/surveys/a/stats"] = surveyapi.StatsView{Respondents: 1, Zoneless: known}
+			given["/v1/surveys/a/stats"] = api.StatsView{Respondents: 1, Zoneless: known}
 			page := surveyPage(t, language, given)
 			if strings.Contains(page, want) != (known != "") || strings.Contains(page, "IANA") != (known != "") {
 				t.Errorf("%s: of %q the page says\n%s", language, known, page)

@@ -14,7 +14,6 @@ import (
 	"weir/operators"
 	"weir/surveys"
 	"weir/web/dashboard"
-	surveyapi "weir/web/surveys"
 )
 
 // Scenario 121: the page of anything that waits shows the reason.
@@ -38,7 +37,7 @@ func TestWhy_PagesShowWhySomethingWaits(t *testing.T) {
 	reason("/channels/a", "channel a is paused")
 	b.get("/contacts?channel=a").want(200).has("channel a is paused")
 	reason("/surveys/flu", "a draft contacts no respondents; launch it")
-	var people surveyapi.RespondentList
+	var people api.RespondentList
 	r.api("GET", "/v1/surveys/flu/respondents", "", &people)
 	reason("/surveys/flu/respondents/"+people.Respondents[0].ID, "a draft contacts no respondents; launch it")
 	reason("/router/jobs/one", "offered to worker ann; the offer expires at ")

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"weir"
+	"weir/api"
 	"weir/operators"
 	"weir/surveys"
 	"weir/surveys/questions"
@@ -31,7 +32,7 @@ func asked(v surveys.Survey) (list []askedQuestion) {
 		return nil
 	}
 	for i := range v.Definition.Questions.Questions {
-		if q := &v.Definition.Questions.Questions[i]; q.Kind.Recorded() {
+		if q := &v.Definition.Questions.Questions[i]; questions.Recorded(q.Kind) {
 			list = append(list, askedQuestion{q.Name, q.Kind, q})
 		}
 	}
@@ -40,21 +41,21 @@ func asked(v surveys.Survey) (list []askedQuestion) {
 
 // shownAnswers returns the answers of a respondent as the token may see them, one for each question;
 // without a status if there is none yet.
-func shownAnswers(c *route.Call, asked []askedQuestion, r *surveys.Respondent) []AnswerView {
-	list := make([]AnswerView, len(asked))
+func shownAnswers(c *route.Call, asked []askedQuestion, r *surveys.Respondent) []api.AnswerView {
+	list := make([]api.AnswerView, len(asked))
 	for i, q := range asked {
 		a := r.Answers[q.name]
 		values := map[string]string{"value": a.Value, "raw": a.Raw}
 		if !c.PII() {
 			values = auth.MaskValues(values, r.Phone)
 		}
-		list[i] = AnswerView{Question: q.name, Status: a.Status, Value: values["value"], Raw: values["raw"]}
+		list[i] = api.AnswerView{Question: q.name, Status: a.Status, Value: values["value"], Raw: values["raw"]}
 	}
 	return list
 }
 
 // answersOf reads the answers of one respondent; those that are yet to come are left out.
-func (s respondentFinder) answersOf(c *route.Call, v surveys.Survey, r *surveys.Respondent) ([]AnswerView, error) {
+func (s respondentFinder) answersOf(c *route.Call, v surveys.Survey, r *surveys.Respondent) ([]api.AnswerView, error) {
 	asked := asked(v)
 	if len(asked) == 0 {
 		return nil, nil
@@ -64,7 +65,7 @@ func (s respondentFinder) answersOf(c *route.Call, v surveys.Survey, r *surveys.
 		return nil, err
 	}
 	r.Answers = answers[r.ID]
-	return slices.DeleteFunc(shownAnswers(c, asked, r), func(a AnswerView) bool { return a.Status == "" }), nil
+	return slices.DeleteFunc(shownAnswers(c, asked, r), func(a api.AnswerView) bool { return a.Status == "" }), nil
 }
 
 // readAnswers reads the answers of a page of respondents.
@@ -96,7 +97,7 @@ func (s answersRoute) routes() []*route.Route {
 			{Name: "by", Kind: "string", Enum: httpjson.Words([]surveys.SumsBy{surveys.ByDay, surveys.ByArm, surveys.ByLanguage}), Description: "count the answers of each day, arm or language, too. A day is that of the answer, in the time zone of the survey; the language is that of the conversation"},
 		},
 		Handle:  s.onSurvey(s.answers),
-		Answers: []route.Answer{{Status: http.StatusOK, Description: "the sums", Body: route.TypeOf[AnswersView]()}},
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "the sums", Body: route.TypeOf[api.AnswersView]()}},
 		Codes:   []weir.Code{weir.CodeNotFound},
 	}, {
 		Method: "GET", Path: Path + "/answers/{question}/texts", ID: "list-survey-texts", Tag: "surveys",
@@ -105,7 +106,7 @@ func (s answersRoute) routes() []*route.Route {
 		Query:       append([]httpjson.Parameter{{Name: "search", Kind: "string", Description: "only answers that contain it, in any case, with or without accents"}}, route.Paging(100, 1000)...),
 		Also:        []operators.Scope{operators.ScopePIIRead}, // people write their names in texts
 		Handle:      s.onSurvey(s.texts),
-		Answers:     []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[AnswerTextList]()}},
+		Answers:     []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[api.AnswerTextList]()}},
 		Codes:       []weir.Code{weir.CodeNotFound},
 	}}
 }
@@ -131,9 +132,9 @@ func (s answersRoute) texts(c *route.Call, v surveys.Survey) (route.Reply, error
 	if err != nil {
 		return route.Reply{}, err
 	}
-	page := AnswerTextList{Texts: make([]AnswerTextView, len(found))}
+	page := api.AnswerTextList{Texts: make([]api.AnswerTextView, len(found))}
 	for i, a := range found {
-		page.Texts[i] = AnswerTextView{a.Respondent.String(), a.Text, a.At}
+		page.Texts[i] = api.AnswerTextView{Respondent: a.Respondent.String(), Text: a.Text, At: a.At}
 	}
 	if next != 0 {
 		page.NextCursor = next.String()
@@ -143,7 +144,7 @@ func (s answersRoute) texts(c *route.Call, v surveys.Survey) (route.Reply, error
 
 func (s answersRoute) answers(c *route.Call, v surveys.Survey) (route.Reply, error) {
 	asked := asked(v)
-	view := AnswersView{Survey: v.Name, Questions: make([]AnswerCountsView, len(asked))}
+	view := api.AnswersView{Survey: v.Name, Questions: make([]api.AnswerCountsView, len(asked))}
 	if len(asked) == 0 {
 		return route.Reply{Status: http.StatusOK, Body: view}, nil
 	}
@@ -159,7 +160,7 @@ func (s answersRoute) answers(c *route.Call, v surveys.Survey) (route.Reply, err
 	if err != nil {
 		return route.Reply{}, err
 	}
-	view.By = f.By
+	view.By = string(f.By)
 	counted := countAnswers(sums, f.By)
 	for i, q := range asked {
 		view.Questions[i] = counted[q.name].view(q, f.By)
@@ -219,20 +220,20 @@ func countAnswers(sums map[surveys.AnswerSum]int, by surveys.SumsBy) map[string]
 }
 
 // view returns the counts of a question; nil: it has no answers.
-func (a *answerCounts) view(q askedQuestion, by surveys.SumsBy) AnswerCountsView {
+func (a *answerCounts) view(q askedQuestion, by surveys.SumsBy) api.AnswerCountsView {
 	if a == nil {
 		a = &answerCounts{all: newAnswerGroup()}
 	}
-	bars, summary := q.Summarize(a.all.values)
-	view := AnswerCountsView{Question: q.name, Kind: q.kind, Statuses: a.all.statuses, Values: valueCounts(bars), Summary: summaryView(summary)}
+	bars, summary := questions.Summarize(q.Question, a.all.values)
+	view := api.AnswerCountsView{Question: q.name, Kind: q.kind, Statuses: a.all.statuses, Values: valueCounts(bars), Summary: summaryView(summary)}
 	groups := slices.SortedFunc(maps.Keys(a.groups), func(a, b surveys.AnswerSum) int {
 		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.Language, b.Language))
 	})
 	for _, k := range groups {
 		g := a.groups[k]
-		_, summary := q.Summarize(g.values)
-		view.Groups = append(view.Groups, AnswerGroupView{
-			Group: groupName(k, by), Statuses: g.statuses, Values: valueCounts(q.CountIn(bars, g.values)), Summary: summaryView(summary),
+		_, summary := questions.Summarize(q.Question, g.values)
+		view.Groups = append(view.Groups, api.AnswerGroupView{
+			Group: groupName(k, by), Statuses: g.statuses, Values: valueCounts(questions.CountIn(q.Question, bars, g.values)), Summary: summaryView(summary),
 		})
 	}
 	return view
@@ -251,17 +252,17 @@ func groupName(k surveys.AnswerSum, by surveys.SumsBy) string {
 	}
 }
 
-func valueCounts(bars []questions.Bar) []ValueCountView {
-	list := make([]ValueCountView, len(bars))
+func valueCounts(bars []questions.Bar) []api.ValueCountView {
+	list := make([]api.ValueCountView, len(bars))
 	for i, b := range bars {
-		list[i] = ValueCountView{Value: b.Value, Below: b.Below, Count: b.Count}
+		list[i] = api.ValueCountView{Value: b.Value, Below: b.Below, Count: b.Count}
 	}
 	return list
 }
 
-func summaryView(s *questions.Summary) *AnswerSummaryView {
+func summaryView(s *questions.Summary) *api.AnswerSummaryView {
 	if s == nil {
 		return nil
 	}
-	return &AnswerSummaryView{Min: s.Min, Median: s.Median, Max: s.Max, Mean: s.Mean}
+	return &api.AnswerSummaryView{Min: s.Min, Median: s.Median, Max: s.Max, Mean: s.Mean}
 }

@@ -6,61 +6,12 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/internal/phonenumber"
 	"weir/surveys"
 	"weir/web/httpjson"
 	"weir/web/route"
 )
-
-// CourseView shows how a survey goes, by day.
-type CourseView struct {
-	Survey      string           `json:"survey"`
-	TimeZone    string           `json:"time_zone" doc:"of the days and hours" example:"America/Mexico_City"`
-	Started     int              `json:"started" doc:"respondents who were contacted at all"`
-	Answered    int              `json:"answered" doc:"respondents who said something, be it a refusal"`
-	Completed   int              `json:"completed" doc:"respondents who completed the interview"`
-	Days        []CourseDayView  `json:"days" nullable:"false" doc:"oldest first"`
-	Modes       []ModeCourseView `json:"modes" nullable:"false" doc:"in which respondents came to it"`
-	Arms        []ArmCourseView  `json:"arms" nullable:"false" doc:"respondents of each arm, by what they came to"`
-	WeeklyHours [][]int          `json:"weekly_hours" doc:"answers by weekday, from Monday, and hour"`
-	Forecast    *ForecastView    `json:"forecast,omitempty" doc:"of the launch, with the present respondents and capacities; of a draft: if it were launched now. Absent: there is no estimate"`
-	Rest        *ForecastView    `json:"rest,omitempty" doc:"of the respondents that are left, from now; absent: there is no estimate, or the survey is over"`
-}
-
-// CourseDayView is one day of a survey.
-type CourseDayView struct {
-	Date            string            `json:"date" doc:"in time_zone" example:"2026-01-12"`
-	Windows         []SpanView        `json:"windows" nullable:"false" doc:"of the schedule, on this day"`
-	Started         int               `json:"started"`
-	Answered        int               `json:"answered"`
-	Completed       int               `json:"completed"`
-	ExpectedStarted float64           `json:"expected_started" doc:"by the forecast"`
-	Load            []ChannelLoadView `json:"load" nullable:"false" doc:"what the respondents that are left take on each channel, by the rest"`
-}
-
-// ChannelLoadView is the time for which a survey takes slots of a channel.
-type ChannelLoadView struct {
-	Channel     string  `json:"channel"`
-	SlotMinutes float64 `json:"slot_minutes"`
-}
-
-// ModeCourseView counts respondents by what they came to in a mode.
-type ModeCourseView struct {
-	Mode      surveys.Mode `json:"mode" enum:"ivr,sms,mobileweb,cati"`
-	Channel   string       `json:"channel"`
-	Started   int          `json:"started"`
-	Answered  int          `json:"answered"`
-	Completed int          `json:"completed"`
-}
-
-// ArmCourseView counts the respondents of an arm by what they came to.
-type ArmCourseView struct {
-	Arm           int    `json:"arm" doc:"its place in arms"`
-	Questionnaire string `json:"questionnaire"`
-	Started       int    `json:"started"`
-	Answered      int    `json:"answered"`
-	Completed     int    `json:"completed"`
-}
 
 // courseRoute shows how a survey goes.
 type courseRoute struct {
@@ -79,7 +30,7 @@ func (s courseRoute) routes() []*route.Route {
 			{Name: "time_zone", Kind: "string", Single: true, Description: "the IANA name of the zone of days and hours; absent: that of the schedule"},
 		},
 		Handle:  s.onSurvey(s.course),
-		Answers: []route.Answer{{Status: http.StatusOK, Description: "at most 92 days, the latest if there are more", Body: route.TypeOf[CourseView]()}},
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "at most 92 days, the latest if there are more", Body: route.TypeOf[api.CourseView]()}},
 		Codes:   []weir.Code{weir.CodeNotFound},
 	}}
 }
@@ -107,10 +58,10 @@ func (s courseRoute) course(c *route.Call, v surveys.Survey) (route.Reply, error
 	return route.Reply{Status: http.StatusOK, Body: courseView(&v, plan, &course)}, nil
 }
 
-func courseView(s *surveys.Survey, plan *surveys.Plan, c *surveys.Course) CourseView {
-	v := CourseView{
+func courseView(s *surveys.Survey, plan *surveys.Plan, c *surveys.Course) api.CourseView {
+	v := api.CourseView{
 		Survey: s.Name, TimeZone: c.Zone.String(), Started: c.Total.Started, Answered: c.Total.Answered, Completed: c.Total.Completed,
-		Days: []CourseDayView{}, Modes: []ModeCourseView{}, Arms: []ArmCourseView{}, Forecast: forecastView(&c.Launch), Rest: forecastView(&c.Rest),
+		Days: []api.CourseDayView{}, Modes: []api.ModeCourseView{}, Arms: []api.ArmCourseView{}, Forecast: forecastView(&c.Launch), Rest: forecastView(&c.Rest),
 	}
 	for i := range c.Days {
 		v.Days = append(v.Days, courseDay(&c.Days[i]))
@@ -118,11 +69,11 @@ func courseView(s *surveys.Survey, plan *surveys.Plan, c *surveys.Course) Course
 	for _, mode := range surveys.Modes() {
 		if channel, used := plan.Channels[mode]; used {
 			p := c.Modes[mode]
-			v.Modes = append(v.Modes, ModeCourseView{mode, channel, p.Started, p.Answered, p.Completed})
+			v.Modes = append(v.Modes, api.ModeCourseView{Mode: mode, Channel: channel, Started: p.Started, Answered: p.Answered, Completed: p.Completed})
 		}
 	}
 	for i, p := range c.Arms {
-		v.Arms = append(v.Arms, ArmCourseView{i, plan.Arms[i].Questionnaire, p.Started, p.Answered, p.Completed})
+		v.Arms = append(v.Arms, api.ArmCourseView{Arm: i, Questionnaire: plan.Arms[i].Questionnaire, Started: p.Started, Answered: p.Answered, Completed: p.Completed})
 	}
 	for i := range c.Weekly {
 		v.WeeklyHours = append(v.WeeklyHours, c.Weekly[i][:])
@@ -130,25 +81,25 @@ func courseView(s *surveys.Survey, plan *surveys.Plan, c *surveys.Course) Course
 	return v
 }
 
-func courseDay(d *surveys.CourseDay) CourseDayView {
+func courseDay(d *surveys.CourseDay) api.CourseDayView {
 	round := func(x float64) float64 { return math.Round(x*10) / 10 }
-	v := CourseDayView{
-		Date: d.Begin.Format(time.DateOnly), Windows: []SpanView{}, Started: d.Passed.Started, Answered: d.Passed.Answered, Completed: d.Passed.Completed,
-		ExpectedStarted: round(d.Expected), Load: []ChannelLoadView{},
+	v := api.CourseDayView{
+		Date: d.Begin.Format(time.DateOnly), Windows: []api.SpanView{}, Started: d.Passed.Started, Answered: d.Passed.Answered, Completed: d.Passed.Completed,
+		ExpectedStarted: round(d.Expected), Load: []api.ChannelLoadView{},
 	}
 	for _, w := range d.Windows {
-		v.Windows = append(v.Windows, SpanView{w.Open.UTC(), w.Close.UTC()})
+		v.Windows = append(v.Windows, api.SpanView{OpensAt: w.Open.UTC(), ClosesAt: w.Close.UTC()})
 	}
 	for _, l := range d.Load {
-		v.Load = append(v.Load, ChannelLoadView{l.Channel, round(l.Time.Minutes())})
+		v.Load = append(v.Load, api.ChannelLoadView{Channel: l.Channel, SlotMinutes: round(l.Time.Minutes())})
 	}
 	return v
 }
 
 // forecastView returns nil if there is no estimate.
-func forecastView(f *surveys.Forecast) *ForecastView {
+func forecastView(f *surveys.Forecast) *api.ForecastView {
 	if f.Unknown {
 		return nil
 	}
-	return &ForecastView{f.Contacts, int(f.Open.Round(time.Minute).Minutes()), f.Bound, f.EndsAt.UTC(), f.TooShort}
+	return &api.ForecastView{Contacts: f.Contacts, OpenMinutes: int(f.Open.Round(time.Minute).Minutes()), Bound: f.Bound, EndsAt: f.EndsAt.UTC(), TooShort: f.TooShort}
 }

@@ -13,9 +13,11 @@ import (
 	"strings"
 
 	"weir"
+	"weir/api"
 	"weir/operators"
 	"weir/people"
 	"weir/surveys"
+	"weir/surveys/calendar"
 	"weir/surveys/questions"
 	"weir/web/httpjson"
 	"weir/web/route"
@@ -24,7 +26,7 @@ import (
 // definition decodes the body of a survey after the schema check, as far as it
 // fits the schema. It adds the errors that the survey rules find, unless a
 // schema error explains them; with none there is a plan.
-func (s surveyRoutes) definition(c *route.Call, body map[string]any) (b SurveyBody, plan *surveys.Plan) {
+func (s surveyRoutes) definition(c *route.Call, body map[string]any) (b api.SurveyBody, plan *surveys.Plan) {
 	raw, err := json.Marshal(body)
 	if err == nil {
 		err = json.Unmarshal(raw, &b) // skips values of a wrong type; the schema check has reported them
@@ -53,7 +55,7 @@ func (s surveyRoutes) definition(c *route.Call, body map[string]any) (b SurveyBo
 		c.Errors.Add("/application", "conflict", "cannot be combined with questions, which Weir itself asks; leave one of the two out")
 	}
 	checkExempt(c, s.purposes, b.Purpose)
-	checked := b.Definition
+	checked := surveys.Definition(b.SurveyDefinition)
 	usable, outside := usableChannels(c, b.Modes)
 	checked.Modes = usable
 	c.Errors.Append(outside...)
@@ -109,11 +111,11 @@ func webAddress(s string) bool {
 	return err == nil && u.Host != "" && u.User == nil && (u.Scheme == "http" || u.Scheme == "https")
 }
 
-func (b SurveyBody) application() surveys.Application {
-	if b.Application == nil {
+func applicationOf(b *api.ApplicationBody) surveys.Application {
+	if b == nil {
 		return surveys.Application{}
 	}
-	return surveys.Application{URL: b.Application.URL, Secret: b.Application.Secret}
+	return surveys.Application{URL: b.URL, Secret: b.Secret}
 }
 
 func (s surveyRoutes) putSurvey(c *route.Call) (route.Reply, error) {
@@ -136,7 +138,7 @@ func (s surveyRoutes) putSurvey(c *route.Call) (route.Reply, error) {
 		return route.Checked(nil)
 	}
 	v, created, err := s.store.PutSurvey(c, surveys.Survey{
-		Name: name, Title: b.Title, State: surveys.Draft, Definition: b.Definition, Application: b.application(),
+		Name: name, Title: b.Title, State: surveys.Draft, Definition: surveys.Definition(b.SurveyDefinition), Application: applicationOf(b.Application),
 	})
 	if err != nil {
 		return route.Reply{}, err
@@ -153,10 +155,10 @@ func (s surveyRoutes) putSurvey(c *route.Call) (route.Reply, error) {
 }
 
 // bodyOf returns the body that would write the survey.
-func bodyOf(v surveys.Survey) SurveyBody {
-	b := SurveyBody{Title: v.Title, Definition: v.Definition}
+func bodyOf(v surveys.Survey) api.SurveyBody {
+	b := api.SurveyBody{Title: v.Title, SurveyDefinition: api.SurveyDefinition(v.Definition)}
 	if v.Application != (surveys.Application{}) {
-		b.Application = &ApplicationBody{URL: v.Application.URL, Secret: v.Application.Secret}
+		b.Application = &api.ApplicationBody{URL: v.Application.URL, Secret: v.Application.Secret}
 	}
 	return b
 }
@@ -196,7 +198,7 @@ func (s surveyRoutes) patchSurvey(c *route.Call, have surveys.Survey, schema *ht
 		return route.Reply{}, err
 	}
 	if !reflect.DeepEqual(before["schedule"], after["schedule"]) {
-		s.checkStaysOpen(c, have.State, is.Definition)
+		s.checkStaysOpen(c, have.State, is.Schedule)
 	}
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
@@ -205,7 +207,7 @@ func (s surveyRoutes) patchSurvey(c *route.Call, have surveys.Survey, schema *ht
 		return route.Reply{Status: http.StatusOK, Body: surveyView(have)}, nil
 	}
 	next := have
-	next.Title, next.Definition, next.Application = is.Title, is.Definition, is.application()
+	next.Title, next.Definition, next.Application = is.Title, surveys.Definition(is.SurveyDefinition), applicationOf(is.Application)
 	stored, err := s.store.UpdateSurvey(c, next)
 	if weir.CodeOf(err) == weir.CodeConflict {
 		return route.Reply{}, errOtherVersion()
@@ -219,8 +221,8 @@ func (s surveyRoutes) patchSurvey(c *route.Call, have surveys.Survey, schema *ht
 
 // checkStaysOpen rejects a schedule that would end a launched survey because of a
 // wrong date: all of its respondents would be canceled at once.
-func (s surveyRoutes) checkStaysOpen(c *route.Call, state surveys.State, d surveys.Definition) {
-	schedule, _ := d.Schedule.Compile()
+func (s surveyRoutes) checkStaysOpen(c *route.Call, state surveys.State, spec calendar.ScheduleSpec) {
+	schedule, _ := calendar.Compile(spec)
 	if schedule == nil || state != surveys.Running && state != surveys.Paused {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/surveys"
 	"weir/surveys/respondents"
 	"weir/web/httpjson"
@@ -188,7 +189,7 @@ func (d *csvDownload) page(f *surveys.Filter, answers bool, each func(*surveys.R
 // resultLayout is what the results of a survey have before the questions.
 type resultLayout struct {
 	columns []string
-	row     func(v RespondentView, r *surveys.Respondent, answers []AnswerView) []string
+	row     func(v api.RespondentView, r *surveys.Respondent, answers []api.AnswerView) []string
 }
 
 func ownResults() resultLayout { return resultLayout{resultColumns(), ownResultRow} }
@@ -213,7 +214,7 @@ func resultHeader(own []string, asked []askedQuestion, names []string) []string 
 	return append(out, otherColumn)
 }
 
-func ownResultRow(v RespondentView, r *surveys.Respondent, _ []AnswerView) []string {
+func ownResultRow(v api.RespondentView, r *surveys.Respondent, _ []api.AnswerView) []string {
 	arm, bucket := "", ""
 	if v.Arm != nil {
 		arm = strconv.Itoa(*v.Arm)
@@ -229,7 +230,7 @@ func ownResultRow(v RespondentView, r *surveys.Respondent, _ []AnswerView) []str
 	}
 }
 
-func resultRow(out []string, attributes map[string]string, answers []AnswerView, names []string) []string {
+func resultRow(out []string, attributes map[string]string, answers []api.AnswerView, names []string) []string {
 	for _, a := range answers {
 		out = append(out, a.Value)
 	}

@@ -240,7 +240,7 @@ func (l *importer) respondents(v surveys.Survey, rows []respondents.Row) []surve
 	for _, row := range rows {
 		out = append(out, surveys.Respondent{
 			Survey: v.ID, Phone: row.Phone, Attributes: row.Attributes,
-			Bucket: v.Definition.Quotas.Of(row.Attributes), Progress: surveys.NewProgress(), Added: now,
+			Bucket: surveys.Quotas(v.Definition.Quotas).Of(row.Attributes), Progress: surveys.NewProgress(), Added: now,
 		})
 	}
 	return out

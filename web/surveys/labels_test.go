@@ -3,6 +3,7 @@ package surveys
 import (
 	"testing"
 
+	"weir/api"
 	"weir/surveys"
 	"weir/surveys/questions"
 )
@@ -21,7 +22,7 @@ func TestLabel_ReplacesCodes(t *testing.T) {
 		{{"", "", ""}, {"", "", ""}},
 		{{"***", "refused b", "a"}, {"***", "refused; Car; own", "a"}},
 	} {
-		answers := make([]AnswerView, 3)
+		answers := make([]api.AnswerView, 3)
 		for i := range answers {
 			answers[i].Value = tt[0][i]
 		}

@@ -3,7 +3,7 @@ package surveys_test
 import (
 	"testing"
 
-	surveyapi "weir/web/surveys"
+	"weir/api"
 	"weir/web/webtest"
 )
 
@@ -13,7 +13,7 @@ func TestLaunchCheck_ShowsWhatALaunchWouldFind(t *testing.T) {
 	r.Put("s1", "")
 	r.Respondent("s1")
 	before := r.Writes()
-	v := webtest.Into[surveyapi.LaunchCheckView](t, r.Do("GET", "/v1/surveys/s1/launch-check", ""), 200)
+	v := webtest.Into[api.LaunchCheckView](t, r.Do("GET", "/v1/surveys/s1/launch-check", ""), 200)
 	if v.Respondents != 1 || v.Forecast == nil || v.Forecast.Contacts != 1 || len(v.Modes) == 0 || len(v.Samples) == 0 || v.Samples[0].Phone != webtest.PhoneNumber(0) {
 		t.Errorf("%+v", v)
 	}

@@ -4,35 +4,14 @@ import (
 	"context"
 	"net/http"
 	"strconv"
-	"time"
 
 	"weir"
+	"weir/api"
 	"weir/surveys"
 	"weir/web/auth"
 	"weir/web/httpjson"
 	"weir/web/route"
 )
-
-// SurveyLogView is an event of a survey.
-type SurveyLogView struct {
-	ID         string              `json:"id" doc:"in the order in which things were written"`
-	At         time.Time           `json:"at"`
-	Respondent string              `json:"respondent,omitempty" doc:"id; absent: it is about the survey" example:"r2s"`
-	Event      string              `json:"event" doc:"enqueued, handed_over, answered, ended, disposition, message, finished and others"`
-	Mode       surveys.Mode        `json:"mode,omitempty" enum:"ivr,sms,mobileweb,cati"`
-	Channel    string              `json:"channel,omitempty"`
-	Attempt    int                 `json:"attempt,omitempty" doc:"its number"`
-	Outcome    weir.Outcome        `json:"outcome,omitempty" enum:"completed,busy,no_answer,failed,expired,canceled,lost,dead_letter,suppressed"`
-	Reason     string              `json:"reason,omitempty" doc:"of ended: why, in the provider's words; of finished: opted out, if the respondent asked not to be contacted any more"`
-	From       surveys.Disposition `json:"from,omitempty" enum:"registered,queued,contacted,started,interim partial,completed,partial,breakoff,unresponsive,ineligible,rejected,refused,failed" doc:"the disposition before"`
-	To         surveys.Disposition `json:"to,omitempty" enum:"registered,queued,contacted,started,interim partial,completed,partial,breakoff,unresponsive,ineligible,rejected,refused,failed" doc:"the disposition after"`
-}
-
-// SurveyLogList is a page of a survey's log.
-type SurveyLogList struct {
-	Entries    []SurveyLogView `json:"entries"`
-	NextCursor string          `json:"next_cursor,omitempty" doc:"absent on the last page"`
-}
 
 // logStore reads the log of a survey: Log from the oldest entry on, Recent from the newest.
 type logStore interface {
@@ -56,7 +35,7 @@ func (s logRoute) routes() []*route.Route {
 			{Name: "since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): entries from then on"},
 			{Name: "until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): entries before"},
 		}, route.Paging(100, 1000)...), Handle: s.onSurvey(s.listSurveyLog),
-		Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[SurveyLogList]()}},
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[api.SurveyLogList]()}},
 		Codes:   []weir.Code{weir.CodeNotFound},
 	}}
 }
@@ -83,7 +62,7 @@ func (s logRoute) listSurveyLog(c *route.Call, v surveys.Survey) (route.Reply, e
 	if err != nil {
 		return route.Reply{}, err
 	}
-	page := SurveyLogList{Entries: []SurveyLogView{}}
+	page := api.SurveyLogList{Entries: []api.SurveyLogView{}}
 	if next != 0 {
 		page.NextCursor = strconv.FormatInt(next, 10)
 	}
@@ -102,10 +81,10 @@ func shownEntry(c *route.Call, e surveys.LogEntry) surveys.LogEntry {
 	return e
 }
 
-func logView(e surveys.LogEntry) SurveyLogView {
-	v := SurveyLogView{
+func logView(e surveys.LogEntry) api.SurveyLogView {
+	v := api.SurveyLogView{
 		ID: strconv.FormatInt(e.ID, 10), At: e.At.UTC(), Event: e.Event, Mode: e.Mode, Channel: e.Channel, Attempt: e.Attempt,
-		Outcome: e.Outcome, Reason: e.Reason, From: e.From, To: e.To,
+		Outcome: string(e.Outcome), Reason: e.Reason, From: string(e.From), To: string(e.To),
 	}
 	if e.Respondent != 0 {
 		v.Respondent = e.Respondent.String()

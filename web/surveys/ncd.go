@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/api"
 	"weir/surveys"
 	"weir/surveys/questions"
 	"weir/web/httpjson"
@@ -144,7 +145,7 @@ func newNCDSurvey(v surveys.Survey) ncdSurvey {
 
 func (n ncdSurvey) columns() []string {
 	out := []string{"respondent_id", "disposition", "date", "modes", "user_stopped"}
-	for _, one := range n.counts(RespondentView{}) {
+	for _, one := range n.counts(api.RespondentView{}) {
 		out = append(out, one[0])
 	}
 	out = append(out, "section_order", "sample_file")
@@ -158,7 +159,7 @@ func (n ncdSurvey) columns() []string {
 }
 
 // counts returns the columns of the modes with their values.
-func (n ncdSurvey) counts(v RespondentView) (list [][2]string) {
+func (n ncdSurvey) counts(v api.RespondentView) (list [][2]string) {
 	has := func(modes ...surveys.Mode) bool {
 		return slices.ContainsFunc(modes, func(m surveys.Mode) bool { return slices.Contains(n.modes, m) })
 	}
@@ -180,7 +181,7 @@ func (n ncdSurvey) counts(v RespondentView) (list [][2]string) {
 	return list
 }
 
-func (n ncdSurvey) row(v RespondentView, r *surveys.Respondent, answers []AnswerView) []string {
+func (n ncdSurvey) row(v api.RespondentView, r *surveys.Respondent, answers []api.AnswerView) []string {
 	answered := 0
 	for i := range answers {
 		if answers[i].Status == questions.Answered {

@@ -37,39 +37,14 @@ type pilotStore interface {
 	importStore
 }
 
-// PilotBody is the body of PUT: who is asked.
-type PilotBody struct {
-	Respondents []api.RespondentBody `json:"respondents" minItems:"1" maxItems:"20" doc:"who is asked; a number once"`
-}
-
-// PilotSummary is a pilot in a list.
-type PilotSummary struct {
-	Pilot   int  `json:"pilot" doc:"its number among the pilots of the survey" example:"1"`
-	Current bool `json:"current" doc:"it asks as the survey would now; false: the survey has been changed since"`
-	SurveySummary
-}
-
-// PilotList are the pilots of a survey.
-type PilotList struct {
-	Pilots []PilotSummary `json:"pilots" nullable:"false" doc:"the newest first"`
-	Next   int            `json:"next" doc:"a number that no pilot has yet" example:"2"`
-}
-
-// PilotView is a pilot with its respondents.
-type PilotView struct {
-	PilotSummary
-	Respondents []RespondentView  `json:"respondents" nullable:"false" doc:"with their answers"`
-	Warnings    []weir.FieldError `json:"warnings,omitempty" doc:"what may be meant otherwise; only in the response to the request that began it"`
-}
-
 func (s pilotRoutes) routes() []*route.Route {
 	const all, one = Path + "/pilots", Path + "/pilots/{pilot}"
-	view := route.TypeOf[PilotView]()
+	view := route.TypeOf[api.PilotView]()
 	return []*route.Route{
 		{
 			Method: "GET", Path: all, ID: "list-pilots", Tag: "surveys",
 			Summary: "List the pilots of a survey", Handle: s.onSurvey(s.list),
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "all of them", Body: route.TypeOf[PilotList]()}},
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "all of them", Body: route.TypeOf[api.PilotList]()}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
 		{
@@ -86,7 +61,7 @@ func (s pilotRoutes) routes() []*route.Route {
 				"The number is chosen by the client, as `next` of the list: a request that is repeated begins nothing twice, and one with other people under the number of a pilot is a conflict. " +
 				"Whoever is under way in another pilot of the survey is stopped there. At most " + strconv.Itoa(surveys.MaxPiloting) + " respondents of a survey's pilots are under way. " +
 				"A pilot is a survey under a name of its own (`survey` in the response), by which it is stopped, read and deleted like any other.",
-			Body: route.TypeOf[PilotBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody,
+			Body: route.TypeOf[api.PilotBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody,
 			Handle:  s.onSurvey(s.put),
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "there is this pilot already", Body: view}, {Status: http.StatusCreated, Description: "begun", Body: view}},
 			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
@@ -100,7 +75,7 @@ func (s pilotRoutes) list(c *route.Call, v surveys.Survey) (route.Reply, error) 
 	if err != nil {
 		return route.Reply{}, err
 	}
-	out := PilotList{Pilots: make([]PilotSummary, len(found)), Next: 1}
+	out := api.PilotList{Pilots: make([]api.PilotSummary, len(found)), Next: 1}
 	for i := range found {
 		out.Pilots[i] = pilotSummary(v, found[i])
 		out.Next = max(out.Next, out.Pilots[i].Pilot+1)
@@ -299,7 +274,7 @@ func (s pilotRoutes) begin(ctx context.Context, v surveys.Survey, n int, who []r
 
 // reply shows a pilot with its respondents.
 func (s pilotRoutes) reply(c *route.Call, status int, v, pilot surveys.Survey) (route.Reply, error) {
-	view := PilotView{PilotSummary: pilotSummary(v, pilot), Respondents: []RespondentView{}, Warnings: pilot.Warnings}
+	view := api.PilotView{PilotSummary: pilotSummary(v, pilot), Respondents: []api.RespondentView{}, Warnings: pilot.Warnings}
 	list, _, err := s.store.Respondents(c, surveys.Filter{Survey: pilot.ID, Limit: surveys.MaxPiloting + 1})
 	if err != nil {
 		return route.Reply{}, err
@@ -315,9 +290,9 @@ func (s pilotRoutes) reply(c *route.Call, status int, v, pilot surveys.Survey) (
 	return route.Reply{Status: status, Body: view}, nil
 }
 
-func pilotSummary(v, pilot surveys.Survey) PilotSummary {
+func pilotSummary(v, pilot surveys.Survey) api.PilotSummary {
 	_, n := surveys.PilotOf(pilot.Name)
-	return PilotSummary{Pilot: n, Current: sameDefinition(v.Definition.Pilot(), pilot.Definition), SurveySummary: surveySummary(pilot)}
+	return api.PilotSummary{Pilot: n, Current: sameDefinition(v.Definition.Pilot(), pilot.Definition), SurveySummary: surveySummary(pilot)}
 }
 
 // sameDefinition reports whether two definitions are stored as the same.

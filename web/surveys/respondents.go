@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"weir"
+	"weir/api"
 	"weir/internal/phonenumber"
 	"weir/operators"
 	"weir/surveys"
@@ -74,15 +75,9 @@ type correctionRoutes struct {
 	corrector corrector
 }
 
-// RespondentPatch is the body of PATCH: a JSON merge patch (RFC 7396).
-type RespondentPatch struct {
-	Phone      string         `json:"phone,omitempty" minLength:"1" maxLength:"50" doc:"the new number, as in an import" example:"+525512345678"`
-	Attributes map[string]any `json:"attributes,omitzero" maxProperties:"100" doc:"merged; null or an empty text removes an attribute"`
-}
-
 func (s respondentRoutes) routes() []*route.Route {
 	const all, one = Path + "/respondents", Path + "/respondents/{id}"
-	view := route.TypeOf[RespondentView]()
+	view := route.TypeOf[api.RespondentView]()
 	return []*route.Route{
 		{
 			Method: "GET", Path: all, ID: "list-respondents", Tag: "respondents",
@@ -90,7 +85,7 @@ func (s respondentRoutes) routes() []*route.Route {
 			Description: "A page may be short, or empty, and yet not be the last: that one has no next_cursor.",
 			Query:       slices.Concat(respondentFilters(), []httpjson.Parameter{{Name: "phone", Kind: "string", Description: "a number, as in an import"}}, route.Paging(100, 1000)),
 			Handle:      s.onSurvey(s.listRespondents),
-			Answers:     []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[RespondentList]()}},
+			Answers:     []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[api.RespondentList]()}},
 			Codes:       []weir.Code{weir.CodeNotFound},
 		},
 		{
@@ -104,9 +99,9 @@ func (s respondentRoutes) routes() []*route.Route {
 			Summary: "Report the disposition of a respondent",
 			Description: "By the application that holds it. All of it is durable when the answer comes. A disposition that is reported twice, or late, changes nothing; " +
 				"one that cannot follow, or that comes after the end, is a conflict. If the answers put the respondent into a quota that is full, the answer says `rejected` and `messages_withheld`: only the survey's `quota_message` is sent.",
-			Body: route.TypeOf[HearingBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody,
+			Body: route.TypeOf[api.HearingBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody,
 			Handle:  s.postDisposition,
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "the respondent as it is now", Body: route.TypeOf[HeardView]()}},
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "the respondent as it is now", Body: route.TypeOf[api.HeardView]()}},
 			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
 		},
 	}
@@ -124,7 +119,7 @@ func respondentFilters() []httpjson.Parameter {
 
 func (s correctionRoutes) routes() []*route.Route {
 	const one = Path + "/respondents/{id}"
-	view := route.TypeOf[RespondentView]()
+	view := route.TypeOf[api.RespondentView]()
 	codes := []weir.Code{weir.CodeNotFound, weir.CodeConflict}
 	return []*route.Route{
 		{
@@ -132,7 +127,7 @@ func (s correctionRoutes) routes() []*route.Route {
 			Summary: "Correct a respondent who has not been contacted yet",
 			Description: "A JSON merge patch (RFC 7396) of the phone number and the attributes; the quota follows from the attributes. A respondent who was given up because the texts use a value that was missing becomes pending again. " +
 				"409 if the respondent was contacted or is finished, or if another respondent of the survey has the number. Repeating it changes nothing.",
-			Body: route.TypeOf[RespondentPatch](), BodyTypes: []string{httpjson.JSONType, httpjson.MergePatchType}, BodyLimit: httpjson.MaxBody,
+			Body: route.TypeOf[api.RespondentPatch](), BodyTypes: []string{httpjson.JSONType, httpjson.MergePatchType}, BodyLimit: httpjson.MaxBody,
 			Handle:  s.patchRespondent,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the respondent as it is now", Body: view}},
 			Codes:   codes,
@@ -167,7 +162,7 @@ func (s respondentRoutes) listRespondents(c *route.Call, v surveys.Survey) (rout
 	if err != nil {
 		return route.Reply{}, err
 	}
-	page := RespondentList{Respondents: make([]RespondentView, 0, len(rows))}
+	page := api.RespondentList{Respondents: make([]api.RespondentView, 0, len(rows))}
 	if next != 0 {
 		page.NextCursor = next.String()
 	}
@@ -264,7 +259,7 @@ func (s respondentRoutes) postDisposition(c *route.Call) (route.Reply, error) {
 	case err != nil:
 		return route.Reply{}, err
 	}
-	return route.Reply{Status: http.StatusOK, Body: HeardView{shownRespondent(c, s.tokens, progressOf(v), &is), len(h.Messages) > 0 && h.WithholdsMessages(is.Progress)}}, nil
+	return route.Reply{Status: http.StatusOK, Body: api.HeardView{RespondentView: shownRespondent(c, s.tokens, progressOf(v), &is), MessagesWithheld: len(h.Messages) > 0 && h.WithholdsMessages(is.Progress)}}, nil
 }
 
 // readReport reads a report on a respondent. It skips values that do not fit the
@@ -326,7 +321,7 @@ func (s respondentRoutes) serialOf(c *route.Call, r *surveys.Respondent, id stri
 
 // shownRespondent returns the view of a respondent, with the phone number
 // masked without pii:read.
-func shownRespondent(c *route.Call, tokens surveys.Tokens, how surveyProgress, r *surveys.Respondent) RespondentView {
+func shownRespondent(c *route.Call, tokens surveys.Tokens, how surveyProgress, r *surveys.Respondent) api.RespondentView {
 	v := how.view(r)
 	v.Token = tokens.Of(r.ID)
 	if !c.PII() {

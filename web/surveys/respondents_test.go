@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir"
+	"weir/api"
 	"weir/surveys"
-	surveyapi "weir/web/surveys"
 	"weir/web/webtest"
 )
 
@@ -30,7 +30,7 @@ func TestSurveyRespondents_AreListed(t *testing.T) {
 	name := strings.NewReplacer(names...)
 	id := func(i int) string { return all[i-1].ID.String() }
 	ids := func(query string) string {
-		l := webtest.Into[surveyapi.RespondentList](t, r.Do("GET", "/v1/surveys/s1/respondents"+query, ""), 200)
+		l := webtest.Into[api.RespondentList](t, r.Do("GET", "/v1/surveys/s1/respondents"+query, ""), 200)
 		out := ""
 		for _, p := range l.Respondents {
 			out += p.ID
@@ -59,16 +59,16 @@ func TestSurveyRespondents_AreShown(t *testing.T) {
 	plain := r.Respondent("s1")
 	p := r.Respondent("s1", webtest.Active)
 	path := "/v1/surveys/s1/respondents/"
-	v := webtest.Into[surveyapi.RespondentView](t, r.Do("GET", path+plain.ID.String(), ""), 200)
+	v := webtest.Into[api.RespondentView](t, r.Do("GET", path+plain.ID.String(), ""), 200)
 	if v.Arm != nil || v.Mode != "" || v.Bucket != nil || v.Contact != "" || !v.StartedAt.IsZero() {
 		t.Errorf("%+v", v)
 	}
 	arm, bucket, began := 0, 1, webtest.Start().Add(time.Second)
-	want := surveyapi.RespondentView{
+	want := api.RespondentView{
 		ID: p.ID.String(), Token: p.ID.String(), Survey: "s1", Phone: p.Phone, Attributes: p.Attributes, Status: "active", Disposition: "contacted", Arm: &arm, Questionnaire: "main", Mode: "ivr",
-		Attempts: surveys.Counts{SMS: 2, IVR: 1}, Bucket: &bucket, Contact: p.Contact.String(), Serial: 3, AddedAt: webtest.Start(), StartedAt: began, UpdatedAt: began,
+		Attempts: api.Counts{SMS: 2, IVR: 1}, Bucket: &bucket, Contact: p.Contact.String(), Serial: 3, AddedAt: webtest.Start(), StartedAt: began, UpdatedAt: began,
 	}
-	if d := cmp.Diff(want, webtest.Into[surveyapi.RespondentView](t, r.Do("GET", path+p.ID.String(), ""), 200)); d != "" {
+	if d := cmp.Diff(want, webtest.Into[api.RespondentView](t, r.Do("GET", path+p.ID.String(), ""), 200)); d != "" {
 		t.Error(d)
 	}
 	for _, path := range []string{"s1/respondents/r3", "s1/respondents/3", "s1/respondents/R1", "nobody/respondents/r1"} {
@@ -99,7 +99,7 @@ func TestSurveyRespondents_DispositionIsReportedToTheSurvey(t *testing.T) {
 			surveys.Report{Serial: 3, Answers: map[string]string{"age": "34", "ok": "true", "q1": "yes"}, Messages: []string{"Thank you"}, Key: "k1"}},
 		{`{"contact":"` + old.Ref.String() + `"}`, surveys.Report{Serial: 2}},
 	} {
-		v := webtest.Into[surveyapi.RespondentView](t, r.Do("POST", path, tc.body), 200)
+		v := webtest.Into[api.RespondentView](t, r.Do("POST", path, tc.body), 200)
 		if d := cmp.Diff(tc.want, r.People.Reports[len(r.People.Reports)-1]); d != "" || v.ID != p.ID.String() {
 			t.Errorf("%s: %s", tc.body, d)
 		}
@@ -186,7 +186,7 @@ lines",'	x,,,
 		if got := strings.Join(regexp.MustCompile(`(?m)^r[12]\b`).FindAllString(names.Replace(g.Body), -1), " "); g.Status != 200 || got != want {
 			t.Errorf("%s: %d %q, want %q", query, g.Status, got, want)
 		}
-		page := webtest.Into[surveyapi.RespondentList](t, r.Do("GET", "/v1/surveys/s1/respondents?"+query, ""), 200)
+		page := webtest.Into[api.RespondentList](t, r.Do("GET", "/v1/surveys/s1/respondents?"+query, ""), 200)
 		if got := len(page.Respondents); got != len(strings.Fields(want)) {
 			t.Errorf("%s: %d respondents are listed, want %q", query, got, want)
 		}
@@ -264,11 +264,11 @@ func TestSurveyRespondents_LogIsListedNewestFirst(t *testing.T) {
 		t.Fatalf("%+v, %v", all, err)
 	}
 	id := func(i int) string { return fmt.Sprint(all[i-1].ID) }
-	page := webtest.Into[surveyapi.SurveyLogList](t, r.Do("GET", "/v1/surveys/s1/log?limit=2", ""), 200)
+	page := webtest.Into[api.SurveyLogList](t, r.Do("GET", "/v1/surveys/s1/log?limit=2", ""), 200)
 	if len(page.Entries) != 2 || page.Entries[0].ID != id(3) || page.Entries[0].Respondent != p.ID.String() || page.NextCursor != id(2) {
 		t.Errorf("the newest of the log: %+v", page)
 	}
-	page = webtest.Into[surveyapi.SurveyLogList](t, r.Do("GET", "/v1/surveys/s1/log?cursor="+id(3), ""), 200)
+	page = webtest.Into[api.SurveyLogList](t, r.Do("GET", "/v1/surveys/s1/log?cursor="+id(3), ""), 200)
 	if len(page.Entries) != 2 || page.Entries[1].ID != id(1) || page.NextCursor != "" {
 		t.Errorf("the last page of the log: %+v", page)
 	}

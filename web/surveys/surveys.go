@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/events"
 	"weir/operators"
 	"weir/people"
@@ -61,14 +62,14 @@ type surveyRoutes struct {
 }
 
 func (s surveyRoutes) routes() []*route.Route {
-	view := route.TypeOf[SurveyView]()
+	view := route.TypeOf[api.SurveyView]()
 	put := &route.Route{
 		Method: "PUT", Path: Path, ID: "put-survey", Tag: "surveys",
 		Summary: "Create a survey, or replace one that is a draft",
 		Description: "The name in the path is 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit. " +
 			"A replacement carries the whole survey, the application's secret included; its respondents stay. " +
 			"The read-only fields of a survey in a response (" + strings.Join(readOnlyFields(), ", ") + ") are ignored, so that a survey can be written as it was read.",
-		Body: route.TypeOf[SurveyBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Lenient: true,
+		Body: route.TypeOf[api.SurveyBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Lenient: true,
 		Query:   []httpjson.Parameter{route.DryRun()},
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "replaced", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}, route.RightAnswer()},
 		Codes:   []weir.Code{weir.CodeConflict},
@@ -85,7 +86,7 @@ func (s surveyRoutes) routes() []*route.Route {
 			Query: append([]httpjson.Parameter{{Name: "state", Kind: "string", Enum: httpjson.Words(surveys.States()), Description: "one or more states, joined by commas"}},
 				route.Paging(50, 100)...),
 			Handle:  s.listSurveys,
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[SurveyList]()}},
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[api.SurveyList]()}},
 		},
 		put,
 		{
@@ -100,7 +101,7 @@ func (s surveyRoutes) routes() []*route.Route {
 			Description: "A JSON merge patch (RFC 7396). A draft may change wholly. While a survey is running or paused, the arms, the questionnaires, the region, the channels of modes and what the quotas speak of stay; " +
 				"409 names what cannot change. Of a survey that is stopping or done, the title and the application may change. A locked survey cannot change.",
 			Query: []httpjson.Parameter{{Name: "version", Kind: "integer", Minimum: 1, Maximum: math.MaxInt64, Description: "change it only if this is still its version"}},
-			Body:  route.TypeOf[SurveyPatch](), BodyTypes: []string{httpjson.JSONType, httpjson.MergePatchType}, BodyLimit: httpjson.MaxBody, Lenient: true,
+			Body:  route.TypeOf[api.SurveyPatch](), BodyTypes: []string{httpjson.JSONType, httpjson.MergePatchType}, BodyLimit: httpjson.MaxBody, Lenient: true,
 			Handle: s.onSurvey(func(c *route.Call, v surveys.Survey) (route.Reply, error) {
 				return s.patchSurvey(c, v, put.Check)
 			}),
@@ -118,7 +119,7 @@ func (s surveyRoutes) routes() []*route.Route {
 		{
 			Method: "GET", Path: Path + "/stats", ID: "get-survey-stats", Tag: "surveys",
 			Summary: "Figures of a survey", Handle: s.onSurvey(s.surveyStats),
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "its figures", Body: route.TypeOf[StatsView]()}},
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "its figures", Body: route.TypeOf[api.StatsView]()}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
 	}
@@ -159,7 +160,7 @@ func (s surveyRoutes) stepRoutes() []*route.Route {
 		routes = append(routes, &route.Route{
 			Method: "POST", Path: Path + ":" + string(x.step), ID: string(x.step) + "-survey", Tag: "surveys",
 			Summary: x.summary, Description: strings.TrimSpace(x.more + " Asking twice changes nothing."), Handle: s.applyStep(x.step), Repeatable: true,
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "the survey", Body: route.TypeOf[SurveyView]()}},
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "the survey", Body: route.TypeOf[api.SurveyView]()}},
 			Codes:   codes,
 		})
 	}
@@ -191,7 +192,7 @@ func (s surveyRoutes) listSurveys(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	page := SurveyList{Surveys: make([]SurveySummary, len(rows))}
+	page := api.SurveyList{Surveys: make([]api.SurveySummary, len(rows))}
 	if more {
 		page.NextCursor = httpjson.NameCursor("surveys", rows[most-1].Name)
 	}

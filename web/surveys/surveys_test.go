@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir"
+	"weir/api"
 	"weir/events"
 	"weir/surveys"
 	"weir/surveys/calendar"
@@ -24,23 +25,23 @@ func TestSurvey_IsWrittenAndRead(t *testing.T) {
 	t.Parallel()
 	r := webtest.New(t)
 	g := r.Do("PUT", "/v1/surveys/s1", webtest.Survey(`"title":"Spring","region":"MX","stop_words":[],"initial_success_rate":0,"application":{"url":"https://app.test/x","secret":"`+applicationCanary+`"},`))
-	v := webtest.Into[surveyapi.SurveyView](t, g, 201)
+	v := webtest.Into[api.SurveyView](t, g, 201)
 	if g.Header.Get("Location") != "/v1/surveys/s1" || v.Survey != "s1" || v.Title != "Spring" || v.State != surveys.Draft || v.Version != 1 {
 		t.Errorf("%s %+v", g.Header.Get("Location"), v)
 	}
-	if v.Application == nil || *v.Application != (surveyapi.ApplicationView{URL: "https://app.test/x", HasSecret: true}) {
+	if v.Application == nil || *v.Application != (api.ApplicationView{URL: "https://app.test/x", HasSecret: true}) {
 		t.Errorf("%+v", v.Application)
 	}
-	if d := v.Definition; d.StopWords == nil || d.InitialSuccessRate == nil || *d.InitialSuccessRate != 0 || *d.Quotas[1].Where["age"].From != 31 || d.Questionnaires["main"]["ivr"][0].Call.CallFlowID != 7 {
-		t.Errorf("%+v", v.Definition)
+	if d := v.SurveyDefinition; d.StopWords == nil || d.InitialSuccessRate == nil || *d.InitialSuccessRate != 0 || *d.Quotas[1].Where["age"].From != 31 || d.Questionnaires["main"]["ivr"][0].Call.CallFlowID != 7 {
+		t.Errorf("%+v", v.SurveyDefinition)
 	}
-	if d := cmp.Diff(v, webtest.Into[surveyapi.SurveyView](t, r.Do("GET", "/v1/surveys/s1", ""), 200)); d != "" {
+	if d := cmp.Diff(v, webtest.Into[api.SurveyView](t, r.Do("GET", "/v1/surveys/s1", ""), 200)); d != "" {
 		t.Error(d)
 	}
 	if r.SurveyNow("s1").Application.Secret != applicationCanary {
 		t.Error("the secret is not kept")
 	}
-	webtest.Into[surveyapi.SurveyView](t, r.Do("PUT", "/v1/surveys/s1", webtest.Survey(`"title":"Summer",`)), 200)
+	webtest.Into[api.SurveyView](t, r.Do("PUT", "/v1/surveys/s1", webtest.Survey(`"title":"Summer",`)), 200)
 	if got := r.SurveyNow("s1"); got.Title != "Summer" || got.Application != (surveys.Application{}) || len(r.People.Changes) != 2 {
 		t.Errorf("%+v %v", got, r.People.Changes)
 	}
@@ -58,7 +59,7 @@ func TestSurveys_AreListed(t *testing.T) {
 	}
 	r.Stands("b", surveys.Running)
 	names := func(query string) string {
-		l := webtest.Into[surveyapi.SurveyList](t, r.Do("GET", "/v1/surveys"+query, ""), 200)
+		l := webtest.Into[api.SurveyList](t, r.Do("GET", "/v1/surveys"+query, ""), 200)
 		out := ""
 		for _, s := range l.Surveys {
 			out += s.Survey
@@ -208,7 +209,7 @@ func TestSurvey_PatchOfAnOtherVersionIsAConflict(t *testing.T) {
 		t.Errorf("%d", g.Status)
 	}
 	meanwhile = nil
-	webtest.Into[surveyapi.SurveyView](t, r.Do("PATCH", "/v1/surveys/s1", `{"application":null,"title":null}`), 200)
+	webtest.Into[api.SurveyView](t, r.Do("PATCH", "/v1/surveys/s1", `{"application":null,"title":null}`), 200)
 	if s := r.SurveyNow("s1"); s.Title != "" || s.Application != (surveys.Application{}) {
 		t.Errorf("%+v", s)
 	}
@@ -230,7 +231,7 @@ func TestSurvey_StepsLeadFromStateToState(t *testing.T) {
 		if g.Status != tc.status || r.SurveyNow("s.1-a").State != tc.state {
 			t.Errorf("%s: %d %s", tc.step, g.Status, g.Body)
 		}
-		if g.Status == 200 && webtest.Into[surveyapi.SurveyView](t, g, 200).State != tc.state {
+		if g.Status == 200 && webtest.Into[api.SurveyView](t, g, 200).State != tc.state {
 			t.Errorf("%s: %s", tc.step, g.Body)
 		}
 	}
@@ -277,7 +278,7 @@ func TestSurvey_ThatIsLockedIsChangedByRespondentsOnly(t *testing.T) {
 		if tc.status == 409 && (g.Problem(t).Code != tc.code || tc.code == weir.CodeLocked && !strings.Contains(g.Problem(t).Detail, "surveys:admin can unlock it")) {
 			t.Errorf("%s %s: %s", tc.method, tc.path, g.Body)
 		}
-		if view := webtest.Into[surveyapi.SurveyView](t, r.Do("GET", "/v1/surveys/s1", ""), 200); view.Locked != tc.locked {
+		if view := webtest.Into[api.SurveyView](t, r.Do("GET", "/v1/surveys/s1", ""), 200); view.Locked != tc.locked {
 			t.Errorf("%s %s: the survey as read is locked: %v", tc.method, tc.path, view.Locked)
 		}
 	}
@@ -319,18 +320,18 @@ func TestSurvey_StatsShowSumsQuotasAndChannels(t *testing.T) {
 		Quotas: []surveys.BucketStats{{Bucket: surveys.Bucket{Quota: 10}, Counted: 5}}, Zoneless: 71,
 		Using: []surveys.ChannelUse{{Mode: surveys.SMS, Channel: "texts", Health: weir.Up, Since: webtest.Start()}},
 	}
-	v := webtest.Into[surveyapi.StatsView](t, r.Do("GET", "/v1/surveys/s1/stats", ""), 200)
+	v := webtest.Into[api.StatsView](t, r.Do("GET", "/v1/surveys/s1/stats", ""), 200)
 	sum := 0
 	for _, n := range v.Statuses {
 		sum += n
 	}
-	if sum != 12 || v.Respondents != 12 || len(v.Statuses) != 6 || len(v.Dispositions) != 13 || v.Dispositions[surveys.Queued] != 7 || v.Counted != 5 || v.Target != 30 {
+	if sum != 12 || v.Respondents != 12 || len(v.Statuses) != 6 || len(v.Dispositions) != 13 || v.Dispositions["queued"] != 7 || v.Counted != 5 || v.Target != 30 {
 		t.Errorf("%+v", v)
 	}
-	if d := cmp.Diff([]surveyapi.AttemptsView{{Mode: "ivr", Outcome: "busy", Count: 2}, {Mode: "sms", Outcome: "completed", Count: 9}}, v.Attempts); d != "" {
+	if d := cmp.Diff([]api.AttemptsView{{Mode: "ivr", Outcome: "busy", Count: 2}, {Mode: "sms", Outcome: "completed", Count: 9}}, v.Attempts); d != "" {
 		t.Error(d)
 	}
-	if v.Quotas[0].Counted != 5 || v.Channels[0].State != weir.Up || !v.Window.OpensAt.Equal(webtest.Start()) || v.RatePerMinute != 1.5 || !v.EndsAt.Equal(webtest.Start()) || v.Zoneless != surveys.RespondentID(71).String() {
+	if v.Quotas[0].Counted != 5 || v.Channels[0].State != string(weir.Up) || !v.Window.OpensAt.Equal(webtest.Start()) || v.RatePerMinute != 1.5 || !v.EndsAt.Equal(webtest.Start()) || v.Zoneless != surveys.RespondentID(71).String() {
 		t.Errorf("%+v", v)
 	}
 }
@@ -346,8 +347,8 @@ func TestStats_FunnelCountsWhatHappened(t *testing.T) {
 		{Status: surveys.Completed, Disposition: surveys.Refused, Furthest: surveys.Started}:     1,
 		{Status: surveys.Completed, Disposition: surveys.Complete, Furthest: surveys.Complete}:   4,
 	}
-	v := webtest.Into[surveyapi.StatsView](t, r.Do("GET", "/v1/surveys/s1/stats", ""), 200)
-	want := []surveyapi.StepView{{"registered", 10}, {"queued", 7}, {"contacted", 7}, {"started", 5}, {"interim partial", 4}, {"completed", 4}}
+	v := webtest.Into[api.StatsView](t, r.Do("GET", "/v1/surveys/s1/stats", ""), 200)
+	want := []api.StepView{{Step: "registered", Respondents: 10}, {Step: "queued", Respondents: 7}, {Step: "contacted", Respondents: 7}, {Step: "started", Respondents: 5}, {Step: "interim partial", Respondents: 4}, {Step: "completed", Respondents: 4}}
 	if d := cmp.Diff(want, v.Funnel); d != "" {
 		t.Error(d)
 	}
@@ -425,11 +426,11 @@ func FuzzSurvey(f *testing.F) {
 			g := r.Do(req[0], "/v1/surveys/s", req[1]+" ")
 			switch g.Status {
 			case 200, 201:
-				var v surveyapi.SurveyView
+				var v api.SurveyView
 				if err := json.Unmarshal([]byte(g.Body), &v); err != nil {
 					t.Fatal(err)
 				}
-				if _, wrong := v.Compile(surveys.Defaults{}); len(wrong) > 0 {
+				if _, wrong := surveys.Definition(v.SurveyDefinition).Compile(surveys.Defaults{}); len(wrong) > 0 {
 					t.Errorf("accepted: %v", wrong)
 				}
 			case 400, 422:

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"weir"
+	"weir/api"
 	"weir/limits"
 	"weir/surveys"
 	"weir/surveys/calendar"
@@ -12,18 +13,18 @@ import (
 	"weir/web/httpjson"
 )
 
-func surveySummary(s surveys.Survey) SurveySummary {
+func surveySummary(s surveys.Survey) api.SurveySummary {
 	of, _ := surveys.PilotOf(s.Name)
-	return SurveySummary{
+	return api.SurveySummary{
 		Survey: s.Name, PilotOf: of, Title: s.Title, State: s.State, Cause: s.Cause, Braked: s.Braked, Locked: s.Locked, Version: s.Version,
 		CreatedAt: s.Created.UTC(), UpdatedAt: s.Updated.UTC(), LaunchedAt: httpjson.Instant(s.Launched), EndedAt: httpjson.Instant(s.Ended),
 	}
 }
 
-func surveyView(s surveys.Survey) SurveyView {
-	v := SurveyView{SurveySummary: surveySummary(s), Definition: s.Definition, Warnings: s.Warnings}
+func surveyView(s surveys.Survey) api.SurveyView {
+	v := api.SurveyView{SurveySummary: surveySummary(s), SurveyDefinition: api.SurveyDefinition(s.Definition), Warnings: s.Warnings}
 	if s.Application != (surveys.Application{}) {
-		v.Application = &ApplicationView{URL: s.Application.URL, HasSecret: s.Application.Secret != ""}
+		v.Application = &api.ApplicationView{URL: s.Application.URL, HasSecret: s.Application.Secret != ""}
 	}
 	return v
 }
@@ -69,10 +70,10 @@ func (c surveyProgress) made(r *surveys.Respondent) surveys.Counts {
 	return r.Attempts
 }
 
-func (c surveyProgress) view(r *surveys.Respondent) RespondentView {
-	v := RespondentView{
-		ID: r.ID.String(), Survey: c.survey, Phone: r.Phone, Attributes: r.Attributes, Status: r.Status, Disposition: r.Disposition,
-		Mode: c.mode(r), Attempts: c.made(r), Counted: r.Counted, OptedOut: r.OptedOut, Serial: r.Serial,
+func (c surveyProgress) view(r *surveys.Respondent) api.RespondentView {
+	v := api.RespondentView{
+		ID: r.ID.String(), Survey: c.survey, Phone: r.Phone, Attributes: r.Attributes, Status: string(r.Status), Disposition: string(r.Disposition),
+		Mode: c.mode(r), Attempts: api.Counts(c.made(r)), Counted: r.Counted, OptedOut: r.OptedOut, Serial: r.Serial,
 		MessagesSent: r.Totals.Sent, MessagesReceived: r.Totals.Received, CallSeconds: r.Totals.CallSeconds,
 		DueAt: httpjson.Instant(r.DueAt), ReachedAt: httpjson.Instant(r.Reached), AddedAt: r.Added.UTC(), StartedAt: httpjson.Instant(r.Started), FinishedAt: httpjson.Instant(r.Finished), UpdatedAt: r.LastChange().UTC(),
 	}
@@ -92,41 +93,41 @@ func (c surveyProgress) view(r *surveys.Respondent) RespondentView {
 }
 
 // statsView lists every status and disposition, including zero counts.
-func statsView(s surveys.Survey, st surveys.Stats) StatsView {
-	v := StatsView{
+func statsView(s surveys.Survey, st surveys.Stats) api.StatsView {
+	v := api.StatsView{
 		Survey: s.Name, State: s.State, Counted: st.Tally.Counted, Target: st.Target,
-		Statuses: map[surveys.Status]int{}, Dispositions: map[surveys.Disposition]int{},
-		Quotas: []QuotaView{}, Attempts: []AttemptsView{}, Channels: []ChannelUseView{},
+		Statuses: map[string]int{}, Dispositions: map[string]int{},
+		Quotas: []api.QuotaView{}, Attempts: []api.AttemptsView{}, Channels: []api.ChannelUseView{},
 		RatePerMinute: st.Rate, SuccessRate: st.Success, NumbersNeeded: st.Needed, EndsAt: httpjson.Instant(st.EndsAt), Open: st.Open,
 	}
 	for _, status := range surveys.Statuses() {
-		v.Statuses[status] = 0
+		v.Statuses[string(status)] = 0
 	}
 	for _, d := range surveys.Dispositions() {
-		v.Dispositions[d] = 0
+		v.Dispositions[string(d)] = 0
 	}
 	for g, n := range st.Sums.Respondents {
 		v.Respondents += n
-		v.Statuses[g.Status] += n
-		v.Dispositions[g.Disposition] += n
+		v.Statuses[string(g.Status)] += n
+		v.Dispositions[string(g.Disposition)] += n
 	}
 	for i, n := range st.Sums.Funnel() {
-		v.Funnel = append(v.Funnel, StepView{surveys.Funnel()[i], n})
+		v.Funnel = append(v.Funnel, api.StepView{Step: string(surveys.Funnel()[i]), Respondents: n})
 	}
 	for made, n := range st.Sums.Attempts {
-		v.Attempts = append(v.Attempts, AttemptsView{made.Mode, made.Outcome, n})
+		v.Attempts = append(v.Attempts, api.AttemptsView{Mode: made.Mode, Outcome: string(made.Outcome), Count: n})
 	}
-	slices.SortFunc(v.Attempts, func(a, b AttemptsView) int {
+	slices.SortFunc(v.Attempts, func(a, b api.AttemptsView) int {
 		return cmp.Or(cmp.Compare(a.Mode, b.Mode), cmp.Compare(a.Outcome, b.Outcome))
 	})
 	for _, q := range st.Quotas {
 		if q.Where == nil {
 			q.Where = map[string]surveys.Match{} // a bucket that matches everyone
 		}
-		v.Quotas = append(v.Quotas, QuotaView{q.Bucket, q.Counted})
+		v.Quotas = append(v.Quotas, api.QuotaView{Bucket: q.Bucket, Counted: q.Counted})
 	}
 	for _, u := range st.Using {
-		v.Channels = append(v.Channels, ChannelUseView{u.Mode, u.Channel, u.Health, u.Reason, httpjson.Instant(u.Since)})
+		v.Channels = append(v.Channels, api.ChannelUseView{Mode: u.Mode, Channel: u.Channel, State: string(u.Health), Reason: u.Reason, Since: httpjson.Instant(u.Since)})
 	}
 	v.Brake = st.Brake
 	if st.Zoneless != 0 {
@@ -138,16 +139,16 @@ func statsView(s surveys.Survey, st surveys.Stats) StatsView {
 	}
 	v.WhyView = st.Why.View()
 	if st.Next != (calendar.Span{}) {
-		v.Window = &SpanView{st.Next.Open.UTC(), st.Next.Close.UTC()}
+		v.Window = &api.SpanView{OpensAt: st.Next.Open.UTC(), ClosesAt: st.Next.Close.UTC()}
 	}
 	return v
 }
 
-func budgetView(b limits.BudgetUse) BudgetView {
-	return BudgetView{b.Most.String(), b.Spent.String(), b.Left().String(), b.Currency}
+func budgetView(b limits.BudgetUse) api.BudgetView {
+	return api.BudgetView{Money: b.Most.String(), Spent: b.Spent.String(), Left: b.Left().String(), Currency: b.Currency}
 }
 
-func maskRespondent(v *RespondentView) {
+func maskRespondent(v *api.RespondentView) {
 	number := v.Phone
 	v.Token = "" // a bearer of the token can act for the respondent
 	v.Phone, v.Attributes = auth.MaskNumber(number), auth.MaskValues(v.Attributes, number)

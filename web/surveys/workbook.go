@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weir"
+	"weir/api"
 	"weir/surveys"
 	"weir/surveys/questions"
 	"weir/web/httpjson"
@@ -59,7 +60,7 @@ func numberColumns(v surveys.Survey) func(column int) bool {
 }
 
 // label replaces the codes of answers by their texts. A value that is no code, such as one that is masked, stays.
-func label(v surveys.Survey, asked []askedQuestion, answers []AnswerView) {
+func label(v surveys.Survey, asked []askedQuestion, answers []api.AnswerView) {
 	language := v.Definition.Questions.Languages[0].Code
 	for i, q := range asked {
 		if len(q.Choices) == 0 {

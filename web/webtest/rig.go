@@ -30,7 +30,6 @@ import (
 	"weir/web"
 	webapi "weir/web/api"
 	"weir/web/auth"
-	surveyapi "weir/web/surveys"
 )
 
 // The canaries must not appear in any log line. All except the last two must
@@ -574,9 +573,9 @@ func (r *Rig) RespondentsOf(survey string) []surveys.Respondent {
 	}
 }
 
-func (r *Rig) Put(name, more string) surveyapi.SurveyView {
+func (r *Rig) Put(name, more string) api.SurveyView {
 	r.T.Helper()
-	return Into[surveyapi.SurveyView](r.T, r.Do("PUT", "/v1/surveys/"+name, Survey(more)), 201)
+	return Into[api.SurveyView](r.T, r.Do("PUT", "/v1/surveys/"+name, Survey(more)), 201)
 }
 
 // SurveyNow returns a survey as it is stored.

@@ -93,7 +93,7 @@ func TestSurveyImport_RejectedRowsAreListed(t *testing.T) {
 		t.Error(diff)
 	}
 	same(t, f.run("", "import", name, "flu", "--show", "1", "-o", "json"), app.Rejected,
-		`{"survey":"flu","added":5,"duplicates":1,"rejected":3,"errors":[{"column":"phone","line":2,"reason":"is no phone number"}]}`+"\n", "weir: 3 rows were rejected\n")
+		`{"survey":"flu","added":5,"duplicates":1,"rejected":3,"errors":[{"line":2,"column":"phone","reason":"is no phone number"}]}`+"\n", "weir: 3 rows were rejected\n")
 }
 
 func TestSurveyImport_OfNothingIsAnError(t *testing.T) {

@@ -29,10 +29,10 @@ func TestSurvey_PilotBeginsAndIsShown(t *testing.T) {
 	same(t, f.run("", "pilot", "flu"), app.OK, shown, "")
 	same(t, f.run("", "pilot", "flu", "+525512345678", "+525512345679", "--language", "es", "--attribute", "first_name=Ana"), app.OK, shown, "")
 	same(t, f.run("", "pilot", "flu", "+525512345678", "--pilot", "7"), app.OK, shown, "")
-	const ana = `{"attributes":{"first_name":"Ana","language":"es"},"phone":`
+	const ana = `,"attributes":{"first_name":"Ana","language":"es"}}`
 	want := []string{
 		"GET /v1/surveys/flu/pilots", "GET /v1/surveys/flu/pilots/2", "GET /v1/surveys/flu/pilots",
-		`PUT /v1/surveys/flu/pilots/3 application/json {"respondents":[` + ana + `"+525512345678"},` + ana + `"+525512345679"}]}`,
+		`PUT /v1/surveys/flu/pilots/3 application/json {"respondents":[{"phone":"+525512345678"` + ana + `,{"phone":"+525512345679"` + ana + `]}`,
 		`PUT /v1/surveys/flu/pilots/7 application/json {"respondents":[{"phone":"+525512345678"}]}`,
 	}
 	if diff := cmp.Diff(want, f.requests()); diff != "" {

@@ -72,7 +72,7 @@ func (s *demonstration) dossiers(ctx context.Context) ([]dossier, error) {
 		if err != nil {
 			return nil, err
 		}
-		d := dossier{Survey: sv.name, State: survey.State, Cause: survey.Cause, Stats: *stats, People: sv.people, Quotas: sv.quotas}
+		d := dossier{Survey: sv.name, State: string(survey.State), Cause: string(survey.Cause), Stats: *stats, People: sv.people, Quotas: sv.quotas}
 		for r, err := range s.broker.api.Respondents(ctx, sv.name, client.ListRespondentsParams{}) {
 			if err != nil {
 				return nil, fmt.Errorf("read the respondents of %s: %w", sv.name, err)

@@ -123,7 +123,7 @@ func (v *verdict) sums(d *dossier) {
 		statuses[g.Status] += n
 		dispositions[g.Disposition] += n
 	}
-	for _, pair := range []struct{ ours, theirs map[string]int }{{statuses, d.Stats.ByStatus}, {dispositions, d.Stats.ByDisposition}} {
+	for _, pair := range []struct{ ours, theirs map[string]int }{{statuses, d.Stats.Statuses}, {dispositions, d.Stats.Dispositions}} {
 		names := maps.Clone(pair.ours)
 		maps.Copy(names, pair.theirs)
 		for name := range names {

@@ -22,9 +22,9 @@ func sound() dossier {
 			row("r4", "+15554", "failed", "unresponsive"), row("r5", "+15555", "rejected", "rejected"), row("r6", "+15556", "canceled", "registered"),
 		},
 		Stats: client.StatsView{
-			Respondents:   6,
-			ByStatus:      map[string]int{"completed": 2, "failed": 2, "rejected": 1, "canceled": 1, "active": 0},
-			ByDisposition: map[string]int{"completed": 2, "refused": 1, "unresponsive": 1, "rejected": 1, "registered": 1},
+			Respondents:  6,
+			Statuses:     map[string]int{"completed": 2, "failed": 2, "rejected": 1, "canceled": 1, "active": 0},
+			Dispositions: map[string]int{"completed": 2, "refused": 1, "unresponsive": 1, "rejected": 1, "registered": 1},
 		},
 		Quotas:  map[string]int{"north": 2},
 		Calls:   map[string]int{"15551": 1, "15552": 3, "15553": 3, "15554": 2},
@@ -45,26 +45,26 @@ func TestInspect_FindsEveryFault(t *testing.T) {
 		{"running", func(d *dossier) { d.State = "running" }, []string{"s: not done"}},
 		{"a respondent dropped", func(d *dossier) {
 			d.Rows = d.Rows[:5]
-			d.Stats.Respondents, d.Stats.ByStatus["canceled"], d.Stats.ByDisposition["registered"] = 5, 0, 0
+			d.Stats.Respondents, d.Stats.Statuses["canceled"], d.Stats.Dispositions["registered"] = 5, 0, 0
 		}, []string{"s: the table adds up to 5, and 6 are in the file", "s: 1 lost"}},
 		{"a respondent exchanged", func(d *dossier) { d.Rows[5].Phone = "+15559" }, []string{"s: 1 lost", "s: 1 in the survey that are not in the file"}},
 		{"a respondent twice", func(d *dossier) { d.Rows[5].Phone = "+1 555 5" }, []string{"s: 1 lost", "s: 1 there twice"}},
 		{"still being contacted", func(d *dossier) {
 			d.Rows[3].Status = "active"
-			d.Stats.ByStatus["active"], d.Stats.ByStatus["failed"] = 1, 1
+			d.Stats.Statuses["active"], d.Stats.Statuses["failed"] = 1, 1
 		}, []string{"s: 1 not final"}},
 		{"never started", func(d *dossier) {
 			d.Rows[5].Status = "pending"
-			d.Stats.ByStatus["pending"], d.Stats.ByStatus["canceled"] = 1, 0
+			d.Stats.Statuses["pending"], d.Stats.Statuses["canceled"] = 1, 0
 		}, []string{"s: 1 not final"}},
-		{"its own sums differ", func(d *dossier) { d.Stats.ByStatus["failed"] = 3 }, []string{"s: its figures are wrong by 1"}},
+		{"its own sums differ", func(d *dossier) { d.Stats.Statuses["failed"] = 3 }, []string{"s: its figures are wrong by 1"}},
 		{"its own total differs", func(d *dossier) { d.Stats.Respondents = 8 }, []string{"s: its figures are wrong by 2"}},
 		{"called too often", func(d *dossier) { d.Calls["15551"] = 4 }, []string{"s: 1 contacted more often than allowed"}},
 		{"written to too often", func(d *dossier) { d.Texts["15552"] = 4 }, []string{"s: 1 contacted more often than allowed"}},
 		{"given up too early", func(d *dossier) { d.Texts["15554"] = 1 }, []string{"s: 1 given up too early"}},
 		{"a STOP that was not heard", func(d *dossier) {
 			d.Rows[2].Disposition = "unresponsive"
-			d.Stats.ByDisposition["refused"], d.Stats.ByDisposition["unresponsive"] = 0, 2
+			d.Stats.Dispositions["refused"], d.Stats.Dispositions["unresponsive"] = 0, 2
 		}, []string{"s: 1 wrote and were not heard"}},
 		{"an answer that was not heard", func(d *dossier) { d.Answered["15554"] = true }, []string{"s: 1 wrote and were not heard"}},
 		{"an answer that came too late", func(d *dossier) { d.Answered["15554"], d.Late["r4"] = true, true }, nil},

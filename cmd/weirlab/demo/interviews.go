@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	bodies "weir/api"
 	"weir/client"
 	"weir/cmd/weirlab/machine"
 )
@@ -61,9 +62,9 @@ func (s *demonstration) interviews(ctx context.Context) error {
 		return err
 	}
 	s.interviewed = fmt.Sprintf("%d of %d interviews were held, %d people were not at home the first time.",
-		stats.ByStatus["completed"], interviewees, staff.missed.Load())
-	if stats.ByStatus["completed"] != interviewees || staff.asked.Load() != interviewees {
-		s.unasked = fmt.Sprintf("%d of %d people were interviewed, %d interviews were held", stats.ByStatus["completed"], interviewees, staff.asked.Load())
+		stats.Statuses["completed"], interviewees, staff.missed.Load())
+	if stats.Statuses["completed"] != interviewees || staff.asked.Load() != interviewees {
+		s.unasked = fmt.Sprintf("%d of %d people were interviewed, %d interviews were held", stats.Statuses["completed"], interviewees, staff.asked.Load())
 	}
 	staff.trouble.Range(func(what, _ any) bool {
 		s.unasked = fmt.Sprint(what)
@@ -106,14 +107,16 @@ func (f *staff) hire(ctx context.Context) error {
 func (f *staff) ask(ctx context.Context) error {
 	api := f.show.broker.api
 	if _, err := api.PutSurvey(ctx, "interviews", client.SurveyBody{
-		Title: "Interviews", Labels: []string{interviewLanguage},
-		Schedule: client.ScheduleSpec{
-			TimeZone: "UTC", Weekdays: []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"},
-			Windows: []client.WindowSpec{{From: "00:00", To: "24:00"}},
+		Title: "Interviews", SurveyDefinition: bodies.SurveyDefinition{
+			Labels: []string{interviewLanguage},
+			Schedule: client.ScheduleSpec{
+				TimeZone: "UTC", Weekdays: []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"},
+				Windows: []client.WindowSpec{{From: "00:00", To: "24:00"}},
+			},
+			Modes:          map[bodies.Mode]client.ModeSpec{"cati": {Channel: people, Retries: f.pace.delay(time.Second)}},
+			Arms:           []client.Arm{{Modes: []bodies.Mode{"cati"}}},
+			Questionnaires: map[string]map[bodies.Mode][]client.Content{"main": {"cati": {{Messages: []string{"Ask how the water is"}}}}},
 		},
-		Modes:          map[string]client.ModeSpec{"cati": {Channel: people, Retries: f.pace.delay(time.Second)}},
-		Arms:           []client.Arm{{Modes: []string{"cati"}}},
-		Questionnaires: map[string]map[string][]client.Content{"main": {"cati": {{Messages: []string{"Ask how the water is"}}}}},
 	}, client.PutSurveyParams{}); err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func (s *demonstration) killAndRestart(ctx context.Context) error {
 	}
 	active := 0
 	for _, sv := range s.running() {
-		active += sv.stats.ByStatus["active"]
+		active += sv.stats.Statuses["active"]
 	}
 	s.down = true
 	s.say("kill -9 %d: the broker is dead, with %s active, about %d slots in flight and %s queued. "+

@@ -80,10 +80,10 @@ func alwaysOpen() map[string]any {
 
 // finishedRespondents returns how many of a survey's respondents have a final status.
 func (s *survey) finishedRespondents() int {
-	return s.stats.Respondents - s.stats.ByStatus["pending"] - s.stats.ByStatus["active"]
+	return s.stats.Respondents - s.stats.Statuses["pending"] - s.stats.Statuses["active"]
 }
 
 func (s *survey) gauge() gauge {
 	return gauge{name: s.name, n: s.finishedRespondents(), all: len(s.people), text: fmt.Sprintf("%s of %s final, %s completed, %s active",
-		number(s.finishedRespondents()), number(len(s.people)), number(s.stats.ByDisposition["completed"]), number(s.stats.ByStatus["active"]))}
+		number(s.finishedRespondents()), number(len(s.people)), number(s.stats.Dispositions["completed"]), number(s.stats.Statuses["active"]))}
 }

@@ -166,13 +166,13 @@ func (d Document) targets(question int, chosen string, l *locale.Locale) []form.
 func (e *Editor) Check(d Document, ctx questions.Context) *questions.Questionnaire {
 	definition, mistakes := d.Definition()
 	if mistakes == nil {
-		for _, s := range definition.Sizes() {
+		for _, s := range questions.Sizes(&definition) {
 			if i, _, ok := questionOf(s.Pointer); ok && i < len(e.Cards) {
 				e.Cards[i].Sizes = append(e.Cards[i].Sizes, s)
 			}
 		}
 		var qs *questions.Questionnaire
-		qs, mistakes, e.Warnings = definition.Compile(ctx)
+		qs, mistakes, e.Warnings = questions.Compile(definition, ctx)
 		for _, list := range [][]weir.FieldError{mistakes, e.Warnings} {
 			for i := range list {
 				list[i].Detail = e.locale.Mistake(list[i].Detail)

@@ -128,7 +128,7 @@ func questionFields(kind questions.Kind, languages []questions.Language) *form.D
 			add(f...)
 		}
 	}
-	asked, choosing := kind.Asked(), kind == questions.Choose || kind == questions.ChooseMany
+	asked, choosing := questions.Asked(kind), kind == questions.Choose || kind == questions.ChooseMany
 	only(kind == questions.Calculation, form.Field{Name: "calculation", Kind: form.Script, Rows: 1, Label: "Value", Help: "Such as <code>%s</code>.", Example: "${children} + ${adults}"})
 	only(kind == questions.End, form.Field{Name: "end", Kind: form.Select, Values: endValues, Labels: endLabels, Unset: "the end: completed", Label: "How it ends"})
 	only(kind == questions.Number,

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/api"
 	"weir/operators"
 	"weir/surveys"
 	"weir/surveys/questions"
@@ -15,7 +16,6 @@ import (
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
-	surveyapi "weir/web/surveys"
 )
 
 // answersData is the data of the page of results: what was answered to each question.
@@ -45,7 +45,7 @@ type answeredQuestion struct {
 	Text    string
 	Kind    questions.Kind
 	Rows    []display.Row
-	Summary *surveyapi.AnswerSummaryView
+	Summary *api.AnswerSummaryView
 	Became  []page.Fact // how many respondents, by what became of the question
 	Written bool        // it has texts, which have a page
 	Heads   []string    // of the table of groups, behind the group
@@ -83,7 +83,7 @@ func loadAnswers(v *page.Visit) (*page.Content, error) {
 	}
 	if d.Asks {
 		d.offer(v, query, &s)
-		var sums surveyapi.AnswersView
+		var sums api.AnswersView
 		if err := v.Get(page.Path("v1", "surveys", s.Survey, "answers"), query, &sums); err != nil {
 			return nil, err
 		}
@@ -98,7 +98,7 @@ func loadAnswers(v *page.Visit) (*page.Content, error) {
 }
 
 // offer reads how the answers are grouped, and how they may be.
-func (d *answersData) offer(v *page.Visit, query url.Values, s *surveyapi.SurveyView) {
+func (d *answersData) offer(v *page.Visit, query url.Values, s *api.SurveyView) {
 	d.Offers = []form.Choice{{Value: string(surveys.ByDay), Text: v.T("Day")}}
 	if len(s.Arms) > 1 {
 		d.Offers = append(d.Offers, form.Choice{Value: string(surveys.ByArm), Text: v.T("Arm")})
@@ -118,7 +118,7 @@ func (d *answersData) offer(v *page.Visit, query url.Values, s *surveyapi.Survey
 
 // group fills the table of groups of a question: of choices the count and share of each, of numbers and
 // dates what they come to.
-func (d *answersData) group(v *page.Visit, asked *questions.Definition, a *surveyapi.AnswerCountsView, one *answeredQuestion) {
+func (d *answersData) group(v *page.Visit, asked *questions.Definition, a *api.AnswerCountsView, one *answeredQuestion) {
 	if len(a.Groups) == 0 {
 		return
 	}
@@ -176,7 +176,7 @@ func groupName(v *page.Visit, asked *questions.Definition, by, group string) str
 
 // unasked returns how many respondents have not come to a question; of the respondents of one arm it is
 // not known, because an arm is drawn with the first contact.
-func (d *answersData) unasked(a *surveyapi.AnswerCountsView) int {
+func (d *answersData) unasked(a *api.AnswerCountsView) int {
 	if d.Arm != "" {
 		return 0
 	}
@@ -187,7 +187,7 @@ func (d *answersData) unasked(a *surveyapi.AnswerCountsView) int {
 	return max(0, n)
 }
 
-func answered(v *page.Visit, asked *questions.Definition, a *surveyapi.AnswerCountsView, unasked int) answeredQuestion {
+func answered(v *page.Visit, asked *questions.Definition, a *api.AnswerCountsView, unasked int) answeredQuestion {
 	i := slices.IndexFunc(asked.Questions, func(q questions.Question) bool { return q.Name == a.Question })
 	one := answeredQuestion{Number: i + 1, Name: a.Question, Kind: a.Kind, Summary: a.Summary, Written: a.Kind == questions.FreeText}
 	var q questions.Question
@@ -225,7 +225,7 @@ func shownLanguage(l *locale.Locale, asked *questions.Definition) string {
 	return asked.Languages[0].Code
 }
 
-func barName(l *locale.Locale, q *questions.Question, language string, b surveyapi.ValueCountView) string {
+func barName(l *locale.Locale, q *questions.Question, language string, b api.ValueCountView) string {
 	for _, o := range q.Choices {
 		if text := o.Text[language]; o.Name == b.Value && text != "" {
 			return text
@@ -269,7 +269,7 @@ type textsData struct {
 	Name   string // of the question
 	Text   string
 	Search string
-	Texts  []surveyapi.AnswerTextView
+	Texts  []api.AnswerTextView
 	Pager  page.Pager
 	Unread bool // the session may not read what people write
 }
@@ -285,7 +285,7 @@ func loadTexts(v *page.Visit) (*page.Content, error) {
 	d := &textsData{Survey: s.Survey, Name: v.Request.PathValue("question"), Unread: !v.May(operators.ScopePIIRead)}
 	i := -1
 	if s.Questions != nil {
-		i = slices.IndexFunc(s.Questions.Questions, func(q questions.Question) bool { return q.Name == d.Name && q.Kind.Recorded() })
+		i = slices.IndexFunc(s.Questions.Questions, func(q questions.Question) bool { return q.Name == d.Name && questions.Recorded(q.Kind) })
 	}
 	if i < 0 {
 		return nil, &page.Problem{Status: http.StatusNotFound, Detail: v.T("The survey has no such question.")}
@@ -298,7 +298,7 @@ func loadTexts(v *page.Visit) (*page.Content, error) {
 		if d.Search = strings.TrimSpace(v.Request.URL.Query().Get("search")); d.Search != "" && len(d.Search) <= maxSearch {
 			query.Set("search", d.Search)
 		}
-		var list surveyapi.AnswerTextList
+		var list api.AnswerTextList
 		if err := v.Get(page.Path("v1", "surveys", s.Survey, "answers", d.Name, "texts"), query, &list); err != nil {
 			return nil, err
 		}

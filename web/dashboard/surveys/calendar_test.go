@@ -13,7 +13,7 @@ import (
 
 func calendarAt(t *testing.T, spec calendar.ScheduleSpec, now string) *scheduleCalendar {
 	t.Helper()
-	s, wrong := spec.Compile()
+	s, wrong := calendar.Compile(spec)
 	at, err := time.Parse(time.RFC3339, now)
 	if len(wrong) > 0 || err != nil {
 		t.Fatal(wrong, err)

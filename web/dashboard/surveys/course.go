@@ -5,10 +5,10 @@ import (
 	"strconv"
 	"time"
 
+	"weir/api"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
-	surveyapi "weir/web/surveys"
 )
 
 // courseData shows how a survey goes.
@@ -40,7 +40,7 @@ func (r passedRow) CompletedShare() string {
 // readCourse returns nil if the course is not known: the definition is no longer valid.
 func readCourse(c *page.Caller, known *page.Cache[*courseData], name string) (*courseData, error) {
 	return known.Get(name+"\n"+c.RightsKey(), func() (*courseData, error) {
-		var v surveyapi.CourseView
+		var v api.CourseView
 		err := c.Get(page.Path("v1", "surveys", name, "course"), nil, &v)
 		if status, _ := page.StatusOf(err); err != nil && (status == http.StatusNotFound || status == http.StatusUnprocessableEntity) {
 			return nil, nil
@@ -49,7 +49,7 @@ func readCourse(c *page.Caller, known *page.Cache[*courseData], name string) (*c
 	})
 }
 
-func courseOf(l *locale.Locale, v *surveyapi.CourseView) *courseData {
+func courseOf(l *locale.Locale, v *api.CourseView) *courseData {
 	d := &courseData{Zone: v.TimeZone, Days: dayChart(l, v), Answers: display.Heat{Title: l.T("Answers by weekday and hour"), Unit: l.T("respondents")}}
 	if v.Forecast != nil {
 		d.EndsAt = v.Forecast.EndsAt
@@ -74,7 +74,7 @@ func courseOf(l *locale.Locale, v *surveyapi.CourseView) *courseData {
 	return d
 }
 
-func dayChart(l *locale.Locale, v *surveyapi.CourseView) display.DayChart {
+func dayChart(l *locale.Locale, v *api.CourseView) display.DayChart {
 	started, completed := display.Series{Name: l.T("started"), Class: "c1"}, display.Series{Name: l.T("completed"), Class: "c3"}
 	expected := display.Series{Name: l.T("expected to start"), Class: "c2", Kind: display.Line}
 	c := display.DayChart{Title: l.T("Respondents by day"), Unit: l.T("respondents")}

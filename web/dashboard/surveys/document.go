@@ -13,12 +13,12 @@ import (
 	"strings"
 
 	"weir"
+	"weir/api"
 	"weir/operators"
 	"weir/surveys"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
-	surveyapi "weir/web/surveys"
 )
 
 // newSurveyPath is the path of no survey: their names begin with a letter or a digit.
@@ -29,10 +29,10 @@ const maxDefinition = 2 << 20
 
 // surveyBody returns what a client would write to get a survey. The secret of the application
 // is never read.
-func surveyBody(s *surveyapi.SurveyView) surveyapi.SurveyBody {
-	b := surveyapi.SurveyBody{Title: s.Title, Definition: s.Definition}
+func surveyBody(s *api.SurveyView) api.SurveyBody {
+	b := api.SurveyBody{Title: s.Title, SurveyDefinition: s.SurveyDefinition}
 	if s.Application != nil && s.Application.URL != "" {
-		b.Application = &surveyapi.ApplicationBody{URL: s.Application.URL}
+		b.Application = &api.ApplicationBody{URL: s.Application.URL}
 	}
 	return b
 }
@@ -384,13 +384,13 @@ func savedSurvey(l *locale.Locale, name string, created bool) *page.Content {
 
 // definitionData is the data of the page of a definition.
 type definitionData struct {
-	surveyapi.SurveySummary
+	api.SurveySummary
 	Text      string
 	HasSecret bool
 }
 
 // Editable reports whether anything but the title and the application can change.
-func editableSurvey(s *surveyapi.SurveySummary) bool {
+func editableSurvey(s *api.SurveySummary) bool {
 	return s.PilotOf == "" && !s.Locked && (s.State == surveys.Draft || s.State == surveys.Running || s.State == surveys.Paused)
 }
 

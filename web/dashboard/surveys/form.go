@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"weir"
-	"weir/limits"
+	"weir/api"
 	"weir/operators"
 	"weir/people"
 	"weir/surveys"
@@ -22,7 +22,6 @@ import (
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
-	surveyapi "weir/web/surveys"
 )
 
 // Rows of the form that are empty when it is opened.
@@ -218,7 +217,7 @@ func numberText(n int) string {
 }
 
 // surveyFormOf returns the form of a survey with its definition filled in.
-func surveyFormOf(l *locale.Locale, b *surveyapi.SurveyBody) *surveyForm {
+func surveyFormOf(l *locale.Locale, b *api.SurveyBody) *surveyForm {
 	f := &surveyForm{
 		Locale: l, Title: b.Title, TimeZone: b.Schedule.TimeZone, Weekdays: weekdays(b.Schedule.Weekdays), BlockedDays: strings.Join(b.Schedule.BlockedDays, "\n"),
 		StartDate: b.Schedule.StartDate, EndDate: b.Schedule.EndDate, Fallback: b.FallbackDelay, Cutoff: numberText(b.Cutoff), CountPartial: b.CountPartial,
@@ -252,7 +251,7 @@ func surveyFormOf(l *locale.Locale, b *surveyapi.SurveyBody) *surveyForm {
 }
 
 // limits finds out what of a definition the form cannot show.
-func (f *surveyForm) limits(b *surveyapi.SurveyBody) {
+func (f *surveyForm) limits(b *api.SurveyBody) {
 	many := len(b.Arms) > 1 || len(b.Questionnaires) > 1
 	f.ManyArms = many || b.Questions != nil // whose texts have a page of their own
 	f.RichQuotas = len(b.Quotas) > maxFormRows-spareQuotas || slices.ContainsFunc(b.Quotas, func(q surveys.Bucket) bool { return !plainQuota(q) })
@@ -280,14 +279,14 @@ func plainQuota(q surveys.Bucket) bool {
 }
 
 // contents returns the contents of a mode in the only questionnaire.
-func contentsOf(b *surveyapi.SurveyBody, mode surveys.Mode) []surveys.Content {
+func contentsOf(b *api.SurveyBody, mode surveys.Mode) []surveys.Content {
 	for _, modes := range b.Questionnaires {
 		return modes[mode]
 	}
 	return nil
 }
 
-func (f *surveyForm) fillModes(b *surveyapi.SurveyBody) {
+func (f *surveyForm) fillModes(b *api.SurveyBody) {
 	for _, mode := range surveys.Modes() {
 		m := &modeForm{Form: f, Mode: mode, Channel: b.Modes[mode].Channel, Retries: b.Modes[mode].Retries}
 		f.Modes = append(f.Modes, m)
@@ -396,7 +395,7 @@ func (m *modeForm) read(form url.Values) {
 
 // apply merges the fields of the form into a definition, and returns it as a document. A number
 // that is none stays a text, so that the API reports it.
-func (f *surveyForm) apply(b surveyapi.SurveyBody) (map[string]any, error) {
+func (f *surveyForm) apply(b api.SurveyBody) (map[string]any, error) {
 	b.Title, b.FallbackDelay, b.CountPartial, b.QuotaMessage = f.Title, f.Fallback, f.CountPartial, f.QuotaMessage
 	if b.Purpose != "" || f.Purpose != people.DefaultPurpose {
 		b.Purpose = f.Purpose
@@ -409,7 +408,7 @@ func (f *surveyForm) apply(b surveyapi.SurveyBody) (map[string]any, error) {
 	}
 	b.Answer = f.answer(b.Answer)
 	if b.Application, b.Budget = f.application(), nil; f.Budget != "" || f.Currency != "" {
-		b.Budget = &limits.Budget{Money: f.Budget, Currency: f.Currency}
+		b.Budget = &api.Budget{Money: f.Budget, Currency: f.Currency}
 	}
 	document, err := documentOf(b)
 	if err != nil {
@@ -442,11 +441,11 @@ func (f *surveyForm) answer(base *surveys.Answer) *surveys.Answer {
 	return &answer
 }
 
-func (f *surveyForm) application() *surveyapi.ApplicationBody {
+func (f *surveyForm) application() *api.ApplicationBody {
 	if f.AppURL == "" && f.AppSecret == "" {
 		return nil
 	}
-	return &surveyapi.ApplicationBody{URL: f.AppURL, Secret: f.AppSecret}
+	return &api.ApplicationBody{URL: f.AppURL, Secret: f.AppSecret}
 }
 
 // numberOf returns the number that a text is, or the text.
@@ -550,7 +549,7 @@ func messagesOf(text string) (list []string) {
 
 // layTexts lays the modes in their order and their contents over the only arm and the only
 // questionnaire.
-func (f *surveyForm) layTexts(b *surveyapi.SurveyBody) {
+func (f *surveyForm) layTexts(b *api.SurveyBody) {
 	name := "main"
 	for have := range b.Questionnaires {
 		name = have
@@ -752,8 +751,8 @@ func (f *surveyForm) contentField(at []string, row func([]int, int) int) (field,
 }
 
 func newSurvey(v *page.Visit) (*page.Content, error) {
-	f := surveyFormOf(v.Locale, &surveyapi.SurveyBody{Definition: surveys.Definition{Schedule: calendar.ScheduleSpec{
-		Weekdays: []string{"mon", "tue", "wed", "thu", "fri"}, Windows: []calendar.WindowSpec{{From: "09:00", To: "18:00"}},
+	f := surveyFormOf(v.Locale, &api.SurveyBody{SurveyDefinition: api.SurveyDefinition{Schedule: api.ScheduleSpec{
+		Weekdays: []string{"mon", "tue", "wed", "thu", "fri"}, Windows: []api.WindowSpec{{From: "09:00", To: "18:00"}},
 	}}})
 	f.New, f.AnswerFirst = true, true // who has an application unchecks it; without either nobody would ever complete
 	if err := f.addChoices(v.Caller); err != nil {
@@ -783,10 +782,10 @@ func (f *surveyForm) chooseOnly(c *page.Caller) error {
 }
 
 // openSurveyForm returns the form of the survey of the path, and its definition.
-func openSurveyForm(v *page.Visit) (*surveyForm, surveyapi.SurveyBody, error) {
+func openSurveyForm(v *page.Visit) (*surveyForm, api.SurveyBody, error) {
 	s, err := readSurvey(v.Caller, v.Request.PathValue("name"))
 	if err != nil {
-		return nil, surveyapi.SurveyBody{}, err
+		return nil, api.SurveyBody{}, err
 	}
 	body := surveyBody(&s)
 	f := surveyFormOf(v.Locale, &body)
@@ -804,7 +803,7 @@ func editSurvey(v *page.Visit) (*page.Content, error) {
 }
 
 func createSurvey(v *page.Visit) (*page.Content, error) {
-	f := surveyFormOf(v.Locale, &surveyapi.SurveyBody{})
+	f := surveyFormOf(v.Locale, &api.SurveyBody{})
 	f.New, f.Name = true, strings.TrimSpace(v.Request.PostForm.Get("name"))
 	f.read(v.Request.PostForm)
 	name, wrong, err := newSurveyName(v.Caller, f.Name)
@@ -814,7 +813,7 @@ func createSurvey(v *page.Visit) (*page.Content, error) {
 	if wrong != "" {
 		f.Mistakes["name"] = wrong
 	}
-	document, err := f.apply(surveyapi.SurveyBody{})
+	document, err := f.apply(api.SurveyBody{})
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ func newRespondentFile(v *page.Visit, form url.Values) (files.Use, error) {
 		Locale: v.Locale, link: v.Link("/surveys", s.Survey), survey: s.Survey,
 		region: s.Region, duplicates: "skip", over: !Card{SurveySummary: s.SurveySummary}.Importable(),
 	}
-	if plan, _ := s.Compile(surveys.Defaults{}); plan != nil {
+	if plan, _ := surveys.Definition(s.SurveyDefinition).Compile(surveys.Defaults{}); plan != nil {
 		f.needs = plan.RequiredAttributes()
 	}
 	if form.Get("duplicates") == "update" {

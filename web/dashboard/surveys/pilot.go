@@ -14,7 +14,6 @@ import (
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
-	surveyapi "weir/web/surveys"
 )
 
 // pilotData is the data of the page of pilots: the form that begins one, and what came back of one.
@@ -30,8 +29,8 @@ type pilotData struct {
 	Has       []pilotAttribute
 	Mistakes  map[string]string
 	Problem   *page.Problem
-	Shown     *surveyapi.PilotView // nil: there is none yet
-	Others    []surveyapi.PilotSummary
+	Shown     *api.PilotView // nil: there is none yet
+	Others    []api.PilotSummary
 }
 
 // pilotAttribute is an attribute that the texts of a survey use.
@@ -41,7 +40,7 @@ type pilotAttribute struct{ Name, Value string }
 func (a pilotAttribute) Field() string { return "has_" + a.Name }
 
 // Says describes an answer of a respondent.
-func (d *pilotData) Says(a surveyapi.AnswerView) string {
+func (d *pilotData) Says(a api.AnswerView) string {
 	if a.Status == questions.Answered {
 		return a.Question + ": " + a.Value
 	}
@@ -61,20 +60,20 @@ func openPilot(v *page.Visit) (*pilotData, error) {
 	if s.Questions != nil && len(s.Questions.Languages) > 1 {
 		d.Languages, d.Language = s.Questions.Languages, shownLanguage(v.Locale, s.Questions)
 	}
-	if plan, _ := s.Compile(surveys.Defaults{}); plan != nil {
+	if plan, _ := surveys.Definition(s.SurveyDefinition).Compile(surveys.Defaults{}); plan != nil {
 		for _, name := range plan.RequiredAttributes() {
 			d.Has = append(d.Has, pilotAttribute{Name: name})
 		}
 	}
-	var list surveyapi.PilotList
+	var list api.PilotList
 	if err := v.Get(page.Path("v1", "surveys", s.Survey, "pilots"), nil, &list); err != nil {
 		return nil, err
 	}
 	d.Next = list.Next
 	asked, _ := strconv.Atoi(v.Request.URL.Query().Get("pilot"))
-	at := max(0, slices.IndexFunc(list.Pilots, func(p surveyapi.PilotSummary) bool { return p.Pilot == asked }))
+	at := max(0, slices.IndexFunc(list.Pilots, func(p api.PilotSummary) bool { return p.Pilot == asked }))
 	if len(list.Pilots) > 0 {
-		d.Shown = &surveyapi.PilotView{}
+		d.Shown = &api.PilotView{}
 		if err := v.Get(page.Path("v1", "surveys", s.Survey, "pilots", strconv.Itoa(list.Pilots[at].Pilot)), nil, d.Shown); err != nil {
 			return nil, err
 		}
@@ -120,7 +119,7 @@ func beginPilot(v *page.Visit) (*page.Content, error) {
 }
 
 // read fills in what was posted, and returns the body that it makes.
-func (d *pilotData) read(form url.Values) surveyapi.PilotBody {
+func (d *pilotData) read(form url.Values) api.PilotBody {
 	if n, err := strconv.Atoi(form.Get("pilot")); err == nil {
 		d.Next = n
 	}
@@ -136,7 +135,7 @@ func (d *pilotData) read(form url.Values) surveyapi.PilotBody {
 		d.Language = form.Get("language")
 		attributes["language"] = d.Language
 	}
-	body := surveyapi.PilotBody{Respondents: []api.RespondentBody{}}
+	body := api.PilotBody{Respondents: []api.RespondentBody{}}
 	for line := range strings.Lines(d.Numbers) {
 		if line = strings.TrimSpace(line); line != "" {
 			body.Respondents = append(body.Respondents, api.RespondentBody{Phone: line, Attributes: attributes})

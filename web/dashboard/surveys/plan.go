@@ -9,13 +9,13 @@ import (
 	"strings"
 	"time"
 
+	"weir/api"
 	"weir/surveys"
 	"weir/surveys/calendar"
 	"weir/web/dashboard/choices"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
-	surveyapi "weir/web/surveys"
 )
 
 const (
@@ -80,8 +80,8 @@ func (d planDay) Day(l *locale.Locale) string { return l.Day(d.Date) }
 
 // plannedSurvey is what the calendar knows of a survey.
 type plannedSurvey struct {
-	surveyapi.SurveySummary
-	Course surveyapi.CourseView // by days in UTC, from the first day of the calendar
+	api.SurveySummary
+	Course api.CourseView // by days in UTC, from the first day of the calendar
 }
 
 func (k *knownOfSurveys) loadSurveyCalendar(v *page.Visit) (*page.Content, error) {
@@ -137,11 +137,11 @@ func planDays(now time.Time) (first, last time.Time) {
 }
 
 // readPlanned lists the surveys that are not over, and those that have been for less than two weeks.
-func readPlanned(c *page.Caller, now time.Time) (list []surveyapi.SurveySummary, more bool, err error) {
+func readPlanned(c *page.Caller, now time.Time) (list []api.SurveySummary, more bool, err error) {
 	first, _ := planDays(now)
 	query := url.Values{"limit": {"100"}}
 	for {
-		var summaries surveyapi.SurveyList
+		var summaries api.SurveyList
 		if err := c.Get("/v1/surveys", query, &summaries); err != nil {
 			return nil, false, err
 		}
@@ -199,7 +199,7 @@ func (p *surveyPlan) arrange(l *locale.Locale, list []plannedSurvey, capacity ma
 	p.Heading = p.heading(l, now)
 }
 
-func channelsOf(c *surveyapi.CourseView) (list []string) {
+func channelsOf(c *api.CourseView) (list []string) {
 	for _, m := range c.Modes {
 		if !slices.Contains(list, m.Channel) {
 			list = append(list, m.Channel)
@@ -222,7 +222,7 @@ func (p *surveyPlan) bar(s *plannedSurvey, channel string, now time.Time) *planB
 	default:
 		end = now // nobody is left to start, or its channel is gone
 	}
-	days := map[string]*surveyapi.CourseDayView{}
+	days := map[string]*api.CourseDayView{}
 	for i := range s.Course.Days {
 		days[s.Course.Days[i].Date] = &s.Course.Days[i]
 	}
@@ -241,7 +241,7 @@ func (p *surveyPlan) bar(s *plannedSurvey, channel string, now time.Time) *planB
 	return bar
 }
 
-func cellOf(day *surveyapi.CourseDayView, channel string, begin, end, last time.Time) (cell planCell) {
+func cellOf(day *api.CourseDayView, channel string, begin, end, last time.Time) (cell planCell) {
 	for _, w := range day.Windows {
 		span := calendar.Span{Open: calendar.LaterOf(w.OpensAt, begin), Close: w.ClosesAt}
 		if !end.IsZero() && span.Close.After(end) {

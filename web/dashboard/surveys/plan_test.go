@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"weir/api"
 	"weir/surveys"
 	"weir/web/dashboard/locale"
-	surveyapi "weir/web/surveys"
 )
 
 func instantOf(t *testing.T, text string) time.Time {
@@ -24,21 +24,21 @@ func instantOf(t *testing.T, text string) time.Time {
 // slot minutes on each from the second.
 func planned(t *testing.T, name string, state surveys.State, slotMinutes float64) plannedSurvey {
 	t.Helper()
-	p := plannedSurvey{SurveySummary: surveyapi.SurveySummary{Survey: name, State: state}}
+	p := plannedSurvey{SurveySummary: api.SurveySummary{Survey: name, State: state}}
 	if state != surveys.Draft {
 		p.LaunchedAt = instantOf(t, "2026-03-02T12:00:00Z")
 	}
 	for i, date := range []string{"2026-03-02", "2026-03-03", "2026-03-04", "2026-03-05"} {
-		d := surveyapi.CourseDayView{Date: date, Windows: []surveyapi.SpanView{{OpensAt: instantOf(t, date+"T09:00:00Z"), ClosesAt: instantOf(t, date+"T17:00:00Z")}}}
+		d := api.CourseDayView{Date: date, Windows: []api.SpanView{{OpensAt: instantOf(t, date+"T09:00:00Z"), ClosesAt: instantOf(t, date+"T17:00:00Z")}}}
 		if i > 0 {
-			d.Load = []surveyapi.ChannelLoadView{{Channel: "texts", SlotMinutes: slotMinutes}}
+			d.Load = []api.ChannelLoadView{{Channel: "texts", SlotMinutes: slotMinutes}}
 		} else if state != surveys.Draft {
 			d.Started = 7
 		}
 		p.Course.Days = append(p.Course.Days, d)
 	}
-	p.Course.Modes = []surveyapi.ModeCourseView{{Mode: surveys.SMS, Channel: "texts"}}
-	p.Course.Rest = &surveyapi.ForecastView{EndsAt: instantOf(t, "2026-03-04T13:00:00Z")}
+	p.Course.Modes = []api.ModeCourseView{{Mode: surveys.SMS, Channel: "texts"}}
+	p.Course.Rest = &api.ForecastView{EndsAt: instantOf(t, "2026-03-04T13:00:00Z")}
 	return p
 }
 

@@ -7,12 +7,12 @@ import (
 	"strconv"
 	"strings"
 
+	"weir/api"
 	"weir/surveys"
 	"weir/surveys/questions"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
 	"weir/web/dashboard/questionnaire"
-	surveyapi "weir/web/surveys"
 )
 
 // maxQuestionnaireForm fits a questionnaire of [questions.MaxSize], encoded as a form.
@@ -70,7 +70,7 @@ func starter(l *locale.Locale) questionnaire.Document {
 }
 
 // surveyQuestions returns the questions of a survey, and the document that has them.
-func surveyQuestions(s *surveyapi.SurveyView) (body map[string]any, asked questionnaire.Document, err error) {
+func surveyQuestions(s *api.SurveyView) (body map[string]any, asked questionnaire.Document, err error) {
 	body, err = documentOf(surveyBody(s))
 	asked, _ = body["questions"].(map[string]any)
 	return body, asked, err
@@ -87,7 +87,7 @@ func (d *questionsData) show(v *page.Visit, asked questionnaire.Document) (err e
 	return err
 }
 
-func openQuestions(v *page.Visit) (d *questionsData, s surveyapi.SurveyView, err error) {
+func openQuestions(v *page.Visit) (d *questionsData, s api.SurveyView, err error) {
 	s, err = readSurvey(v.Caller, v.Request.PathValue("name"))
 	open := s.State == surveys.Running || s.State == surveys.Paused
 	return &questionsData{Survey: s.Survey, Version: s.Version, Launched: s.State != surveys.Draft, Open: open}, s, err

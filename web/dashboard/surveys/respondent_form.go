@@ -9,11 +9,11 @@ import (
 	"strings"
 
 	"weir"
+	"weir/api"
 	"weir/operators"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
-	surveyapi "weir/web/surveys"
 )
 
 const (
@@ -54,12 +54,12 @@ func respondentCrumbs(l *locale.Locale, survey, id string, more ...page.Crumb) [
 	return append(surveyCrumbs(l, survey, page.Crumb{Text: l.T("Respondents"), Link: Link(survey) + "/respondents"}, page.Crumb{Text: id, Link: respondentLink(survey, id)}), more...)
 }
 
-func readRespondent(v *page.Visit) (r surveyapi.RespondentView, err error) {
+func readRespondent(v *page.Visit) (r api.RespondentView, err error) {
 	err = v.Get(page.Path("v1", "surveys", v.Request.PathValue("name"), "respondents", v.Request.PathValue("id")), nil, &r)
 	return r, err
 }
 
-func respondentFormOf(l *locale.Locale, r *surveyapi.RespondentView, shown bool) *respondentForm {
+func respondentFormOf(l *locale.Locale, r *api.RespondentView, shown bool) *respondentForm {
 	f := &respondentForm{Locale: l, Survey: r.Survey, ID: r.ID, Phone: r.Phone, Mistakes: map[string]string{}}
 	if !shown {
 		f.Phone, f.Masked = "", r.Phone
@@ -110,7 +110,7 @@ func changeRespondent(v *page.Visit) (*page.Content, error) {
 }
 
 // read fills in what was posted, and returns the changes.
-func (f *respondentForm) read(form url.Values, r *surveyapi.RespondentView) map[string]any {
+func (f *respondentForm) read(form url.Values, r *api.RespondentView) map[string]any {
 	patch, attributes := map[string]any{}, map[string]any{}
 	if f.Phone = strings.TrimSpace(form.Get("phone")); f.Phone != "" && f.Phone != r.Phone {
 		patch["phone"] = f.Phone

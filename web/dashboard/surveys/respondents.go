@@ -10,12 +10,12 @@ import (
 	"strings"
 	"time"
 
+	"weir/api"
 	"weir/operators"
 	"weir/surveys"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/page"
 	"weir/web/dashboard/why"
-	surveyapi "weir/web/surveys"
 )
 
 // respondentList is the data of the page of respondents.
@@ -24,7 +24,7 @@ type respondentList struct {
 	Status, Disposition string // filters; empty: none
 	Statuses            []string
 	Dispositions        []surveys.Disposition
-	Respondents         []surveyapi.RespondentView
+	Respondents         []api.RespondentView
 	Pager               page.Pager
 	Number              string // of a search; it must not get into a URL
 	Mistakes            map[string]string
@@ -77,7 +77,7 @@ func searchRespondent(v *page.Visit) (*page.Content, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list surveyapi.RespondentList
+	var list api.RespondentList
 	err = v.Get(page.Path("v1", "surveys", l.Survey, "respondents"), url.Values{"phone": {l.Number}, "limit": {"2"}}, &list)
 	if status, p := page.StatusOf(err); err != nil && status == http.StatusUnprocessableEntity {
 		c.Status, l.Mistakes["number"] = status, v.T("This is no phone number.")
@@ -117,7 +117,7 @@ func loadRespondents(v *page.Visit) (*page.Content, error) {
 	name := v.Request.PathValue("name")
 	query := v.ListQuery(page.RowsPerPage)
 	l := chooseRespondents(v, query)
-	var list surveyapi.RespondentList
+	var list api.RespondentList
 	if err := v.Get(page.Path("v1", "surveys", name, "respondents"), query, &list); err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func loadRespondents(v *page.Visit) (*page.Content, error) {
 
 // respondentData is the data of a respondent's page.
 type respondentData struct {
-	surveyapi.RespondentView
+	api.RespondentView
 	Waits          *why.View // nil: it does not wait
 	Stoppable      bool      // the survey contacts the respondent, and the token may stop that
 	AttemptsByMode []page.Fact
@@ -137,8 +137,8 @@ type respondentData struct {
 
 // respondentHistory is the part of a survey's log about one respondent.
 type respondentHistory struct {
-	History []surveyapi.SurveyLogView // oldest first
-	More    bool                      // there is more than is shown
+	History []api.SurveyLogView // oldest first
+	More    bool                // there is more than is shown
 }
 
 // maxHistory is the maximum number of entries of a respondent's history shown.
@@ -146,13 +146,13 @@ const maxHistory = 200
 
 // readHistory reads a respondent's events from the survey's log. It is cached for a few
 // seconds, because the log has no index by respondent.
-func readHistory(c *page.Caller, known *page.Cache[respondentHistory], r *surveyapi.RespondentView) (respondentHistory, error) {
+func readHistory(c *page.Caller, known *page.Cache[respondentHistory], r *api.RespondentView) (respondentHistory, error) {
 	return known.Get(strings.Join([]string{r.Survey, r.ID, c.RightsKey()}, "\n"), func() (past respondentHistory, err error) {
 		// Nothing about a respondent is older than its import, so that the log is read from
 		// there.
 		query := url.Values{"respondent": {r.ID}, "limit": {strconv.Itoa(maxHistory)}, "since": {r.AddedAt.Format(time.RFC3339)}}
 		for range page.MaxEmptyPages {
-			var list surveyapi.SurveyLogList
+			var list api.SurveyLogList
 			if err := c.Get(page.Path("v1", "surveys", r.Survey, "log"), query, &list); err != nil {
 				return past, err
 			}
@@ -173,7 +173,7 @@ func (k *knownOfSurveys) loadRespondent(v *page.Visit) (*page.Content, error) {
 	if err := v.Get(page.Path("v1", "surveys", name, "respondents", id), nil, &d.RespondentView); err != nil {
 		return nil, err
 	}
-	if v.MaySurvey(name, operators.ScopeSurveysAdmin) && !d.Status.Final() {
+	if v.MaySurvey(name, operators.ScopeSurveysAdmin) && !surveys.Status(d.Status).Final() {
 		s, err := readSurvey(v.Caller, name)
 		if err != nil {
 			return nil, err

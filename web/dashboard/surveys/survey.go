@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/api"
 	"weir/people"
 	"weir/surveys"
 	"weir/surveys/calendar"
@@ -18,7 +19,6 @@ import (
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
 	"weir/web/dashboard/why"
-	surveyapi "weir/web/surveys"
 )
 
 // causeText describes why a survey stops or is done.
@@ -73,7 +73,7 @@ type surveyData struct {
 	Course       *courseData       // nil: nobody is in it, or its definition is not valid
 	Calendar     *scheduleCalendar // nil: the schedule is no longer valid
 	NoZone       string            // its time zone, if that is none
-	Log          []surveyapi.SurveyLogView
+	Log          []api.SurveyLogView
 }
 
 // attemptRows holds the attempts of a mode, by outcome.
@@ -85,7 +85,7 @@ type attemptRows struct {
 // bucketRow is a quota bucket.
 type bucketRow struct {
 	Where string
-	surveyapi.QuotaView
+	api.QuotaView
 	Bar  display.Bar
 	Full bool
 }
@@ -96,7 +96,7 @@ type armRow struct {
 	Ratio                int
 }
 
-func readSurvey(c *page.Caller, name string) (s surveyapi.SurveyView, err error) {
+func readSurvey(c *page.Caller, name string) (s api.SurveyView, err error) {
 	err = c.Get(page.Path("v1", "surveys", name), nil, &s)
 	return s, err
 }
@@ -129,12 +129,12 @@ func (k *knownOfSurveys) loadSurvey(v *page.Visit) (*page.Content, error) {
 		}
 	}
 	// A stored schedule may no longer be valid, for instance if this release has no such zone.
-	if schedule, wrong := s.Schedule.Compile(); len(wrong) == 0 {
+	if schedule, wrong := calendar.Compile(s.Schedule); len(wrong) == 0 {
 		d.Calendar = calendarOf(v.Locale, s.Schedule, schedule, v.Now())
 	} else if slices.ContainsFunc(wrong, func(e weir.FieldError) bool { return strings.HasSuffix(e.Pointer, "/time_zone") }) {
 		d.NoZone = s.Schedule.TimeZone
 	}
-	var log surveyapi.SurveyLogList
+	var log api.SurveyLogList
 	if err := v.Get(page.Path("v1", "surveys", s.Survey, "log"), url.Values{"limit": {strconv.Itoa(maxRecent)}}, &log); err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (k *knownOfSurveys) loadSurvey(v *page.Visit) (*page.Content, error) {
 }
 
 // countOf returns what a survey's brake counts; nil if it is not known.
-func countOf(stats *surveyapi.StatsView) *weir.BrakeFigures {
+func countOf(stats *api.StatsView) *weir.BrakeFigures {
 	if stats == nil {
 		return nil
 	}
@@ -160,13 +160,13 @@ func countOf(stats *surveyapi.StatsView) *weir.BrakeFigures {
 }
 
 // addStats builds the charts of the statistics.
-func (d *surveyData) addStats(v *page.Visit, s *surveyapi.StatsView) {
+func (d *surveyData) addStats(v *page.Visit, s *api.StatsView) {
 	d.Funnel = funnelOf(v.Locale, s)
 	link := v.Link("/surveys", s.Survey, "respondents")
 	var rows []display.Row
 	for _, x := range surveys.Dispositions() {
 		rows = append(rows, display.Row{
-			Name: v.Word(string(x)), Value: float64(s.Dispositions[x]), Class: dispositionClass(x),
+			Name: v.Word(string(x)), Value: float64(s.Dispositions[string(x)]), Class: dispositionClass(x),
 			Link: link + "?" + url.Values{"disposition": {string(x)}}.Encode(),
 		})
 	}
@@ -187,9 +187,9 @@ func (d *surveyData) addStats(v *page.Visit, s *surveyapi.StatsView) {
 }
 
 // funnelOf shows how many respondents came to each step.
-func funnelOf(l *locale.Locale, s *surveyapi.StatsView) (rows []display.Row) {
+func funnelOf(l *locale.Locale, s *api.StatsView) (rows []display.Row) {
 	for _, step := range s.Funnel {
-		name, class := StepText(l, step.Step)
+		name, class := StepText(l, surveys.Disposition(step.Step))
 		rows = append(rows, display.Row{Name: name, Class: class, Value: float64(step.Respondents)})
 	}
 	return display.Rows(l, max(1, float64(s.Respondents)), rows)
@@ -231,13 +231,13 @@ func dispositionClass(d surveys.Disposition) string {
 }
 
 // attemptsOf groups attempts by mode.
-func attemptsOf(l *locale.Locale, list []surveyapi.AttemptsView) []attemptRows {
+func attemptsOf(l *locale.Locale, list []api.AttemptsView) []attemptRows {
 	var out []attemptRows
 	for _, mode := range surveys.Modes() {
 		var rows []display.Row
 		for _, a := range list {
 			if a.Mode == mode {
-				rows = append(rows, display.Row{Name: AttemptWord(l, mode, a.Outcome), Value: float64(a.Count), Class: outcomeClass(a.Outcome)})
+				rows = append(rows, display.Row{Name: AttemptWord(l, mode, weir.Outcome(a.Outcome)), Value: float64(a.Count), Class: outcomeClass(weir.Outcome(a.Outcome))})
 			}
 		}
 		if len(rows) > 0 {
@@ -252,7 +252,7 @@ func AttemptWord(l *locale.Locale, mode surveys.Mode, o weir.Outcome) string {
 	switch {
 	case o != weir.Completed:
 		return l.Word(string(o))
-	case mode.Voice():
+	case surveys.Voice(mode):
 		return l.T("answered")
 	default:
 		return l.T("delivered")
@@ -330,7 +330,7 @@ func askSurvey(about page.Asking, counts ...statusCount) func(*page.Visit) (*pag
 		for _, c := range counts {
 			n := 0
 			for _, status := range c.of {
-				n += stats.Statuses[status]
+				n += stats.Statuses[string(status)]
 			}
 			q.Facts = append(q.Facts, page.Fact{Name: v.T(c.name), Value: v.Number(n)})
 		}
@@ -349,7 +349,7 @@ func deleteSurvey(v *page.Visit) (*page.Done, error) {
 }
 
 // aboutSurvey reads a survey and its statistics, and fills the question about it.
-func aboutSurvey(c *page.Caller, name string, q *page.Question) (s surveyapi.SurveyView, stats *surveyapi.StatsView, err error) {
+func aboutSurvey(c *page.Caller, name string, q *page.Question) (s api.SurveyView, stats *api.StatsView, err error) {
 	if s, err = readSurvey(c, name); err != nil {
 		return s, nil, err
 	}
@@ -358,18 +358,18 @@ func aboutSurvey(c *page.Caller, name string, q *page.Question) (s surveyapi.Sur
 	}
 	q.Back, q.Crumbs = Link(s.Survey), surveyCrumbs(c.Locale, s.Survey, page.Crumb{Text: q.Button})
 	if stats == nil {
-		return s, &surveyapi.StatsView{}, nil
+		return s, &api.StatsView{}, nil
 	}
 	q.Facts = []page.Fact{{Name: c.T("Respondents"), Value: c.Number(stats.Respondents)}}
 	return s, stats, nil
 }
 
 // launchCheck is what the launch of a survey would find.
-type launchCheck struct{ surveyapi.LaunchCheckView }
+type launchCheck struct{ api.LaunchCheckView }
 
 // ManyQuestionnaires reports whether respondents get different texts.
 func (c *launchCheck) ManyQuestionnaires() bool {
-	return slices.ContainsFunc(c.Samples, func(s surveyapi.SampleView) bool { return s.Questionnaire != c.Samples[0].Questionnaire })
+	return slices.ContainsFunc(c.Samples, func(s api.SampleView) bool { return s.Questionnaire != c.Samples[0].Questionnaire })
 }
 
 // Lacking returns the attributes that texts use and respondents have no value for, as texts have them.
@@ -459,11 +459,11 @@ func askLaunch(v *page.Visit) (*page.Question, error) {
 			q.Facts = append(q.Facts, page.Fact{Name: v.T("Channel for %s", mode), Value: m.Channel})
 		}
 	}
-	schedule, wrong := s.Schedule.Compile()
+	schedule, wrong := calendar.Compile(s.Schedule)
 	if len(wrong) == 0 {
 		q.Facts = append(q.Facts, page.Fact{Name: v.T("Window"), Value: calendarOf(v.Locale, s.Schedule, schedule, v.Now()).Next})
 	}
-	q.Facts = append(q.Facts, targetFacts(v.Locale, s.Definition)...)
+	q.Facts = append(q.Facts, targetFacts(v.Locale, surveys.Definition(s.SurveyDefinition))...)
 	switch {
 	case s.Application != nil && s.Application.URL != "":
 	case s.Questions != nil:
@@ -517,7 +517,7 @@ func targetFacts(l *locale.Locale, d surveys.Definition) []page.Fact {
 func surveyStep(step surveys.Step, became locale.Message) func(*page.Visit) (*page.Done, error) {
 	return func(v *page.Visit) (*page.Done, error) {
 		name := v.Request.PathValue("name")
-		var s surveyapi.SurveyView
+		var s api.SurveyView
 		path := page.Path("v1", "surveys", name) + ":" + string(step)
 		if step == surveys.Launch && v.Request.PostForm.Get("skip") != "" {
 			path += "?missing=skip"

@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
+	"weir/api"
 	"weir/surveys"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/locale"
 	"weir/web/dashboard/page"
-	surveyapi "weir/web/surveys"
 )
 
 // surveysPerPage is the page size of the list, small because each survey is
@@ -32,7 +32,7 @@ func (k *knownOfSurveys) loadSurveys(v *page.Visit) (*page.Content, error) {
 	query := v.ListQuery(surveysPerPage)
 	l := &surveyList{States: surveys.States()}
 	l.State = page.Choose(v, query, "state", l.States)
-	var list surveyapi.SurveyList
+	var list api.SurveyList
 	if err := v.Get("/v1/surveys", query, &list); err != nil {
 		return nil, err
 	}
@@ -46,9 +46,9 @@ func (k *knownOfSurveys) loadSurveys(v *page.Visit) (*page.Content, error) {
 
 // Card is a survey on the overview.
 type Card struct {
-	surveyapi.SurveySummary
-	Stats      *surveyapi.StatsView // nil: not available
-	Bar        display.Bar          // its progress
+	api.SurveySummary
+	Stats      *api.StatsView // nil: not available
+	Bar        display.Bar    // its progress
 	FullQuotas int
 }
 
@@ -70,7 +70,7 @@ const maxSurveys = 50
 
 // Completed returns the number of respondents with the disposition completed. The status
 // of that name includes respondents who refused or were ineligible.
-func (c Card) Completed() int { return c.Stats.Dispositions[surveys.Complete] }
+func (c Card) Completed() int { return c.Stats.Dispositions[string(surveys.Complete)] }
 
 // NotCompleted returns the number of respondents who are done without having completed.
 func (c Card) NotCompleted() int {
@@ -78,7 +78,7 @@ func (c Card) NotCompleted() int {
 }
 
 // Of returns the number of respondents with a status.
-func (c Card) Of(status surveys.Status) int { return c.Stats.Statuses[status] }
+func (c Card) Of(status surveys.Status) int { return c.Stats.Statuses[string(status)] }
 
 // Running lists the running, paused and stopping surveys. Their statistics are
 // cached for a few seconds, not computed for each browser.
@@ -87,7 +87,7 @@ func Running(c *page.Caller, known *page.Cache[[]Card]) ([]Card, error) {
 		return nil, nil
 	}
 	return known.Get(c.RightsKey(), func() ([]Card, error) {
-		var list surveyapi.SurveyList
+		var list api.SurveyList
 		query := url.Values{"state": {"running,paused,stopping"}, "limit": {strconv.Itoa(maxSurveys)}}
 		if err := c.Get("/v1/surveys", query, &list); err != nil {
 			return nil, err
@@ -97,7 +97,7 @@ func Running(c *page.Caller, known *page.Cache[[]Card]) ([]Card, error) {
 }
 
 // cachedCards reads the statistics of surveys.
-func cachedCards(c *page.Caller, known *page.Cache[[]Card], list []surveyapi.SurveySummary) ([]Card, error) {
+func cachedCards(c *page.Caller, known *page.Cache[[]Card], list []api.SurveySummary) ([]Card, error) {
 	key := []string{"list", c.RightsKey()}
 	for _, s := range list {
 		key = append(key, s.Survey, string(s.State), strconv.FormatBool(s.Locked))
@@ -105,7 +105,7 @@ func cachedCards(c *page.Caller, known *page.Cache[[]Card], list []surveyapi.Sur
 	return known.Get(strings.Join(key, "\n"), func() ([]Card, error) { return cardsOf(c, list) })
 }
 
-func cardsOf(c *page.Caller, list []surveyapi.SurveySummary) ([]Card, error) {
+func cardsOf(c *page.Caller, list []api.SurveySummary) ([]Card, error) {
 	cards := make([]Card, len(list))
 	for i, s := range list {
 		cards[i].SurveySummary = s
@@ -122,7 +122,7 @@ func cardsOf(c *page.Caller, list []surveyapi.SurveySummary) ([]Card, error) {
 
 // fill draws a survey's progress: toward its target, or otherwise through its
 // respondents.
-func (c *Card) fill(l *locale.Locale, s *surveyapi.StatsView) {
+func (c *Card) fill(l *locale.Locale, s *api.StatsView) {
 	c.Stats = s
 	if s.Target > 0 {
 		c.Bar = display.Bar{Title: l.T("Target"), Whole: float64(s.Target), Segments: []display.Segment{{Name: l.T("counted"), Class: "c3", Value: float64(s.Counted)}}}
@@ -130,7 +130,7 @@ func (c *Card) fill(l *locale.Locale, s *surveyapi.StatsView) {
 		c.Bar = display.Bar{Title: l.T("Respondents"), Whole: float64(max(1, s.Respondents)), Segments: []display.Segment{
 			{Name: l.T("completed"), Class: "c3", Value: float64(c.Completed())},
 			{Name: l.T("not completed"), Class: "c8", Value: float64(c.NotCompleted())},
-			{Name: l.T("active"), Class: "c1", Value: float64(s.Statuses[surveys.Active])},
+			{Name: l.T("active"), Class: "c1", Value: float64(s.Statuses[string(surveys.Active)])},
 		}}
 	}
 	for _, q := range s.Quotas {
@@ -142,8 +142,8 @@ func (c *Card) fill(l *locale.Locale, s *surveyapi.StatsView) {
 
 // surveyStats reads the statistics of a survey; nil: not available, because its
 // definition is no longer valid or it was deleted.
-func surveyStats(c *page.Caller, name string) (*surveyapi.StatsView, error) {
-	var stats surveyapi.StatsView
+func surveyStats(c *page.Caller, name string) (*api.StatsView, error) {
+	var stats api.StatsView
 	err := c.Get(page.Path("v1", "surveys", name, "stats"), nil, &stats)
 	if status, _ := page.StatusOf(err); err != nil && (status == http.StatusNotFound || status == http.StatusUnprocessableEntity) {
 		return nil, nil
@@ -154,7 +154,7 @@ func surveyStats(c *page.Caller, name string) (*surveyapi.StatsView, error) {
 // surveyLog is the data of the page of a survey's log.
 type surveyLog struct {
 	Survey   string
-	Log      []surveyapi.SurveyLogView
+	Log      []api.SurveyLogView
 	Interval page.Interval
 	Pager    page.Pager
 }
@@ -165,7 +165,7 @@ func loadSurveyLog(v *page.Visit) (*page.Content, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list surveyapi.SurveyLogList
+	var list api.SurveyLogList
 	if err := v.Get(page.Path("v1", "surveys", name, "log"), query, &list); err != nil {
 		return nil, err
 	}

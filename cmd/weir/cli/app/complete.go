@@ -53,7 +53,7 @@ func (r *Connection) completeNames(c *cobra.Command, source NameSource, prefix s
 // SurveyNames is the source of the names of surveys.
 func SurveyNames(ctx context.Context, to *client.Client, found func(name, about string) bool) error {
 	for s, err := range to.Surveys(ctx, client.ListSurveysParams{}) {
-		if err != nil || !found(s.Survey, s.State) {
+		if err != nil || !found(s.Survey, string(s.State)) {
 			return err
 		}
 	}

@@ -38,10 +38,11 @@ func definitionOf(response []byte) (definition map[string]any, hasSecret bool, _
 
 // membersOf returns the names that the fields of a struct have in JSON.
 func membersOf(t reflect.Type) map[string]bool {
-	out := make(map[string]bool, t.NumField())
-	for field := range t.Fields() {
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		out[name] = true
+	out := map[string]bool{}
+	for _, field := range reflect.VisibleFields(t) { // also of the types that are embedded
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
+			out[name] = true
+		}
 	}
 	return out
 }

@@ -134,7 +134,7 @@ func printPilot(a *app.App, r *app.Connection, out io.Writer, p *client.PilotVie
 		for _, q := range x.Answers {
 			value := q.Value
 			if value == "" {
-				value = "(" + q.Status + ")"
+				value = "(" + string(q.Status) + ")"
 			}
 			answers = append(answers, q.Question+"="+value)
 		}

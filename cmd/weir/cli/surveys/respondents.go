@@ -26,7 +26,7 @@ pii:read. With --output json, attributes and attempts are included.`, `  weir su
 		func(ctx context.Context, to *client.Client, args []string, out io.Writer) error {
 			l := a.Console.NewList(&r.Output, out, app.Column("RESPONDENT"), app.Column("PHONE"), app.Column("STATUS"), app.Column("DISPOSITION"), app.Column("MODE"), app.NumberColumn("ATTEMPTS"), app.Column("NEXT STEP"), app.Column("FINISHED"))
 			err := app.PrintList(l, to.Respondents(ctx, args[0], q), limit, func(x client.RespondentView) []terminal.Cell {
-				n := x.Attempts.IVR + x.Attempts.SMS + x.Attempts.Mobileweb + x.Attempts.Cati
+				n := x.Attempts.IVR + x.Attempts.SMS + x.Attempts.MobileWeb + x.Attempts.CATI
 				return app.Cells(x.ID, x.Phone, app.StateCell(shownStatus(x.Status)), x.Disposition, x.Mode, n, a.Clock.FormatMinute(x.DueAt), a.Clock.FormatMinute(x.FinishedAt))
 			})
 			if l.More && err == nil && !r.JSON() {

@@ -60,27 +60,34 @@ func surveyText(clock *app.Clock, s *client.SurveyView) string {
 	line("ended", clock.FormatSecond(s.EndedAt))
 	line("schedule", scheduleText(s.Schedule))
 	for _, mode := range slices.Sorted(maps.Keys(s.Modes)) {
-		line("mode "+mode, joined(", ", "channel "+s.Modes[mode].Channel, prefixed("retries after ", s.Modes[mode].Retries)))
+		line("mode "+string(mode), joined(", ", "channel "+s.Modes[mode].Channel, prefixed("retries after ", s.Modes[mode].Retries)))
 	}
 	for i, arm := range s.Arms {
-		share := ""
+		share, modes := "", make([]string, len(arm.Modes))
+		for j, mode := range arm.Modes {
+			modes[j] = string(mode)
+		}
 		if arm.Ratio > 0 {
 			share = fmt.Sprintf("%d %%", arm.Ratio)
 		}
-		line(fmt.Sprintf("arm %d", i+1), joined(", ", strings.Join(arm.Modes, " then "), prefixed("questionnaire ", arm.Questionnaire), share))
+		line(fmt.Sprintf("arm %d", i+1), joined(", ", strings.Join(modes, " then "), prefixed("questionnaire ", arm.Questionnaire), share))
 	}
 	line("fallback", prefixed("after ", s.FallbackDelay))
 	number("cutoff", s.Cutoff)
 	for _, q := range s.Quotas {
-		line("quota", bucket(client.QuotaView{Where: q.Where})+": "+terminal.Number(q.Quota))
+		line("quota", bucket(q.Where)+": "+terminal.Number(q.Quota))
 	}
 	number("batch", s.BatchSize)
 	number("per minute", s.LimitPerMinute)
 	number("weight", s.Weight)
 	line("labels", strings.Join(s.Labels, ", "))
 	line("region", s.Region)
-	line("application", s.Application.URL)
-	line("answer", joined(", ", prefixed("the first message, as ", s.Answer.Attribute), prefixed("thanks: ", s.Answer.Thanks)))
+	if s.Application != nil {
+		line("application", s.Application.URL)
+	}
+	if s.Answer != nil {
+		line("answer", joined(", ", prefixed("the first message, as ", s.Answer.Attribute), prefixed("thanks: ", s.Answer.Thanks)))
+	}
 	return terminal.VisibleLines(b.String())
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"weir/api"
 	"weir/client"
 	"weir/cmd/internal/command"
 	"weir/cmd/internal/terminal"
@@ -75,12 +76,12 @@ type statusView struct {
 func (v *statusView) text(s *client.SurveyView, st *client.StatsView) string {
 	v.head(s, st)
 	shown := map[string]int{}
-	for status, n := range st.ByStatus {
+	for status, n := range st.Statuses {
 		shown[shownStatus(status)] += n
 	}
 	v.counts("Respondents", []string{"pending", "active"}, shown, st.Respondents)
 	v.steps(st)
-	v.counts("Dispositions", dispositions(), st.ByDisposition, st.Respondents)
+	v.counts("Dispositions", dispositions(), st.Dispositions, st.Respondents)
 	v.quotas(st)
 	v.attempts(st.Attempts)
 	v.channels(st.Channels)
@@ -115,11 +116,11 @@ func (v *statusView) head(s *client.SurveyView, st *client.StatsView) {
 	}
 	fmt.Fprintf(&v.b, ": %s\n", stateText(st.State, s.Cause, s.Locked))
 	v.line("why", st.Why)
-	v.line("brake", app.BrakeText(&s.Brake, &st.BrakeCount))
-	if s.Braked.Text != "" {
+	v.line("brake", app.BrakeText(s.Brake, st.Brake))
+	if s.Braked != nil {
 		v.line("braked", fmt.Sprintf("%s, after %s; weir survey resume %s goes on", v.at(s.Braked.At), terminal.Plural(s.Braked.Touched, "contact", "contacts"), terminal.Visible(s.Survey)))
 	}
-	if b := st.Budget; b.Money != "" {
+	if b := st.Budget; b != nil {
 		v.line("budget", fmt.Sprintf("%s of %s %s spent, %s left", b.Spent, b.Money, b.Currency, b.Left))
 	}
 	v.line("launched", v.at(s.LaunchedAt))
@@ -139,10 +140,10 @@ func (v *statusView) head(s *client.SurveyView, st *client.StatsView) {
 	if st.Target > 0 {
 		v.line("target", fmt.Sprintf("%s of %s %s", terminal.Number(st.Counted), terminal.Number(st.Target), terminal.Meter(st.Counted, st.Target)))
 	}
-	if st.State != "done" && st.NumbersNeeded > 0 {
-		v.line("needed", terminal.Plural(int64(st.NumbersNeeded), "more number", "more numbers")+" at the present success rate")
+	if st.State != "done" && st.NumbersNeeded != nil && *st.NumbersNeeded > 0 {
+		v.line("needed", terminal.Plural(int64(*st.NumbersNeeded), "more number", "more numbers")+" at the present success rate")
 	}
-	if finished := st.Respondents - st.ByStatus["pending"] - st.ByStatus["active"]; finished > 0 {
+	if finished := st.Respondents - st.Statuses["pending"] - st.Statuses["active"]; finished > 0 {
 		v.line("success", fmt.Sprintf("%.1f %% of finished respondents", 100*st.SuccessRate))
 	}
 }
@@ -167,7 +168,7 @@ func (v *statusView) relative(t time.Time) string {
 // window describes the current window, or the next one.
 func (v *statusView) window(st *client.StatsView) string {
 	switch w := st.Window; {
-	case w.OpensAt.IsZero():
+	case w == nil:
 		return "closed permanently"
 	case st.Open:
 		return "open until " + v.at(w.ClosesAt)
@@ -217,7 +218,7 @@ func (v *statusView) quotas(st *client.StatsView) {
 	var names []string
 	width := 0
 	for _, q := range st.Quotas {
-		names = append(names, bucket(q))
+		names = append(names, bucket(q.Where))
 		width = max(width, len([]rune(names[len(names)-1])))
 	}
 	exceeded := false
@@ -231,10 +232,10 @@ func (v *statusView) quotas(st *client.StatsView) {
 }
 
 // bucket describes the respondents that a quota covers.
-func bucket(q client.QuotaView) string {
+func bucket(where map[string]client.Match) string {
 	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(q.Where)) {
-		m := q.Where[name]
+	for _, name := range slices.Sorted(maps.Keys(where)) {
+		m := where[name]
 		number := func(f *float64) string { return strconv.FormatFloat(*f, 'f', -1, 64) }
 		switch {
 		case len(m.In) > 0:
@@ -256,8 +257,8 @@ func (v *statusView) attempts(all []client.AttemptsView) {
 		return
 	}
 	v.b.WriteString("\nAttempts\n")
-	var modes []string
-	sums, ends := map[string]int{}, map[string][]string{}
+	var modes []api.Mode
+	sums, ends := map[api.Mode]int{}, map[api.Mode][]string{}
 	for _, a := range all {
 		if !slices.Contains(modes, a.Mode) {
 			modes = append(modes, a.Mode)
@@ -278,8 +279,8 @@ func (v *statusView) channels(all []client.ChannelUseView) {
 	v.b.WriteString("\nChannels\n")
 	for _, u := range all {
 		text := cmp.Or(u.State, "unknown")
-		if u.StateReason != "" && u.State != "up" {
-			text += ": " + u.StateReason
+		if u.Reason != "" && u.State != "up" {
+			text += ": " + u.Reason
 		}
 		if !u.Since.IsZero() {
 			text += ", since " + v.at(u.Since)
@@ -289,17 +290,18 @@ func (v *statusView) channels(all []client.ChannelUseView) {
 }
 
 // stateText formats the state of a survey with its cause, and whether it is locked.
-func stateText(state, cause string, locked bool) string {
+func stateText(state api.SurveyState, cause api.SurveyCause, locked bool) string {
+	text := string(state)
 	if locked {
-		state += ", locked"
+		text += ", locked"
 	}
-	why := map[string]string{
+	why := map[api.SurveyCause]string{
 		"exhausted": "finished: everyone was contacted", "reached": "finished: the target is reached",
 		"window_over": "finished: the last window has closed", "stopped": "stopped by a user",
 		"budget_spent": "finished: its budget is spent",
 	}[cause]
 	if why == "" {
-		return state
+		return text
 	}
-	return state + " (" + why + ")"
+	return text + " (" + why + ")"
 }

@@ -73,7 +73,7 @@ With --respondent only this respondent is stopped, and the survey continues.`, "
 				if err != nil {
 					return err
 				}
-				open := terminal.Plural(int64(st.ByStatus["pending"]+st.ByStatus["active"]), "unfinished respondent", "unfinished respondents")
+				open := terminal.Plural(int64(st.Statuses["pending"]+st.Statuses["active"]), "unfinished respondent", "unfinished respondents")
 				if err := console.Confirm(c, fmt.Sprintf("this stops survey %s permanently and cancels %s", args[0], open)); err != nil {
 					return err
 				}
@@ -160,7 +160,7 @@ func listCommand(a *app.App, r *app.Connection) *cobra.Command {
 			l := a.Console.NewList(&r.Output, out, app.Column("SURVEY", 8), app.Column("STATE"), app.Column("LAUNCHED"), app.Column("ENDED"), app.Column("TITLE", 8))
 			query := client.ListSurveysParams{State: strings.Join(states, ",")}
 			return app.PrintList(l, to.Surveys(ctx, query), 0, func(s client.SurveySummary) []terminal.Cell {
-				return app.Cells(s.Survey, app.StateCell(s.State), a.Clock.FormatMinute(s.LaunchedAt), a.Clock.FormatMinute(s.EndedAt), s.Title)
+				return app.Cells(s.Survey, app.StateCell(string(s.State)), a.Clock.FormatMinute(s.LaunchedAt), a.Clock.FormatMinute(s.EndedAt), s.Title)
 			})
 		})
 	c.Flags().StringSliceVar(&states, "state", nil, "only surveys in these states: draft, running, paused, stopping, done (comma-separated)")

@@ -83,7 +83,7 @@ func pollSurveys(ctx context.Context, to *client.Client, s *State) error {
 				return err
 			}
 			s.Surveys = append(s.Surveys, Survey{
-				Name: v.Survey, State: st.State, Respondents: int64(st.Respondents), Over: int64(st.Respondents - st.ByStatus["pending"] - st.ByStatus["active"]),
+				Name: v.Survey, State: string(st.State), Respondents: int64(st.Respondents), Over: int64(st.Respondents - st.Statuses["pending"] - st.Statuses["active"]),
 				Target: int64(st.Target), Counted: int64(st.Counted), PerMinute: st.RatePerMinute, EndsAt: st.EndsAt, Open: st.Open,
 			})
 		}
