@@ -7,6 +7,6 @@
 // schema says is checked by the rules of the domain, whose types begin as these do: see limits.Limit. An instant
 // that may be absent is a time.Time that is left out when it is zero.
 //
-// Not all bodies are here yet: the others are types of the rooms of web, and the client has types that are
-// generated from the description.
+// Purposes are not here: their types in package people keep what they have parsed of their texts. The client
+// has types for them that are generated from the description.
 package api

@@ -1,13 +1,13 @@
 // Package client is a Go client of Weir's HTTP API.
 //
 // The operations are in client.gen.go, which is generated from the API description
-// (docs/openapi.json): a type for each body and a method of [Client] for each
-// operation, with the names of the description. The other files add what a
+// (docs/openapi.json): a method of [Client] for each operation, and a name for each
+// body, whose type is that of package api. The other files add what a
 // description cannot express: retries ([Options]), errors ([Error]), iterators over
 // whole lists ([Client.Channels] and others), streamed imports ([Client.Import]) and
 // live events ([Client.Follow]).
 //
-// The package imports no other package of Weir. The module is not published: another
+// The package imports package api of Weir and no other. The module is not published: another
 // module needs "require weir v0.0.0" and "replace weir => PATH" in its go.mod.
 //
 // # Invariants

@@ -1,3 +1,0 @@
-package surveys
-
-import ()
