@@ -290,7 +290,7 @@ func (d Definition) attach(a *Arm, at string, m *validation.Errors) {
 	}
 }
 
-// compile checks one content.
+// compileOne checks one content.
 func compileOne(c Content, mode Mode, at string, m *validation.Errors) (t template) {
 	few := len(c.Messages) <= maxMessages
 	switch {

@@ -24,7 +24,7 @@
 //
 //   - Nothing here does I/O, reads a clock, starts a goroutine or draws random
 //     numbers: the instant, the random number and the reader are arguments. The
-//     one exception is [calendar.ScheduleSpec.Compile], which loads the zone with
+//     one exception is [calendar.Compile], which loads the zone with
 //     time.LoadLocation; a program that must run without the system's zones
 //     imports time/tzdata.
 //   - No contact is requested outside an open window, after the last retry of the

@@ -1,6 +1,6 @@
 // Package calendar defines when a survey may contact respondents: weekdays, windows,
 // blocked days, first and last date, in a time zone. Pure, except that
-// [ScheduleSpec.Compile] loads the zone with time.LoadLocation.
+// [Compile] loads the zone with time.LoadLocation.
 package calendar
 
 import (
@@ -20,7 +20,7 @@ const Grace = 5 * time.Minute
 const mergeDays = 7
 
 // Schedule defines when the respondents of a survey may be contacted. It is made
-// by [ScheduleSpec.Compile] and is immutable.
+// by [Compile] and is immutable.
 //
 // A window includes its first instant and excludes its last. Its ends are local
 // times; where clocks jump, a skipped local time is the next valid instant and a

@@ -4,7 +4,7 @@
 // # Where to look
 //
 //	Definition           a questionnaire as a person writes it, in JSON (definition.go, read.go)
-//	Questionnaire        its checked form, made by Definition.Compile (compile.go, check.go, reach.go)
+//	Questionnaire        its checked form, made by Compile (compile.go, check.go, reach.go)
 //	Turn, Start, Remind  the conversation (turn.go); State, Input, Result (state.go)
 //	reading.go           which message is which answer; number.go, date.go
 //	render.go            what is sent; arrows.go where answers lead

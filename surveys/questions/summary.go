@@ -80,7 +80,7 @@ func Summarize(q *Question, counts map[string]int) ([]Bar, *Summary) {
 	return bars, s
 }
 
-// CountIn counts some of the answers of which [Question.Summarize] has made bars, in the same bars.
+// CountIn counts some of the answers of which [Summarize] has made bars, in the same bars.
 func CountIn(q *Question, bars []Bar, counts map[string]int) []Bar {
 	own := slices.Clone(bars)
 	ranges := false
