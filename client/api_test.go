@@ -58,7 +58,7 @@ func TestClient_OmitsZeroValuesUnlessTheyMeanZero(t *testing.T) {
 		"GET /v1/contacts",
 		"GET /v1/contacts?key=a%26b&limit=5&state=queued%2Cdone",
 		`PATCH /v1/channels/texts {"paused":false}`,
-		`PATCH /v1/surveys/flu?version=3 {"initial_success_rate":0,"stop_words":[]}`,
+		`PATCH /v1/surveys/flu?version=3 {"stop_words":[],"initial_success_rate":0}`,
 		`PUT /v1/channels/a%20b?force=true {"type":"nuntium"}`,
 		`POST /v1/channels/texts/contacts {"contacts":[{"to":"+15550001","not_after":"2027-01-02T03:04:05Z"}]}`,
 		"GET /v1/channels/texts/callback",
