@@ -154,6 +154,10 @@ func (m *mapping) choose(c choice) {
 			m.refuse(at(i), "unknown", "has an unknown field")
 			continue
 		}
+		if m.columns[i].Field != "" {
+			m.refuse(at(i), "duplicate", "is chosen as two fields")
+			continue
+		}
 		m.take(i, f, name)
 	}
 	if !found {

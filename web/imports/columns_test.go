@@ -33,6 +33,9 @@ func TestMap_SaysWhatColumnsAre(t *testing.T) {
 		{"to", "#2=message", "to", "/columns unknown"},
 		{"to", "nothing", "to", "/columns format"},
 		{"to", `"`, "to", "/columns format"},
+		{"B", "#1=to,B=label.0", "to", "/columns/0 duplicate"},
+		{"B", "#1=to,B=", "to", ""},
+		{"B", "B=,#1=to", "to", ""},
 	} {
 		header, err := respondents.SplitList(c.header)
 		if err != nil {
