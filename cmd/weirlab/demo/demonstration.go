@@ -45,7 +45,7 @@ type demonstration struct {
 	halt         context.CancelFunc // of the participants
 	playing      sync.WaitGroup
 	down         bool // there is no broker, or another process is taking over
-	kills        int // of the broker, by the demonstration
+	kills        int  // of the broker, by the demonstration
 	settled      int  // contacts reconciled by processes that have ended
 	refusals     *refusals
 	courtesy     courtesy

@@ -313,7 +313,11 @@ func (s *demonstration) judgeTalks(ctx context.Context, sv *survey) (asked, erro
 		if err != nil {
 			return asked{}, fmt.Errorf("read the respondents of %s: %w", sv.name, err)
 		}
-		rows = append(rows, r)
+		one, err := s.broker.api.GetRespondent(ctx, sv.name, r.ID) // lists have no answers
+		if err != nil {
+			return asked{}, fmt.Errorf("read a respondent of %s: %w", sv.name, err)
+		}
+		rows = append(rows, *one)
 	}
 	a := s.talks.judge(rows)
 	if n := len(sv.people) - a.People; n > 0 {
