@@ -88,7 +88,7 @@ func TestApplication_ConductsACall(t *testing.T) {
 		t.Errorf("it says %s", thanks)
 	}
 	a.settle(t)
-	want := []string{`POST /v1/surveys/s/respondents/r1/disposition {"answers":{"answer":"1"},"disposition":"completed"}`}
+	want := []string{`POST /v1/surveys/s/respondents/r1/disposition {"disposition":"completed","answers":{"answer":"1"}}`}
 	if diff := cmp.Diff(want, b.taken); diff != "" || !a.completed["r1"] || a.wrong != nil {
 		t.Errorf("%v %q\n%s", a.completed, a.wrong, diff)
 	}
@@ -113,8 +113,8 @@ func TestApplication_AnswersMessages(t *testing.T) {
 		a.settle(t)
 	}
 	want := []string{
-		`POST /v1/surveys/s/respondents/r1/disposition {"disposition":"started","key":"r1-again","messages":["Please answer 1 for yes or 2 for no, or STOP."]}`,
-		`POST /v1/surveys/s/respondents/r1/disposition {"answers":{"answer":"2"},"disposition":"completed","key":"r1-thanks","messages":["Thank you. Good bye."]}`,
+		`POST /v1/surveys/s/respondents/r1/disposition {"disposition":"started","messages":["Please answer 1 for yes or 2 for no, or STOP."],"key":"r1-again"}`,
+		`POST /v1/surveys/s/respondents/r1/disposition {"disposition":"completed","answers":{"answer":"2"},"messages":["Thank you. Good bye."],"key":"r1-thanks"}`,
 	}
 	if diff := cmp.Diff(want, b.taken); diff != "" || !a.completed["r1"] || a.sent["r1"] != 2 || !a.late["over"] || a.completed["over"] || a.wrote != 3 || a.wrong != nil {
 		t.Errorf("%+v\n%s", a.wrong, diff)
