@@ -26,7 +26,7 @@ func brakeWords() map[string]map[weir.BrakeCause]string {
 			weir.BrakeOptedOut: "9 of the last 20 contacts opted out", weir.BrakeFailed: "9 of the last 20 contacts failed", weir.BrakeReason: "9 of the last 20 contacts ended with the reason",
 		},
 		"es": {
-			weir.BrakeOptedOut: "9 de los últimos 20 contactos se dieron de baja", weir.BrakeFailed: "9 de los últimos 20 contactos fallaron", weir.BrakeReason: "9 de los últimos 20 contactos terminaron con el motivo",
+			weir.BrakeOptedOut: "9 de los últimos 20 contactos se dieron de baja", weir.BrakeFailed: "9 de los últimos 20 contactos fallaron", weir.BrakeReason: "9 de los últimos 20 contactos terminaron con el motivo", //nolint:misspell // Spanish
 		},
 		"fr": {
 			weir.BrakeOptedOut: "9 des 20 derniers contacts se sont désinscrits", weir.BrakeFailed: "9 des 20 derniers contacts ont échoué", weir.BrakeReason: "9 des 20 derniers contacts se sont terminés avec le motif",

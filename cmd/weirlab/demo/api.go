@@ -37,9 +37,9 @@ func (a *api) holds(ctx context.Context, channel, states string) (bool, error) {
 	return err == nil && len(page.Contacts) > 0, err
 }
 
-// moving reports whether a channel has a contact that is not done and that no rule holds up.
-func (a *api) moving(ctx context.Context, channel string) (bool, error) {
-	page, err := a.ListContacts(ctx, client.ListContactsParams{Channel: channel, State: "queued,sending,active,unknown", Limit: 500})
+// moving reports whether the channel for messages has a contact that is not done and that no rule holds up.
+func (a *api) moving(ctx context.Context) (bool, error) {
+	page, err := a.ListContacts(ctx, client.ListContactsParams{Channel: texts, State: "queued,sending,active,unknown", Limit: 500})
 	return err == nil && slices.ContainsFunc(page.Contacts, func(c client.ContactView) bool { return c.Rule == "" }), err
 }
 

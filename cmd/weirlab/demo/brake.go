@@ -75,7 +75,7 @@ func (s *demonstration) brake(ctx context.Context) error {
 		return err
 	}
 	return s.await(ctx, "the resumed channel", func() (bool, error) {
-		open, err := api.moving(ctx, texts)
+		open, err := api.moving(ctx)
 		return !open, err
 	})
 }

@@ -112,7 +112,7 @@ func (s *demonstration) heardAll(ctx context.Context, refusing []person) (bool, 
 			return false, nil
 		}
 	}
-	open, err := s.broker.api.moving(ctx, texts)
+	open, err := s.broker.api.moving(ctx)
 	return !open, err
 }
 
@@ -136,7 +136,7 @@ func (s *demonstration) ruledOut(ctx context.Context, refused, capped int) (bool
 	if err != nil || survey.State != "done" {
 		return false, err
 	}
-	if open, err := s.broker.api.moving(ctx, texts); err != nil || open {
+	if open, err := s.broker.api.moving(ctx); err != nil || open {
 		return false, err
 	}
 	list, err := s.broker.api.contacts(ctx, texts)

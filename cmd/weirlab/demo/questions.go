@@ -296,7 +296,7 @@ func (s *demonstration) questions(ctx context.Context) error {
 		}
 	}
 	err := s.await(ctx, "the questions", func() (bool, error) {
-		open, err := s.broker.api.moving(ctx, texts)
+		open, err := s.broker.api.moving(ctx)
 		return err == nil && !open && sv.stats.State == "done", nil
 	})
 	if err != nil {

@@ -159,7 +159,7 @@ func askRespondent(about page.Asking) func(*page.Visit) (*page.Question, error) 
 		}
 		q := about.Question(v.Locale, r.ID, r.Survey)
 		q.Back, q.Crumbs = respondentLink(r.Survey, r.ID), respondentCrumbs(v.Locale, r.Survey, r.ID, page.Crumb{Text: q.Button})
-		q.Facts = []page.Fact{{Name: v.T("Number"), Value: r.Phone}, {Name: v.T("Status"), Value: v.Word(shownStatus(r.Status))}, {Name: v.T("Disposition"), Value: v.Word(string(r.Disposition))}}
+		q.Facts = []page.Fact{{Name: v.T("Number"), Value: r.Phone}, {Name: v.T("Status"), Value: v.Word(shownStatus(r.Status))}, {Name: v.T("Disposition"), Value: v.Word(r.Disposition)}}
 		return q, nil
 	}
 }
