@@ -223,7 +223,7 @@ func ownResultRow(v api.RespondentView, r *surveys.Respondent, _ []api.AnswerVie
 		bucket = strconv.Itoa(*v.Bucket)
 	}
 	return []string{
-		v.ID, v.Phone, v.Status, string(v.Disposition), arm, v.Questionnaire, string(v.Mode),
+		v.ID, v.Phone, v.Status, v.Disposition, arm, v.Questionnaire, string(v.Mode),
 		strconv.Itoa(v.Attempts.IVR), strconv.Itoa(v.Attempts.SMS), strconv.Itoa(v.Attempts.MobileWeb), strconv.Itoa(v.Attempts.CATI),
 		bucket, strconv.FormatBool(v.Counted), strconv.FormatBool(v.OptedOut), moment(r.Added), moment(r.Started), moment(r.Finished), moment(v.UpdatedAt),
 		strconv.Itoa(v.MessagesSent), strconv.Itoa(v.MessagesReceived), strconv.Itoa(v.CallSeconds),
