@@ -19,8 +19,9 @@ import (
 //
 // A pass, a single message and a page of a round take turns: none applies what another one is applying.
 type messages struct {
-	io   *access
-	turn chan struct{} // holds one element from the reading of entries until they are applied
+	io           *access
+	requestRound func()
+	turn         chan struct{} // holds one element from the reading of entries until they are applied
 
 	mu   sync.Mutex
 	next *pass // has not begun; nil: none is wanted
@@ -45,7 +46,7 @@ type sender struct {
 	survey *surveyState
 }
 
-// outcome is what a pass comes to for one message.
+// outcome is the result of a pass for one message.
 type outcome struct {
 	applied bool // and the message means heard
 	heard   surveys.Heard
@@ -121,6 +122,7 @@ func (p *pass) outcome(key messageKey) outcome {
 
 // run runs a pass, and ends its turn.
 func (b *messages) run(ctx context.Context, p *pass) {
+	defer b.requestRound() // for what rounds have left alone meanwhile, also about others whose numbers end alike
 	defer func() { <-b.turn }()
 	defer close(p.done) // before that, so that nobody who has waited for this pass takes the turn
 	defer func() {

@@ -146,7 +146,7 @@ func groupBySurvey(ctx context.Context, r *roundState, page []surveys.OutboxEntr
 			number = n.Message.From
 		}
 		if len(waiting) > 0 && waiting[lastDigits(number)] {
-			continue // a hint follows
+			continue // the pass requests a round at its end
 		}
 		group, err := entriesFor(ctx, r, groups, p, ok)
 		if err != nil {

@@ -576,6 +576,43 @@ func TestQuestions_RoundsLeaveThoseAloneWhoseMessagesWait(t *testing.T) {
 	})
 }
 
+// TestQuestions_ARoundFollowsEachPass has somebody write whom nobody asks: while the message waits for its pass, rounds leave
+// alone what is about everybody whose number ends alike, so that a round has to follow.
+func TestQuestions_ARoundFollowsEachPass(t *testing.T) {
+	inLab(t, noAnswer, func(l *lab) {
+		ch := l.store.addChannel("texts", "text", 5)
+		l.addSurvey("s", askSurvey("1h"), 1)
+		l.command("s", surveys.Launch)
+		l.advance(30 * time.Second)
+		rounds := 0
+		l.store.locked(func() {
+			l.store.operationTime = func(operation string) time.Duration {
+				if operation == "OutboxEntries" {
+					rounds++
+				}
+				return 0
+			}
+		})
+		count := func(d time.Duration) (n int) {
+			l.advance(d)
+			l.store.locked(func() { n, rounds = rounds, 0 })
+			return n
+		}
+		for count(time.Millisecond) == 0 { // a round by itself has just been
+		}
+		if n := count(time.Second); n != 0 {
+			t.Fatalf("%d rounds without a cause", n)
+		}
+		if _, err := l.system.Incoming(l.t.Context(), ch.ID, weir.Incoming{From: "+16662000001", Body: "yes", GUID: "m"}); err != nil {
+			t.Error(err)
+		}
+		if n := count(time.Second); n == 0 {
+			t.Error("no round follows")
+		}
+		l.store.locked(func() { l.store.operationTime = nil })
+	})
+}
+
 // TestQuestions_AnswerIsFoundBehindAPageOfOtherEntries lets somebody answer while the outbox holds more than a page that no
 // round has processed: the answer is applied when it is acknowledged.
 func TestQuestions_AnswerIsFoundBehindAPageOfOtherEntries(t *testing.T) {

@@ -459,7 +459,6 @@ func (s *reports) applyNow(ctx context.Context, channel weir.ChannelID, m weir.I
 	out := s.io.messages.apply(ctx, keyOf(channel, &m))
 	switch {
 	case out.applied:
-		s.requestRound()
 		return out.heard, false, nil
 	case out.known && out.sender == nil:
 		return heard, false, nil

@@ -174,7 +174,7 @@ func (r *roundState) channelsInUse() []weir.Channel {
 	return slices.Collect(maps.Values(used))
 }
 
-// senderKey is what the sender of a message is found by.
+// senderKey identifies the sender of a message.
 type senderKey struct {
 	channel weir.ChannelID
 	from    string

@@ -30,9 +30,9 @@ type System struct {
 func Start(o Options) (*System, error) {
 	o = o.withDefaults()
 	io := &access{Options: o, plans: newPlanCache(), findings: &findings{}, brakes: newBrakes(), zones: &people.Zones{}, freed: &freed{}}
-	io.messages = &messages{io: io, turn: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(context.Background())
 	box, tasks := &mailbox{system: o.ActorSystem, ctx: ctx}, &sync.WaitGroup{}
+	io.messages = &messages{io: io, requestRound: box.hint, turn: make(chan struct{}, 1)}
 	s := &System{
 		reports: &reports{io: io, requestRound: box.hint}, explainer: &explainer{io: io},
 		box: box, cancel: cancel, tasks: tasks,
