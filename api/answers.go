@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// AnswerView is what became of a question in an interview.
+// AnswerView is the answer to a question of an interview, or why there is none.
 type AnswerView struct {
 	Question string       `json:"question" doc:"its name" example:"vaccinated"`
 	Status   AnswerStatus `json:"status" enum:"answered,refused,dont_know,invalid,skipped,not_reached" doc:"invalid: no answer fitted; skipped: its condition was false; not_reached: the conversation ended before"`
@@ -42,7 +42,7 @@ type AnswerTextList struct {
 	NextCursor string           `json:"next_cursor,omitempty" doc:"for the next page; absent: this is the last"`
 }
 
-// AnswerTextView is what a respondent answered.
+// AnswerTextView is the answer of one respondent, as text.
 type AnswerTextView struct {
 	Respondent string    `json:"respondent" doc:"id" example:"r2s"`
 	Text       string    `json:"text" doc:"the answer"`

@@ -100,6 +100,6 @@ type StateList struct {
 	// Unlike what waits, they may reach the person.
 	InFlight       int `json:"in_flight,omitempty" doc:"contacts to people who refused that are in flight already: the providers are asked to cancel them, and some may reach the person all the same; absent: none, or without pii:read"`
 	OtherAddresses int `json:"other_addresses,omitempty" doc:"refusals and consents of addresses that no country could have as a phone number, such as ids of chats: they count for contacts to exactly these addresses"`
-	// File is what became of a file; then States has nothing.
+	// File is the result of a file; then States has nothing.
 	File *ConsentFile `json:"file,omitempty" doc:"of a file: what became of its lines; then states is empty"`
 }

@@ -29,7 +29,7 @@ func (b *RowError) Error() string {
 	return fmt.Sprintf("line %d, %s: %s", b.Line, b.Column, b.Reason)
 }
 
-// ContactImport is what came of a file of contacts.
+// ContactImport is the result of a file of contacts.
 type ContactImport struct {
 	ImportFigures
 	Errors  []RowError     `json:"errors" nullable:"false" doc:"the first 1000 rejected rows, in their order"`
@@ -60,7 +60,7 @@ type ContactImportProblem struct {
 	Import *ContactImport `json:"import,omitempty" doc:"absent if no row was read"`
 }
 
-// ConsentFile is what became of a file.
+// ConsentFile is the result of a file of consents.
 type ConsentFile struct {
 	ConsentFigures
 	Errors  []RowError     `json:"errors" nullable:"false" doc:"the first 1000 rows with mistakes"`

@@ -86,5 +86,5 @@ type AfterTries string
 // Ending is how a conversation ended.
 type Ending string
 
-// AnswerStatus is what became of a question.
+// AnswerStatus is whether a question was answered, or why not.
 type AnswerStatus string
