@@ -181,7 +181,8 @@ type Pace struct{ Started, Ended float64 }
 
 // EndsAt estimates when a survey is done if respondents are started and end at the pace
 // so far, and the last ones do not answer. latest are the active respondents whose next
-// steps are the latest. ok is false if there is no estimate yet.
+// steps are the latest. ok is false if there is no estimate: not yet, or no longer, since the
+// schedule has no window left and a paused survey ends when somebody resumes it.
 func (pl *Plan) EndsAt(now time.Time, t Tally, pace Pace, latest []Progress) (_ time.Time, ok bool) {
 	last, bounded := pl.Schedule.LastClose()
 	end, ok := pl.lastStartEnds(now, t, pace)
@@ -189,7 +190,7 @@ func (pl *Plan) EndsAt(now time.Time, t Tally, pace Pace, latest []Progress) (_ 
 		end = calendar.LaterOf(end, pl.unansweredUntil(p, now))
 	}
 	if !ok || bounded && end.After(last) {
-		return last, bounded
+		return last, bounded && !last.Before(now)
 	}
 	return end, true
 }

@@ -212,6 +212,15 @@ func TestDecision_EstimateAssumesThatNobodyAnswers(t *testing.T) {
 	if got, ok := pl.EndsAt(start(), surveys.Tally{Pending: 1_000_000}, surveys.Pace{Started: 0.001}, nil); !ok || got.Day() != 7 {
 		t.Errorf("with an end: %v %v", got, ok)
 	}
+	closes, _ := pl.Schedule.LastClose()
+	for now := closes.Add(-2 * time.Hour); now.Before(closes.Add(2 * time.Hour)); now = now.Add(10 * time.Minute) {
+		for _, tally := range []surveys.Tally{{Pending: 1_000_000}, {Pending: 1, Active: 1}, {Active: 1}} {
+			got, ok := pl.EndsAt(now, tally, surveys.Pace{Started: 0.001}, []surveys.Progress{last})
+			if ok != !now.After(closes) || ok && (got.Before(now) || got.After(closes)) {
+				t.Errorf("%+v at %v, whose last window closes at %v: %v %v", tally, now, closes, got, ok)
+			}
+		}
+	}
 	if got, ok := pl.EndsAt(start(), surveys.Tally{Pending: 9, Active: 1, Counted: 10}, surveys.Pace{}, []surveys.Progress{last}); !ok || !got.Equal(start().Add(time.Hour)) {
 		t.Errorf("after the cutoff: %v %v", got, ok)
 	}
