@@ -67,3 +67,18 @@ func TestContactsCancel_CountsWhatItDoes(t *testing.T) {
 		t.Errorf("nothing is left: %+v", done)
 	}
 }
+
+// The contacts of a request are canceled at the same time, and each is.
+func TestContactsCancel_ManyAtOnce(t *testing.T) {
+	t.Parallel()
+	r := webtest.New(t)
+	r.Channel("a", "texts")
+	list := make([]string, 200)
+	for i := range list {
+		list[i] = fmt.Sprintf(`{"to":"+15550%03d","messages":["hello"]}`, i)
+	}
+	r.Do("POST", "/v1/channels/a/contacts", `{"contacts":[`+strings.Join(list, ",")+`]}`)
+	if done := webtest.Into[api.CancelDone](t, r.Do("POST", "/v1/contacts:cancel", `{"all":true}`), 200); done != (api.CancelDone{Matching: 200, Waiting: 200, Canceled: 200}) {
+		t.Errorf("%+v", done)
+	}
+}

@@ -29,6 +29,7 @@ type Store struct {
 	Added   int                                    // respondents, of unfinished imports too
 	Aborted int                                    // imports
 	secrets []string                               // of channels
+	moving  sync.Mutex                             // held by move: one incarnation of a channel ends the one before
 }
 
 func newStore(t testing.TB, url string) *Store {
@@ -153,6 +154,8 @@ func (s *Store) AbortImport(ctx context.Context, survey, imp int64) error {
 
 // move gives a contact another progress.
 func (s *Store) move(ctx context.Context, c weir.Contact, p weir.Progress, ended ...weir.Attempt) error {
+	s.moving.Lock()
+	defer s.moving.Unlock()
 	by, err := s.Incarnate(ctx, c.Channel)
 	if err != nil {
 		return err
