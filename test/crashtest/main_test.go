@@ -95,6 +95,7 @@ type sizes struct {
 	earlier     int           // contacts of one person that were sent
 	late        int           // contacts of the person that are due at one instant: a page of the API has 1,000
 	othersShare float64       // of what was sent to others before: a busy machine varies
+	alone       bool          // a test that compares rates runs beside no other
 	watch       time.Duration // how long that is counted
 	strikeLimit time.Duration // a failpoint that has not struck by then counts as one that does not strike
 	slack       time.Duration // tolerance added to the limits for a busy machine
@@ -102,7 +103,7 @@ type sizes struct {
 
 func size() sizes {
 	if os.Getenv(sizeVariable) == "full" {
-		return sizes{cell: 20, random: 200, storeKills: 10, drains: 20, surveyKills: 60, respondents: 400, talkers: 6, surveyPace: 1200, routerKills: 150, clientKills: 60, earlier: 20_000, late: 1000, othersShare: 0.9, watch: 20 * time.Second, strikeLimit: 45 * time.Second, slack: 2 * time.Second}
+		return sizes{cell: 20, random: 200, storeKills: 10, drains: 20, surveyKills: 60, respondents: 400, talkers: 6, surveyPace: 1200, routerKills: 150, clientKills: 60, earlier: 20_000, late: 1000, othersShare: 0.9, alone: true, watch: 20 * time.Second, strikeLimit: 45 * time.Second, slack: 2 * time.Second}
 	}
 	return sizes{random: 15, storeKills: 1, drains: 3, surveyKills: 4, respondents: 40, talkers: 6, surveyPace: 100_000, routerKills: 5, clientKills: 6, earlier: 2000, late: 250, othersShare: 0.25, watch: 3 * time.Second, strikeLimit: 30 * time.Second, slack: 2 * time.Second}
 }

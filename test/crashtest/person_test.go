@@ -24,10 +24,14 @@ const (
 // thousand times, all due at one instant, for a purpose with a cap over all purposes. No request is refused, no owner
 // gives up, each claim costs little, and another channel goes on as before.
 func TestOnePerson_StopsNoOther(t *testing.T) {
-	t.Parallel()
+	if !size().alone {
+		t.Parallel()
+	}
 	for _, store := range []string{"sqlite", "mariadb"} {
 		t.Run(store, func(t *testing.T) {
-			t.Parallel()
+			if !size().alone {
+				t.Parallel()
+			}
 			texts, calls := newSMS(t, 100), newCalls(t, 30)
 			for _, o := range []*outside{texts, calls} {
 				if err := o.faults.Set(); err != nil {
