@@ -207,7 +207,7 @@ func whyNotRun(survey *surveys.Survey, wrong []weir.FieldError) operators.Why {
 	case state == surveys.Stopping:
 		return operators.NewWhy(operators.WhySurveyStopping, operators.TextSurveyStopping)
 	case len(wrong) > 0:
-		return operators.NewWhy(operators.WhyBroken, operators.TextBroken, "mistakes", surveys.Invalid(wrong))
+		return whyBroken(wrong)
 	case state == surveys.Paused && survey.Braked != nil:
 		return operators.WhySurveyBraked(survey.Braked)
 	case state == surveys.Paused:
@@ -215,6 +215,21 @@ func whyNotRun(survey *surveys.Survey, wrong []weir.FieldError) operators.Why {
 	default:
 		return operators.Why{}
 	}
+}
+
+// maxMistakes is how many errors of a definition are said of a survey; its definition's page has all.
+const maxMistakes = 10
+
+// whyBroken says what is wrong with a definition.
+func whyBroken(wrong []weir.FieldError) operators.Why {
+	why := operators.NewWhy(operators.WhyBroken, operators.TextBroken)
+	for _, e := range wrong[:min(len(wrong), maxMistakes)] {
+		why = why.And(operators.NewClause(operators.TextMistake, "pointer", e.Pointer, "mistake", e.Detail))
+	}
+	if more := len(wrong) - maxMistakes; more > 0 {
+		why = why.And(operators.NewClause(operators.TextMoreMistakes, "count", more))
+	}
+	return why
 }
 
 // whyRunning is Why for a running survey.
@@ -317,7 +332,7 @@ func (s *explainer) whyChannel(ctx context.Context, plan *surveys.Plan, mode sur
 		return operators.Why{}, err
 	}
 	if wrong := s.io.mismatch(mode, ch); wrong != "" {
-		return operators.NewWhy(operators.WhyChannelUnsuitable, operators.TextUnfit, "mistakes", wrong), nil
+		return operators.NewWhy(operators.WhyChannelUnsuitable, operators.TextUnfit, "mistake", wrong), nil
 	}
 	if why := whyUnavailable(ch, states[ch.ID]); !why.IsZero() {
 		return why, nil

@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"encoding/json"
+	"html/template"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"weir/operators"
 	"weir/surveys"
 	"weir/web/dashboard"
+	"weir/web/dashboard/locale"
 )
 
 // Scenario 121: the page of anything that waits shows the reason.
@@ -62,7 +64,28 @@ func TestWhy_PageSaysThatASurveyCannotBeRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}, nil, "router")
-	r.login("admin").get("/surveys/flu").want(200).has(`id="why"`, "the definition cannot be run: ", "No statistics")
+	b := r.login("admin")
+	b.get("/surveys/flu").want(200).has(`id="why"`, "the definition cannot be run: ", "No statistics")
+	var survey api.SurveyView
+	r.api("GET", "/v1/surveys/flu", "", &survey)
+	var mistakes []string
+	for _, c := range survey.WhyClauses {
+		if m := c.Fields["mistake"]; m != "" {
+			mistakes = append(mistakes, m)
+		}
+	}
+	if len(mistakes) < 2 {
+		t.Fatalf("%+v", survey.WhyClauses)
+	}
+	for _, l := range locale.New().List() {
+		page := b.get("/surveys/flu", "Accept-Language", l.Code).want(200)
+		for _, m := range mistakes {
+			page.has(template.HTMLEscapeString(l.Mistake(m)))
+			if l.Code != "en" && l.Mistake(m) == m {
+				t.Errorf("%s: %q is not translated", l.Code, m)
+			}
+		}
+	}
 }
 
 // A limit that only paces contacts is gray on a channel's page, and an alarm once nothing

@@ -64,6 +64,8 @@ func clauseField(l *locale.Locale, c *api.Clause, name string) template.HTML {
 		value = l.Cap(value)
 	case "cost":
 		value = l.Amount(value)
+	case "mistake":
+		value = l.Mistake(value)
 	case "reason":
 		if rule := c.Fields["rule"]; rule != "" {
 			value = RuleText(l, people.Rule(rule))
