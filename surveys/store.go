@@ -44,6 +44,23 @@ type Work struct {
 	Taken  []int64 // outbox entries that need no move
 }
 
+// Replies returns the moves that make a reply on the channel of the first of them, which is that of all replies of a survey.
+func (w *Work) Replies() (channel weir.ChannelID, list []*Move) {
+	for i := range w.Moves {
+		m := &w.Moves[i]
+		if m.Reply == nil || m.Enqueue != nil {
+			continue
+		}
+		if channel == 0 {
+			channel = m.Channel
+		}
+		if m.Channel == channel {
+			list = append(list, m)
+		}
+	}
+	return channel, list
+}
+
 // Written is the result of a [Work].
 type Written struct {
 	// Stale lists respondents whose revision had changed; only their moves were not
@@ -67,6 +84,15 @@ type Worker interface {
 	// is being deleted, nothing of w is written: [weir.CodeConflict], and Refused
 	// lists the respondents whose moves have to be left out.
 	Work(ctx context.Context, w Work) (Written, error)
+	// NewWork checks a Work that the broker of the channel of its replies takes part in.
+	NewWork(ctx context.Context, w Work) (PendingWork, error)
+}
+
+// PendingWork is a Work in two steps: an acceptance of its [Work.Replies].
+type PendingWork interface {
+	weir.Acceptance
+	// Written returns the result of Work, after Wait, whose result are the replies: they are not among its contacts.
+	Written() Written
 }
 
 // Store stores surveys and their respondents.

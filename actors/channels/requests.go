@@ -33,29 +33,42 @@ func (s *requests) Accept(ctx context.Context, ch weir.Channel, specs []weir.Spe
 	if err != nil {
 		return nil, err
 	}
+	answers, n, err := s.store(ch.ID, specs, stored)
+	if n > 0 {
+		s.shared.metrics.accepted.WithLabelValues(ch.Name).Add(float64(n))
+	}
+	return answers, err
+}
+
+// AcceptWith is Accept for contacts that are part of other work, whose acceptance has been made.
+func (s *requests) AcceptWith(channel weir.ChannelID, specs []weir.Spec, stored weir.Acceptance) error {
+	_, _, err := s.store(channel, specs, stored)
+	return err
+}
+
+// store completes an acceptance. fresh is how many of the contacts there were not before.
+func (s *requests) store(channel weir.ChannelID, specs []weir.Spec, stored weir.Acceptance) (answers []weir.Accepted, fresh int, _ error) {
 	a := &acceptance{Acceptance: stored, specs: specs}
-	if !s.mail.submit(ch.ID, a) {
+	if !s.mail.submit(channel, a) {
 		a.Submit(weir.Claims{})
 	}
 	answers, err := a.Wait()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	failpoint.Hit("accept.committed")
-	n := 0
 	for i := range answers {
 		if !answers[i].Duplicate {
-			n++
+			fresh++
 		}
 	}
-	if n > 0 {
-		s.shared.metrics.accepted.WithLabelValues(ch.Name).Add(float64(n))
-		s.shared.minutes.of(ch.ID).count(operators.CountAccepted, n)
+	if fresh > 0 {
+		s.shared.minutes.of(channel).count(operators.CountAccepted, fresh)
 	}
-	if n > 0 && !a.announced {
-		s.mail.deliver(ch.ID, accepted{freshOf(answers)})
+	if fresh > 0 && !a.announced {
+		s.mail.deliver(channel, accepted{freshOf(answers)})
 	}
-	return answers, nil
+	return answers, fresh, nil
 }
 
 // OptedOut reports a person who opted out on a channel, for the channel's brake. It is a

@@ -104,6 +104,15 @@ func (l *fakeChannels) Accept(_ context.Context, ch weir.Channel, specs []weir.S
 	return out, nil
 }
 
+func (l *fakeChannels) AcceptWith(id weir.ChannelID, _ []weir.Spec, stored weir.Acceptance) error {
+	stored.Submit(weir.Claims{})
+	list, err := stored.Wait()
+	if len(list) > 0 {
+		l.Announce(id, nil)
+	}
+	return err
+}
+
 func (l *fakeChannels) Announce(id weir.ChannelID, _ []weir.Contact) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -159,6 +159,33 @@ func (m *fakeStore) enqueue(ch weir.ChannelID, s weir.Spec) (weir.Contact, bool)
 	return *c, false
 }
 
+// fakeWork is a Work in two steps.
+type fakeWork struct {
+	m       *fakeStore
+	ctx     context.Context
+	work    surveys.Work
+	written surveys.Written
+}
+
+func (m *fakeStore) NewWork(ctx context.Context, w surveys.Work) (surveys.PendingWork, error) {
+	return &fakeWork{m: m, ctx: ctx, work: w}, nil
+}
+
+func (w *fakeWork) Submit(weir.Claims) bool { return true }
+
+func (w *fakeWork) Wait() (replies []weir.Accepted, err error) {
+	w.written, err = w.m.Work(w.ctx, w.work)
+	w.written.Contacts = slices.DeleteFunc(w.written.Contacts, func(c weir.Contact) bool {
+		if c.Priority == weir.Reply {
+			replies = append(replies, weir.Accepted{Contact: c})
+		}
+		return c.Priority == weir.Reply
+	})
+	return replies, err
+}
+
+func (w *fakeWork) Written() surveys.Written { return w.written }
+
 func (m *fakeStore) Work(ctx context.Context, w surveys.Work) (out surveys.Written, err error) {
 	done, err := m.beginOperation(ctx, "Work")
 	if err != nil {

@@ -58,6 +58,9 @@ type Channels interface {
 	// later.
 	Cancel(ctx context.Context, ref weir.Ref) (weir.State, error)
 	Accept(ctx context.Context, ch weir.Channel, specs []weir.Spec) ([]weir.Accepted, error)
+	// AcceptWith completes an acceptance that is part of other work, see [surveys.PendingWork]: the contacts for which
+	// the channel's broker has slots are claimed as they are stored.
+	AcceptWith(channel weir.ChannelID, specs []weir.Spec, stored weir.Acceptance) error
 	// Announce reports contacts that the store has accepted to a channel's
 	// broker.
 	Announce(channel weir.ChannelID, fresh []weir.Contact)

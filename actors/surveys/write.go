@@ -169,11 +169,33 @@ func contentRejected(err error) bool {
 // storeWork makes moves durable.
 func (a *access) storeWork(ctx context.Context, w surveys.Work) (surveys.Written, error) {
 	failpoint.Hit("survey.before")
-	written, err := a.Store.Work(ctx, w)
+	written, err := a.writeWork(ctx, w)
 	if err == nil {
 		failpoint.Hit("survey.committed")
 	}
 	return written, err
+}
+
+// writeWork writes work. Its replies are claimed with it if their channel has free slots; its result has only contacts
+// that have to be announced.
+func (a *access) writeWork(ctx context.Context, w surveys.Work) (surveys.Written, error) {
+	channel, replies := w.Replies()
+	if len(replies) == 0 {
+		return a.Store.Work(ctx, w)
+	}
+	pending, err := a.Store.NewWork(ctx, w)
+	if err != nil {
+		return surveys.Written{}, err
+	}
+	specs := make([]weir.Spec, len(replies))
+	for i, m := range replies {
+		specs[i] = *m.Reply
+	}
+	err = a.Channels.AcceptWith(channel, specs, pending)
+	if err != nil && weir.CodeOf(err) != weir.CodeConflict {
+		return surveys.Written{}, err
+	}
+	return pending.Written(), err
 }
 
 // commitWork commits work of a round.

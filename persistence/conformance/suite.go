@@ -50,6 +50,8 @@ func storeTopics() []topic {
 		{"respondents' contacts", testFor},
 		{"outbox", testOutbox},
 		{"outbox of replies", testReplyOutbox},
+		{"replies claimed with their turns", testClaimedReplies},
+		{"replies to who has refused", testRefusedReplies},
 		{"incoming", testIncoming},
 		{"contacts and messages of an address", testAddresses},
 		{"channels", testChannels},

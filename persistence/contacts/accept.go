@@ -64,12 +64,11 @@ func (a *acceptance) Write(t *commit.Tx, r *commit.Request) error {
 	}
 	for i := range a.specs {
 		c := NewContact(weir.Ref{Channel: a.channel, ID: weir.ContactID(r.IDs[i])}, a.specs[i], r.At)
+		in := Insertion{Contact: c, Into: &a.accepted[i], from: a, index: i}
 		if i < claimed {
-			if now, err := c.Claim(c.QueuedAt); err == nil { // otherwise it has to wait
-				c.Progress = now
-			}
+			in.Claim()
 		}
-		a.into.accepted = append(a.into.accepted, Insertion{Contact: c, Into: &a.accepted[i], from: a, index: i})
+		a.into.accepted = append(a.into.accepted, in)
 	}
 	return nil
 }
@@ -134,6 +133,15 @@ type Insertion struct {
 	Into    *weir.Accepted // the result
 	from    *acceptance    // is rejected if the key is in use for other content; nil: any holder of the key will do
 	index   int            // of the contact in that request
+}
+
+// Claim claims the contact as it is inserted. It returns false for one that has to wait.
+func (in *Insertion) Claim() bool {
+	now, err := in.Contact.Claim(in.Contact.QueuedAt)
+	if err == nil {
+		in.Contact.Progress = now
+	}
+	return err == nil
 }
 
 // insert inserts the rows of contacts. An optimistic try fails if a key is taken.

@@ -34,6 +34,12 @@ func (s *Queue) InsertContacts(t *commit.Tx, list []Insertion) error {
 	return s.part.insertions.add(t, list)
 }
 
+// InsertClaimed inserts contacts that are claimed, once all claims of the batch were judged. None has a key that is taken,
+// as far as the try knows: it is an optimistic one.
+func (s *Queue) InsertClaimed(list []Insertion) {
+	s.part.insertions.accepted = append(s.part.insertions.accepted, list...)
+}
+
 // Accept implements [weir.Accepter].
 func (s *Queue) Accept(ctx context.Context, channel weir.ChannelID, specs []weir.Spec) ([]weir.Accepted, error) {
 	if len(specs) == 0 {

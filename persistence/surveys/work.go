@@ -29,11 +29,81 @@ type Rounds struct {
 type surveyWork struct {
 	s       *Rounds
 	work    surveys.Work
+	call    *commit.Call
+	claims  weir.Claims
 	written surveys.Written // of the latest try
+	replies []*move         // whose replies the latest try makes
 }
 
 // Work implements [surveys.Worker].
 func (s *Rounds) Work(ctx context.Context, w surveys.Work) (surveys.Written, error) {
+	if len(w.Moves) == 0 && len(w.Taken) == 0 {
+		return surveys.Written{}, nil
+	}
+	job, err := s.newWork(ctx, w)
+	if err != nil {
+		return surveys.Written{}, err
+	}
+	job.Submit(weir.Claims{})
+	replies, err := job.Wait()
+	if err != nil && weir.CodeOf(err) != weir.CodeConflict {
+		return surveys.Written{}, err
+	}
+	for i := range replies {
+		if !replies[i].Duplicate {
+			job.written.Contacts = append(job.written.Contacts, replies[i].Contact)
+		}
+	}
+	return job.written, err
+}
+
+// NewWork implements [surveys.Worker].
+func (s *Rounds) NewWork(ctx context.Context, w surveys.Work) (surveys.PendingWork, error) {
+	job, err := s.newWork(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	return job, nil
+}
+
+// Submit implements [weir.Acceptance].
+func (w *surveyWork) Submit(c weir.Claims) bool {
+	return w.call.Submit(func() { w.claims = c })
+}
+
+// Wait implements [weir.Acceptance].
+func (w *surveyWork) Wait() ([]weir.Accepted, error) {
+	if err := w.call.Wait(); err != nil {
+		return nil, err
+	}
+	return w.replied(), nil
+}
+
+// Written implements [surveys.PendingWork].
+func (w *surveyWork) Written() surveys.Written { return w.written }
+
+// done passes the result on to who has claimed the replies.
+func (w *surveyWork) done(err error) {
+	switch {
+	case w.claims.Done == nil:
+	case err != nil:
+		w.claims.Done(nil, err)
+	default:
+		w.claims.Done(w.replied(), nil)
+	}
+}
+
+// replied returns the replies that were made.
+func (w *surveyWork) replied() []weir.Accepted {
+	list := make([]weir.Accepted, len(w.replies))
+	for i, m := range w.replies {
+		list[i] = m.accepted
+	}
+	return list
+}
+
+// newWork checks work.
+func (s *Rounds) newWork(ctx context.Context, w surveys.Work) (*surveyWork, error) {
 	rows, bytes := len(w.Taken)/10, 0
 	var mistakes []weir.FieldError
 	var channels []weir.ChannelID // that get contacts
@@ -60,22 +130,17 @@ func (s *Rounds) Work(ctx context.Context, w surveys.Work) (surveys.Written, err
 		}
 	}
 	if len(mistakes) > 0 {
-		return surveys.Written{}, &weir.Error{Code: weir.CodeInvalid, Message: "contacts cannot be stored", Fields: mistakes}
-	}
-	if rows == 0 && len(w.Taken) == 0 {
-		return surveys.Written{}, nil
+		return nil, &weir.Error{Code: weir.CodeInvalid, Message: "contacts cannot be stored", Fields: mistakes}
 	}
 	job := &surveyWork{s: s, work: w}
-	err := s.Await(ctx, &commit.Request{Channels: channels, Work: job, Rows: rows, Bytes: bytes})
-	if err != nil && weir.CodeOf(err) != weir.CodeConflict {
-		return surveys.Written{}, err
-	}
-	return job.written, err
+	var err error
+	job.call, err = s.NewCall(ctx, &commit.Request{Channels: channels, Work: job, Rows: rows, Bytes: bytes, Answer: job.done})
+	return job, err
 }
 
 // Write implements [commit.Work].
 func (w *surveyWork) Write(t *commit.Tx, r *commit.Request) error {
-	w.written = surveys.Written{}
+	w.written, w.replies = surveys.Written{}, nil
 	if w.refuse(t, r) {
 		return nil
 	}
@@ -179,7 +244,8 @@ func (w *surveyWork) withoutStale(t *commit.Tx, moves []*move) ([]*move, error) 
 // enqueue inserts the contacts and leaves out the moves whose key is another
 // else's. A reply is left out alone.
 func (w *surveyWork) enqueue(t *commit.Tx, r *commit.Request, moves []*move) ([]*move, error) {
-	var list []contacts.Insertion
+	var list, claimed []contacts.Insertion
+	claims := w.claimable(t)
 	for _, m := range moves {
 		spec := m.Enqueue
 		if spec == nil && m.Reply != nil && t.Admits(m.Channel) == nil {
@@ -188,12 +254,18 @@ func (w *surveyWork) enqueue(t *commit.Tx, r *commit.Request, moves []*move) ([]
 		if m.accepted = (weir.Accepted{}); spec == nil {
 			continue
 		}
-		fresh := contacts.NewContact(weir.Ref{Channel: m.Channel, ID: weir.ContactID(m.contact)}, *spec, r.At)
-		list = append(list, contacts.Insertion{Contact: fresh, Into: &m.accepted})
+		in := contacts.Insertion{Contact: contacts.NewContact(weir.Ref{Channel: m.Channel, ID: weir.ContactID(m.contact)}, *spec, r.At), Into: &m.accepted}
+		if claims[m.is.ID] && in.Claim() {
+			m.accepted.Contact = in.Contact // until it is judged
+			claimed = append(claimed, in)
+			continue
+		}
+		list = append(list, in)
 	}
 	if err := w.s.queue.InsertContacts(t, list); err != nil {
 		return nil, err
 	}
+	w.s.queue.InsertClaimed(claimed)
 	return slices.DeleteFunc(moves, func(m *move) bool {
 		c := &m.accepted.Contact
 		if c.Ref == (weir.Ref{}) {
@@ -212,11 +284,28 @@ func (w *surveyWork) enqueue(t *commit.Tx, r *commit.Request, moves []*move) ([]
 		if surveys.TurnOf(c) != 0 && m.is.Said == (weir.Ref{}) {
 			m.is.Said = c.Ref
 		}
-		if !m.accepted.Duplicate {
+		switch {
+		case m.Enqueue == nil:
+			w.replies = append(w.replies, m)
+		case !m.accepted.Duplicate:
 			w.written.Contacts = append(w.written.Contacts, *c)
 		}
 		return false
 	}), nil
+}
+
+// claimable returns the respondents whose replies are claimed: the first ones, for which their broker has slots. Only a
+// try that assumes that no key is taken can claim, because it knows which contacts there will be before it inserts them.
+func (w *surveyWork) claimable(t *commit.Tx) map[surveys.RespondentID]bool {
+	if w.claims.First == 0 || !t.Optimistic || !t.IsCurrent(w.claims.By) {
+		return nil
+	}
+	_, list := w.work.Replies()
+	claims := make(map[surveys.RespondentID]bool, w.claims.First)
+	for _, m := range list[:min(w.claims.First, len(list))] {
+		claims[m.Was.ID] = true
+	}
+	return claims
 }
 
 func (w *surveyWork) updateRespondents(t *commit.Tx, moves []*move) error {

@@ -10,11 +10,14 @@ import (
 	"time"
 )
 
-// questionPoints are the durable boundaries of a turn: the message is stored, the turn is stored, its
-// contact is claimed, sent and answered by the provider, and reported.
+// questionPoints are the durable boundaries of a turn: the message is stored, the turn is stored with the claim of its
+// contact, which is sent, answered by the provider, and reported.
 func questionPoints() []string {
-	return []string{"survey.before", "survey.committed", "claim.before", "claim.committed", "send.before", "send.answered", "ref.before", "report.before", "report.committed"}
+	return []string{"survey.before", "survey.committed", "accept.claiming", "accept.claimed", "accept.committed", "send.before", "send.answered", "ref.before", "report.before", "report.committed"}
 }
+
+// replyPoints are hit once by all turns that are stored together.
+func replyPoints() []string { return []string{"accept.claiming", "accept.claimed", "accept.committed"} }
 
 // TestQuestions_SurviveKillsAtEachBoundaryOfATurn kills the program before, within and after the turns of
 // conversations, whose people answer by a script what has reached them. By the record of the provider
@@ -34,7 +37,11 @@ func TestQuestions_SurviveKillsAtEachBoundaryOfATurn(t *testing.T) {
 				for _, point := range points {
 					w.launch(size().talkers)
 					w.broker.kill()
-					w.broker.start(fmt.Sprintf("%s:%d", point, 1+chance.IntN(size().talkers)))
+					times := size().talkers
+					if slices.Contains(replyPoints(), point) {
+						times = 2
+					}
+					w.broker.start(fmt.Sprintf("%s:%d", point, 1+chance.IntN(times)))
 					if err := w.broker.died(size().strikeLimit); err != nil {
 						t.Errorf("%s: %v", point, err)
 					}
