@@ -211,6 +211,7 @@ func readConversations(ctx context.Context, r *roundState, group *surveyEntries,
 	var wrote, others []*surveys.Respondent
 	for _, e := range group.list {
 		if slices.ContainsFunc(e.entries, func(n surveys.OutboxEntry) bool { return n.Kind == surveys.MessageReceived }) {
+			e.takeClaim(group.survey.plan)
 			wrote = append(wrote, &e.respondent)
 		} else {
 			others = append(others, &e.respondent)
@@ -228,4 +229,15 @@ func readConversations(ctx context.Context, r *roundState, group *surveyEntries,
 		return err
 	}
 	return r.io.readBuckets(ctx, group.survey, st)
+}
+
+// takeClaim takes from the report of a contact when the present question was first claimed, so that the contact need not be
+// read.
+func (e *respondentEntries) takeClaim(plan *surveys.Plan) {
+	r := &e.respondent
+	for i := range e.entries {
+		if n := &e.entries[i]; awaitsClaim(r) && n.Turn != 0 && n.Contact == r.Said && !n.Claimed.IsZero() {
+			r.Progress = plan.Claimed(r.Progress, n.Turn, n.Claimed)
+		}
+	}
 }

@@ -764,3 +764,43 @@ func TestQuestions_MessagesAreAppliedOnceBesideARound(t *testing.T) {
 		}
 	})
 }
+
+// TestQuestions_ReportsSayWhenAQuestionWasClaimed lets somebody answer two questions while no rounds run. The report of the
+// second question waits behind the answer to it, and says when the question was claimed: nobody reads its contact.
+func TestQuestions_ReportsSayWhenAQuestionWasClaimed(t *testing.T) {
+	for name, late := range map[string]bool{"a report before the answer": false, "a report behind it": true} {
+		t.Run(name, func(t *testing.T) {
+			inLab(t, noAnswer, func(l *lab) {
+				ch := l.store.addChannel("texts", "text", 5)
+				s := l.addSurvey("s", askSurvey("1h"), 1)
+				l.command("s", surveys.Launch)
+				l.advance(30 * time.Second)
+				l.system.Close() // no more rounds
+				reads := 0
+				l.store.locked(func() {
+					l.store.operationTime = func(operation string) time.Duration {
+						if operation == "ContactsByRef" {
+							reads++
+						}
+						return 0
+					}
+				})
+				number := phone(s.ID, 0)
+				for _, text := range []string{"yes", "34"} {
+					l.channels.receiveMessage(ch.ID, number, text)
+					if late {
+						l.store.locked(func() { slices.Reverse(l.store.outbox) })
+					}
+					if _, err := l.system.Incoming(l.t.Context(), ch.ID, weir.Incoming{From: number, Body: text, GUID: "m"}); err != nil {
+						t.Error(err)
+					}
+					l.advance(time.Second)
+				}
+				l.store.locked(func() { l.store.operationTime = nil })
+				if r := l.respondents(s.ID)[0]; r.Disposition != surveys.Complete || reads != 0 {
+					t.Errorf("the respondent is %s; contacts were read %d times", r.Disposition, reads)
+				}
+			})
+		})
+	}
+}
