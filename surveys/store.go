@@ -107,6 +107,7 @@ type Store interface {
 	// events of the change are written with it.
 	UpdateSurvey(ctx context.Context, s Survey, tell ...events.Event) (Survey, error)
 	Survey(ctx context.Context, name string) (Survey, error)
+	// SurveyByID returns a survey whose definition others may have, too: it must not be changed.
 	SurveyByID(ctx context.Context, id int64) (Survey, error)
 	// Surveys lists by name; states empty: all.
 	Surveys(ctx context.Context, states []State, after string, limit int) ([]Survey, error)

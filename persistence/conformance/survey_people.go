@@ -9,6 +9,7 @@ import (
 	"weir"
 	"weir/internal/phonenumber"
 	"weir/surveys"
+	"weir/surveys/questions"
 )
 
 func testSurveys(t *testing.T, d *surveyBench) {
@@ -69,6 +70,45 @@ func testSurveys(t *testing.T, d *surveyBench) {
 		if names != q.want {
 			t.Errorf("%v after %q: %s, want %s", q.states, q.after, names, q.want)
 		}
+	}
+}
+
+// testSurveyByID reads a survey by its id after each change: twice, because the second time its definition is known.
+func testSurveyByID(t *testing.T, d *surveyBench) {
+	v := d.survey("a")
+	read := func() surveys.Survey {
+		t.Helper()
+		want, err := d.Survey(d.ctx(), "a")
+		d.ok(err)
+		for range 2 {
+			is, err := d.SurveyByID(d.ctx(), v.ID)
+			d.ok(err)
+			same(t, "the survey", is, want)
+		}
+		return want
+	}
+	v = read()
+	v.Definition.Questions = &questions.Definition{Questions: []questions.Question{{Name: "q", Kind: questions.FreeText}}}
+	_, _, err := d.PutSurvey(d.ctx(), v)
+	d.ok(err)
+	v = read()
+	v.State, v.Launched = surveys.Running, now()
+	_, err = d.UpdateSurvey(d.ctx(), v)
+	d.ok(err)
+	v = read()
+	one, err := d.SurveyByID(d.ctx(), v.ID)
+	d.ok(err)
+	two, err := d.SurveyByID(d.ctx(), v.ID)
+	d.ok(err)
+	if one.Definition.Questions != two.Definition.Questions {
+		t.Error("the questions were decoded twice")
+	}
+	v.Definition.Questions = &questions.Definition{Questions: []questions.Question{{Name: "q", Kind: questions.Number}}}
+	v.Braked = &weir.Braked{Count: 3}
+	_, err = d.UpdateSurvey(d.ctx(), v)
+	d.ok(err)
+	if read().Definition.Questions.Questions[0].Kind != questions.Number {
+		t.Error("the change is not there")
 	}
 }
 

@@ -14,6 +14,7 @@ func RunSurveys(t *testing.T, open func(t testing.TB) SurveyStores) {
 		run  func(*testing.T, *surveyBench)
 	}{
 		{"surveys", testSurveys},
+		{"a survey by its id", testSurveyByID},
 		{"respondents", testRespondents},
 		{"notations of a number", testNotations},
 		{"imports", testImports},

@@ -25,6 +25,7 @@ func (s *Store) SurveyStatements(now time.Time, r surveys.Respondent, channel we
 	m := surveys.Move{Was: r, Is: r}
 	m.Is.Rev++
 	return []statement{
+		named("a survey", byIDSQL, int64(1), string(surveys.Draft), survey),
 		named("some", someSQL+columns.Marks(2), id, id+1),
 		named("list", listSQL, survey, id, 100),
 		named("one by number", phoneSQL(1), r.Phone, survey),

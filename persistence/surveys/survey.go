@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -29,6 +30,10 @@ var (
 
 const surveyColumns = "id, name, former_name, title, state, cause, definition, quotas, application, locked, version, deleting, bucketed_to, " +
 	"created_at, updated_at, launched_at, ended_at"
+
+// byIDSQL reads a survey, without its definition if that is of a known version.
+const byIDSQL = "SELECT id, name, former_name, title, state, cause, CASE WHEN version = ? AND state <> ? THEN '' ELSE definition END AS definition, " +
+	"quotas, application, locked, version, deleting, bucketed_to, created_at, updated_at, launched_at, ended_at FROM surveys WHERE id = ?"
 
 // surveyRow is a row of surveys. One that is being deleted has its name in
 // FormerName, so that the name is free.
@@ -250,16 +255,7 @@ func (w *surveyChange) sortFirst(t *commit.Tx, was surveyRow) error {
 
 // Survey implements [surveys.Store].
 func (s *Definitions) Survey(ctx context.Context, name string) (surveys.Survey, error) {
-	return s.oneSurvey(ctx, "name = ?", name)
-}
-
-// SurveyByID implements [surveys.Store]. One that is being deleted is found.
-func (s *Definitions) SurveyByID(ctx context.Context, id int64) (surveys.Survey, error) {
-	return s.oneSurvey(ctx, "id = ?", id)
-}
-
-func (s *Definitions) oneSurvey(ctx context.Context, where string, arg any) (surveys.Survey, error) {
-	list, err := s.surveys(ctx, "WHERE "+where, arg)
+	list, err := s.surveys(ctx, "WHERE name = ?", name)
 	if err != nil {
 		return surveys.Survey{}, err
 	}
@@ -267,6 +263,58 @@ func (s *Definitions) oneSurvey(ctx context.Context, where string, arg any) (sur
 		return surveys.Survey{}, noSurvey()
 	}
 	return list[0], nil
+}
+
+// SurveyByID implements [surveys.Store]. One that is being deleted is found.
+func (s *Definitions) SurveyByID(ctx context.Context, id int64) (surveys.Survey, error) {
+	known := s.decoded.of(id)
+	var rows []surveyRow
+	if err := s.Read.SelectContext(ctx, &rows, byIDSQL, known.Version, string(surveys.Draft), id); err != nil {
+		return surveys.Survey{}, s.Failure("read surveys", err)
+	}
+	if len(rows) == 0 {
+		return surveys.Survey{}, noSurvey()
+	}
+	unchanged := rows[0].Definition == ""
+	if unchanged {
+		rows[0].Definition = "{}"
+	}
+	v, err := rows[0].survey()
+	if err != nil {
+		return surveys.Survey{}, s.Failure("read surveys", err)
+	}
+	if unchanged {
+		v.Definition, v.Braked = known.Definition, known.Braked
+	} else {
+		s.decoded.keep(v)
+	}
+	return v, nil
+}
+
+// decoded keeps the definitions of surveys as they were decoded last: they may be as large as 200 kB, and the survey is read
+// whenever one of its respondents has written. That of a draft changes without its version.
+type decoded struct {
+	mu      sync.Mutex
+	surveys map[int64]surveys.Survey
+}
+
+// maxDecoded is how many definitions are kept. Once there are more, all are forgotten.
+const maxDecoded = 100
+
+// of returns a survey as it is known; zero, the version of none: it is not.
+func (d *decoded) of(id int64) surveys.Survey {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.surveys[id]
+}
+
+func (d *decoded) keep(v surveys.Survey) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.surveys == nil || len(d.surveys) >= maxDecoded {
+		d.surveys = map[int64]surveys.Survey{}
+	}
+	d.surveys[v.ID] = v
 }
 
 func (s *Definitions) surveys(ctx context.Context, rest string, args ...any) ([]surveys.Survey, error) {
@@ -334,6 +382,7 @@ type Definitions struct {
 	*commit.DB
 	sweeper *Sweeper // counts respondents anew when quotas change
 	budgets Budgets
+	decoded decoded
 }
 
 // Store is everything that keeps surveys and their respondents.
@@ -351,5 +400,5 @@ type Store struct {
 func New(db *commit.DB, queue *contacts.Queue, outbox *Outbox, budgets Budgets) *Store {
 	adds := newAdditions(db.Dialect)
 	sweeper := &Sweeper{db, &adds}
-	return &Store{&Definitions{db, sweeper, budgets}, &Reader{db}, &Importer{db, &adds, sweeper}, sweeper, &Rounds{db, &adds, queue}, outbox}
+	return &Store{&Definitions{DB: db, sweeper: sweeper, budgets: budgets}, &Reader{db}, &Importer{db, &adds, sweeper}, sweeper, &Rounds{db, &adds, queue}, outbox}
 }
