@@ -558,7 +558,7 @@ func entriesUpTo(ctx context.Context, r *roundState, who *surveys.Respondent, ch
 		}
 		for _, n := range page {
 			about := n.Owner.Group == who.Survey && n.Owner.ID == int64(who.ID)
-			if number, ok := phonenumber.Reported(n.Message.From, ""); ok && n.Kind == surveys.MessageReceived && phonenumber.Identity(number) == phonenumber.Identity(who.Phone) {
+			if number, ok := numberOf(n.Message.From); ok && n.Kind == surveys.MessageReceived && phonenumber.Identity(number) == phonenumber.Identity(who.Phone) {
 				sender, ok, err := r.findSender(ctx, &n)
 				if err != nil {
 					return nil, err

@@ -182,11 +182,19 @@ type senderKey struct {
 
 func senderOf(n *surveys.OutboxEntry) senderKey { return senderKey{n.Channel, n.Message.From} }
 
+// numberOf returns the number of the sender of a message; false: it is none that a respondent has.
+func numberOf(from string) (number string, ok bool) {
+	if phonenumber.IsE164(from) { // it was read when the message came; the store knows its notations
+		return from, true
+	}
+	return phonenumber.Reported(from, "")
+}
+
 // findSenders finds the respondents who sent messages. It leaves out what no respondent sent.
 func (r *roundState) findSenders(ctx context.Context, list []senderKey) (map[senderKey]surveys.Respondent, error) {
 	numbers, channels := map[string]string{}, map[weir.ChannelID]bool{}
 	for _, k := range list {
-		if number, ok := phonenumber.Reported(k.from, ""); ok { // otherwise it is no number that a respondent has
+		if number, ok := numberOf(k.from); ok {
 			numbers[k.from], channels[k.channel] = number, true
 		}
 	}
