@@ -77,6 +77,7 @@ type scheduler struct {
 	hintedDuringRound bool // a hint arrived during the round
 	hinted            bool // the next round has a cause other than the regular interval
 	failures          int
+	notBefore         time.Time // of the next round that a hint causes
 	timer             *time.Timer
 	nextRound         time.Time
 	draining          []chan<- struct{}
@@ -160,7 +161,7 @@ func (b *scheduler) onHint() {
 	}
 	// While rounds fail, hints must not shorten the back-off.
 	if b.failures == 0 {
-		b.scheduleRound(time.Now().Add(batchDelay))
+		b.scheduleHinted(time.Now())
 	}
 }
 
@@ -215,12 +216,15 @@ func (b *scheduler) onRoundDone(r roundResult) {
 		return
 	}
 	b.failures = 0
+	if b.notBefore = (time.Time{}); r.patient {
+		b.notBefore = r.began.Add(patientDelay)
+	}
 	switch {
 	case r.moreWork:
 		b.hinted = true
 		b.startRound()
 	case b.hintedDuringRound:
-		b.scheduleRound(now.Add(batchDelay))
+		b.scheduleHinted(now)
 	default:
 		b.hinted = b.hinted || !r.nextWork.IsZero() && r.nextWork.Before(now.Add(b.io.RoundInterval))
 		b.scheduleRound(earliest(now.Add(b.io.RoundInterval), notBefore(r.nextWork, now.Add(batchDelay))))
@@ -270,6 +274,11 @@ func (b *scheduler) scheduleRound(at time.Time) {
 	b.nextRound = at
 	gen := b.generation
 	b.timer = time.AfterFunc(max(0, time.Until(at)), func() { b.box.post(roundDue{gen}) })
+}
+
+// scheduleHinted schedules the round that follows a hint.
+func (b *scheduler) scheduleHinted(now time.Time) {
+	b.scheduleRound(notBefore(now.Add(batchDelay), b.notBefore))
 }
 
 // finishDrain releases the callers of Drain when no round is running.

@@ -141,6 +141,7 @@ type Options struct {
 const (
 	defaultRoundInterval = 5 * time.Second
 	batchDelay           = 100 * time.Millisecond // how long a round waits for more changes after the first
+	patientDelay         = 300 * time.Millisecond // between two rounds while what happens can wait, see roundState.patient
 	feedAhead            = 15 * time.Second       // how far ahead channels are fed
 	ioTimeout            = 10 * time.Second       // per call of the store
 	cancelTimeout        = 3 * time.Second

@@ -116,6 +116,7 @@ func groupBySurvey(ctx context.Context, r *roundState, page []surveys.OutboxEntr
 	channels := map[weir.ChannelID]bool{}
 	for _, n := range page {
 		channels[n.Channel] = true
+		r.seen, r.urgent = r.seen+1, r.urgent || n.Turn == 0
 		if s := r.memory.states[n.Channel]; n.Kind == surveys.ContactAccepted && !usable(s.Health) && n.At.After(s.Since) {
 			r.recheck = append(r.recheck, n.Channel) // it seems to work again
 		}

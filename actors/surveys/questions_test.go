@@ -804,3 +804,40 @@ func TestQuestions_ReportsSayWhenAQuestionWasClaimed(t *testing.T) {
 		})
 	}
 }
+
+// TestQuestions_RoundsWaitWhileOnlyQuestionsAreReported lets people answer one after the other. Passes apply what they write;
+// rounds read what the provider reports of the next questions, for which nobody waits.
+func TestQuestions_RoundsWaitWhileOnlyQuestionsAreReported(t *testing.T) {
+	const persons = 40
+	inLab(t, noAnswer, func(l *lab) {
+		ch := l.store.addChannel("texts", "text", 2*persons)
+		s := l.addSurvey("s", askSurvey("1h"), persons)
+		l.command("s", surveys.Launch)
+		l.advance(30 * time.Second)
+		rounds := 0
+		l.store.locked(func() {
+			l.store.operationTime = func(operation string) time.Duration {
+				if operation == "Surveys" {
+					rounds++
+				}
+				return 0
+			}
+		})
+		for i := range persons {
+			number := phone(s.ID, i)
+			l.channels.receiveMessage(ch.ID, number, "yes")
+			if _, err := l.system.Incoming(l.t.Context(), ch.ID, weir.Incoming{From: number, Body: "yes", GUID: "m"}); err != nil {
+				t.Error(err)
+			}
+			l.advance(47 * time.Millisecond)
+		}
+		l.store.locked(func() { l.store.operationTime = nil })
+		if rounds < 4 || rounds > 10 {
+			t.Errorf("%d rounds in 2 s, want about 7", rounds)
+		}
+		l.advance(time.Second)
+		if n := len(l.store.outbox); n != 0 {
+			t.Errorf("%d entries are left", n)
+		}
+	})
+}

@@ -28,6 +28,8 @@ type roundState struct {
 	otherSurveys map[int64]*surveyState    // surveys that need no rounds but get outbox entries
 	pass         *pass                     // it applies its messages only, with what else is about their senders; nil: it is a round
 
+	seen     int              // outbox entries
+	urgent   bool             // for some of them somebody waits
 	moreWork bool             // work is left to be done at once
 	nextWork time.Time        // instant of the next known work; zero: none is known
 	recheck  []weir.ChannelID // channels to check again soon
@@ -130,6 +132,10 @@ func (r *roundState) loadChannels(ctx context.Context, ids map[weir.ChannelID]bo
 	}
 	return nil
 }
+
+// patient reports whether the round had something to do, and whoever waits for something got it by passes already: all that
+// it has seen are reports about contacts of conversations. While people answer, there is always one.
+func (r *roundState) patient() bool { return r.seen > 0 && !r.urgent }
 
 // stepper returns the stepper of one survey.
 func (r *roundState) stepper(ctx context.Context, sv *surveyState) (*surveys.Stepper, error) {

@@ -12,7 +12,9 @@ import (
 
 // roundResult is the outcome of a round.
 type roundResult struct {
+	began         time.Time
 	moreWork      bool
+	patient       bool // see roundState.patient
 	nextWork      time.Time
 	recheck       []weir.ChannelID // channels to check again soon
 	channelsInUse []weir.Channel   // see roundState.channelsInUse
@@ -31,7 +33,7 @@ func runRound(ctx context.Context, io *access, mem *memory, hinted bool) (out ro
 		io.Metrics.roundDuration.Observe(time.Since(r.now).Seconds())
 	}()
 	err := doRound(ctx, r)
-	return roundResult{moreWork: r.moreWork, nextWork: r.nextWork, recheck: r.recheck, channelsInUse: r.channelsInUse(), err: err}
+	return roundResult{began: r.now, moreWork: r.moreWork, patient: r.patient(), nextWork: r.nextWork, recheck: r.recheck, channelsInUse: r.channelsInUse(), err: err}
 }
 
 // doRound polls what there is to do, and does it.
