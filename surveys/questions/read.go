@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"strconv"
 	"strings"
 
@@ -20,7 +19,8 @@ func Read(raw []byte) (Definition, []weir.FieldError) {
 		m.Add("", "length", "a questionnaire has at most %d bytes", MaxSize)
 		return Definition{}, m
 	}
-	if at, key, err := findDuplicate(raw); err != nil {
+	// The decoder ignores case.
+	if at, key, err := validation.Duplicate(raw, strings.ToLower); err != nil {
 		m.Add("", "format", "is no JSON: %v", err)
 		return Definition{}, m
 	} else if key != "" {
@@ -81,55 +81,4 @@ func readPart(raw []byte, into any, at string, m *validation.Errors) {
 		}
 		m.Add(at, "format", "%v", err)
 	}
-}
-
-// findDuplicate returns the first key that stands twice in an object, with its pointer. It
-// returns an error if the text is not one JSON value.
-func findDuplicate(raw []byte) (at, key string, err error) {
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	at, key, err = duplicateIn(decoder, "", 0)
-	if err != nil || key != "" {
-		return at, key, err
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return "", "", errors.New("something follows its end")
-	}
-	return "", "", nil
-}
-
-// maxDepth is more than a definition has.
-const maxDepth = 20
-
-// duplicateIn passes one value.
-func duplicateIn(d *json.Decoder, at string, depth int) (_, key string, err error) {
-	if depth > maxDepth {
-		return "", "", errors.New("it is nested too deep")
-	}
-	token, err := d.Token()
-	open, nested := token.(json.Delim)
-	if err != nil || !nested {
-		return "", "", err
-	}
-	seen := map[string]bool{}
-	for i := 0; d.More(); i++ {
-		inner := at + "/" + strconv.Itoa(i)
-		if open == '{' {
-			token, err := d.Token()
-			if err != nil {
-				return "", "", err
-			}
-			name, _ := token.(string)
-			inner = at + "/" + validation.Token(name)
-			folded := strings.ToLower(name) // the decoder ignores case
-			if seen[folded] {
-				return inner, name, nil
-			}
-			seen[folded] = true
-		}
-		if at, key, err := duplicateIn(d, inner, depth+1); err != nil || key != "" {
-			return at, key, err
-		}
-	}
-	_, err = d.Token() // the end
-	return "", "", err
 }

@@ -211,7 +211,7 @@ func TestSurveyForm_OfARunningSurveyChangesWhatTheAPIAllows(t *testing.T) {
 }
 
 // Scenario 319.
-func TestSurveyJSON_MistakesHaveTheirLines(t *testing.T) {
+func TestSurveyJSON_MistakesHaveTheirPlaces(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, surveyScope)
 	r.channel("texts")
@@ -221,11 +221,13 @@ func TestSurveyJSON_MistakesHaveTheirLines(t *testing.T) {
 		return b.post(path, url.Values{"name": {name}, "definition": {text}, "version": {"1"}})
 	}
 	wrong := "{\r\n\"schedule\": {\"time_zone\": \"UTC\", \"weekdays\": [\"mon\"],\r\n\"windows\": [\r\n{\"from\": \"09:00\", \"to\": \"08:00\"}]},\r\n\"modes\": {\"sms\": {\"channel\": \"none\"}},\r\n\"arms\": [{\"modes\": [\"sms\"]}],\r\n\"nonsense\": 1\r\n}"
-	post("/surveys/_new/json", "flu", wrong).want(422).has("Line 4: /schedule/windows/0/to: ", "Line 5: /modes/sms/channel: ", "Line 7: /nonsense: ", "Line 1: /questionnaires: ", `&#34;nonsense&#34;: 1`)
+	post("/surveys/_new/json", "flu", wrong).want(422).has("<li>/schedule/windows/0/to: ", "<li>/modes/sms/channel: ", "<li>/nonsense: ", "<li>/questionnaires: ", `&#34;nonsense&#34;: 1`)
 	post("/surveys/_new/json", "flu", "{\n\"a\": 1,\n}").want(422).has("Line 3: ")
 	post("/surveys/_new/json", "flu", "{\n\"a\": [1,\n").want(422).has("Line 2: The text ends before")
-	post("/surveys/_new/json", "flu", "{\"a\": 1,\n\"a\": 2}").want(422).has("Line 2: /a: Is there twice.")
+	post("/surveys/_new/json", "flu", "{\"a\": 1,\n\"a\": 2}").want(422).has("<li>/a: Is there twice.")
 	post("/surveys/_new/json", "flu", "[]").want(422).has("must be a JSON object")
+	post("/surveys/_new/json", "flu", strings.Repeat("[", 40)+strings.Repeat("]", 40)).want(422).has("<li>It is nested too deep.")
+	post("/surveys/_new/json", "flu", `{"a": 1, "A": 2}`).want(422).has("<li>/a: ", "<li>/A: ").hasNot("twice")
 	post("/surveys/_new/json", "Flu!", flu).want(422).has(`id="name-wrong"`).hasNot("Line ")
 	post("/surveys/_new/json", "flu", flu).want(303)
 	post("/surveys/_new/json", "flu", flu).want(422).has("There is a survey of this name already")

@@ -14,6 +14,7 @@ import (
 
 	"weir"
 	"weir/api"
+	"weir/internal/validation"
 	"weir/operators"
 	"weir/surveys"
 	"weir/web/dashboard/display"
@@ -87,38 +88,15 @@ func indented(v any) (string, error) {
 	return b.String(), err
 }
 
-// linesOf returns the line on which each value of a JSON text begins, by its pointer. Names
-// that an object has twice, and text that is no JSON, are mistakes.
-func linesOf(l *locale.Locale, text string) (map[string]int, []lineMistake) {
-	x := &lineIndex{Locale: l, text: text, d: json.NewDecoder(strings.NewReader(text)), lines: map[string]int{}}
-	x.d.UseNumber()
-	var all any
-	err := json.Unmarshal([]byte(text), &all) // its errors know their places
-	if err == nil {
-		err = x.value("")
-	}
-	if err == nil {
-		return x.lines, x.wrong
-	}
-	at, detail := int(x.d.InputOffset()), err.Error()
-	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		at = int(syntax.Offset) - 1
-	}
-	if end := len(strings.TrimRight(text, " \t\r\n")); at >= end-1 && strings.Contains(detail, "unexpected end") {
-		at, detail = end, l.T("the text ends before the definition does")
-	}
-	return x.lines, append(x.wrong, lineMistake{Line: x.line(at), Detail: display.Sentence(detail)})
-}
-
-// lineMistake is a mistake in a text, and where it is.
-type lineMistake struct {
+// textMistake is a mistake in a text, and where it is: on a line of what is no JSON, at a pointer of what is.
+type textMistake struct {
 	Line    int // 0: not known
 	Pointer string
 	Detail  string
 }
 
 // Text returns the mistake with its place in words.
-func (m lineMistake) Text(l *locale.Locale) string {
+func (m textMistake) Text(l *locale.Locale) string {
 	text := m.Detail
 	if m.Pointer != "" {
 		text = l.T("%[1]s: %[2]s", m.Pointer, text)
@@ -129,79 +107,6 @@ func (m lineMistake) Text(l *locale.Locale) string {
 	return text
 }
 
-// lineIndex finds the lines of the values of a JSON text.
-type lineIndex struct {
-	*locale.Locale
-	text  string
-	d     *json.Decoder
-	lines map[string]int
-	wrong []lineMistake
-}
-
-// maxDepth is deeper than any definition.
-const maxDepth = 32
-
-func (x *lineIndex) value(at string) error {
-	t, err := x.d.Token()
-	if err != nil {
-		return err
-	}
-	x.lines[at] = x.line(int(x.d.InputOffset()) - 1)
-	switch t {
-	case json.Delim('{'), json.Delim('['):
-		if strings.Count(at, "/") >= maxDepth {
-			return errors.New(x.T("is nested more than %d levels deep", maxDepth))
-		}
-	default:
-		return nil
-	}
-	for i := 0; x.d.More(); i++ {
-		name := strconv.Itoa(i)
-		if t == json.Delim('{') {
-			key, err := x.d.Token()
-			if err != nil {
-				return err
-			}
-			text, _ := key.(string) // the decoder accepts no other keys
-			name = strings.NewReplacer("~", "~0", "/", "~1").Replace(text)
-			if _, twice := x.lines[at+"/"+name]; twice {
-				x.wrong = append(x.wrong, lineMistake{x.line(int(x.d.InputOffset()) - 1), at + "/" + name, x.T("Is there twice.")})
-			}
-		}
-		if err := x.value(at + "/" + name); err != nil {
-			return err
-		}
-	}
-	_, err = x.d.Token() // the end
-	return err
-}
-
-// line returns the number of the line with a byte.
-func (x *lineIndex) line(offset int) int {
-	return 1 + strings.Count(x.text[:min(max(offset, 0), len(x.text))], "\n")
-}
-
-// placed returns the errors of the API with the lines that they are about. A value that is
-// missing is about the object that should have it.
-func placed(errs []weir.FieldError, lines map[string]int) (list []lineMistake) {
-	for _, e := range errs {
-		m := lineMistake{Pointer: e.Pointer, Detail: display.Sentence(e.Detail)}
-		for at := e.Pointer; ; {
-			if line, ok := lines[at]; ok {
-				m.Line = line
-				break
-			}
-			cut := strings.LastIndexByte(at, '/')
-			if cut < 0 {
-				break
-			}
-			at = at[:cut]
-		}
-		list = append(list, m)
-	}
-	return list
-}
-
 // documentForm is the form that sets a definition as JSON.
 type documentForm struct {
 	*locale.Locale
@@ -209,7 +114,7 @@ type documentForm struct {
 	Name, Text string
 	Version    int64 // that the text was made of
 	Mistakes   map[string]string
-	Wrong      []lineMistake // in the text
+	Wrong      []textMistake // in the text
 	Problem    *page.Problem
 }
 
@@ -263,23 +168,34 @@ func readDocumentForm(l *locale.Locale, form url.Values) *documentForm {
 	return f
 }
 
-// parse checks that the text is a JSON object.
-func (f *documentForm) parse() (document map[string]any, lines map[string]int) {
-	lines, f.Wrong = linesOf(f.Locale, f.Text)
-	if len(f.Wrong) > 0 {
-		return nil, lines
+// parse returns the JSON object that the text is; nil: it is none, or an object of it has a name twice.
+func (f *documentForm) parse() (document map[string]any) {
+	var whole json.RawMessage
+	err := json.Unmarshal([]byte(f.Text), &whole)
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		at, detail := int(syntax.Offset)-1, syntax.Error()
+		if end := len(strings.TrimRight(f.Text, " \t\r\n")); at >= end-1 && strings.Contains(detail, "unexpected end") {
+			at, detail = end, f.T("the text ends before the definition does")
+		}
+		f.Wrong = []textMistake{{Line: 1 + strings.Count(f.Text[:min(max(at, 0), len(f.Text))], "\n"), Detail: display.Sentence(detail)}}
+		return nil
 	}
-	if err := decodeExact([]byte(f.Text), &document); err != nil || document == nil {
-		f.Wrong = []lineMistake{{Line: 1, Detail: f.T("The definition must be a JSON object: { … }.")}}
-		return nil, lines
+	at, twice, err := validation.Duplicate([]byte(f.Text), strings.Clone)
+	switch {
+	case err != nil:
+		f.Wrong = []textMistake{{Detail: display.Sentence(f.Mistake(err.Error()))}}
+	case twice != "":
+		f.Wrong = []textMistake{{Pointer: at, Detail: f.T("Is there twice.")}}
+	case decodeExact(whole, &document) != nil || document == nil:
+		f.Wrong = []textMistake{{Line: 1, Detail: f.T("The definition must be a JSON object: { … }.")}}
 	}
-	return document, lines
+	return document
 }
 
 func createDocument(v *page.Visit) (*page.Content, error) {
 	f := readDocumentForm(v.Locale, v.Request.PostForm)
 	f.New = true
-	document, lines := f.parse()
+	document := f.parse()
 	name, wrong, err := newSurveyName(v.Caller, f.Name)
 	if err != nil {
 		return nil, err
@@ -288,17 +204,17 @@ func createDocument(v *page.Visit) (*page.Content, error) {
 		f.Mistakes["name"] = wrong
 	}
 	if document == nil {
-		return f.failed(&page.Problem{Status: http.StatusUnprocessableEntity}, nil)
+		return f.failed(&page.Problem{Status: http.StatusUnprocessableEntity})
 	}
-	return f.done(v.Save(http.MethodPut, page.Path("v1", "surveys", name), document, f.Mistakes, nil), lines)
+	return f.done(v.Save(http.MethodPut, page.Path("v1", "surveys", name), document, f.Mistakes, nil))
 }
 
 func changeDocument(v *page.Visit) (*page.Content, error) {
 	f := readDocumentForm(v.Locale, v.Request.PostForm)
 	f.Name = v.Request.PathValue("name")
-	document, lines := f.parse()
+	document := f.parse()
 	if document == nil {
-		return f.failed(&page.Problem{Status: http.StatusUnprocessableEntity}, nil)
+		return f.failed(&page.Problem{Status: http.StatusUnprocessableEntity})
 	}
 	s, err := readSurvey(v.Caller, f.Name)
 	if err != nil {
@@ -308,7 +224,7 @@ func changeDocument(v *page.Visit) (*page.Content, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.done(patchSurvey(v.Caller, f.Name, f.Version, mergePatch(before, document)), lines)
+	return f.done(patchSurvey(v.Caller, f.Name, f.Version, mergePatch(before, document)))
 }
 
 // patchSurvey changes a survey if it still has the version that the change was made of.
@@ -340,7 +256,7 @@ func newSurveyName(c *page.Caller, name string) (free, wrong string, _ error) {
 var surveyName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 
 // done sends the browser on, or shows the form again with every mistake.
-func (f *documentForm) done(err error, lines map[string]int) (*page.Content, error) {
+func (f *documentForm) done(err error) (*page.Content, error) {
 	if err == nil {
 		return savedSurvey(f.Locale, f.Name, f.New), nil
 	}
@@ -348,23 +264,21 @@ func (f *documentForm) done(err error, lines map[string]int) (*page.Content, err
 	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict {
 		return nil, err
 	}
-	return f.failed(p, lines)
+	return f.failed(p)
 }
 
-func (f *documentForm) failed(p *page.Problem, lines map[string]int) (*page.Content, error) {
+func (f *documentForm) failed(p *page.Problem) (*page.Content, error) {
 	rest := *p
 	rest.Errors = nil
-	var inText []weir.FieldError
 	for _, e := range p.Errors {
 		switch e.Pointer {
 		case "/survey": // said beside the name
 		case "/version":
 			rest.Errors = append(rest.Errors, e)
 		default:
-			inText = append(inText, e)
+			f.Wrong = append(f.Wrong, textMistake{Pointer: e.Pointer, Detail: display.Sentence(e.Detail)})
 		}
 	}
-	f.Wrong = append(f.Wrong, placed(inText, lines)...)
 	if p.Detail != "" && (len(f.Wrong)+len(f.Mistakes) == 0 || len(rest.Errors) > 0 || p.Status == http.StatusConflict) {
 		f.Problem = &rest
 	}
