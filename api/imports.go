@@ -13,6 +13,19 @@ type ImportColumn struct {
 	Values []string `json:"values,omitempty" doc:"the first ones"`
 }
 
+// ImportColumns are the columns of a file in an answer.
+type ImportColumns struct {
+	Header  string         `json:"header,omitempty" doc:"of a dry run of CSV, and if the columns are refused: identifies the names of the columns in their order, for the parameter header"`
+	Columns []ImportColumn `json:"columns,omitempty" doc:"of a dry run, and if the columns are refused: what they are"`
+}
+
+// ImportRejects are the rows of a file that were refused, and how far it was read.
+type ImportRejects struct {
+	Rejected int `json:"rejected" doc:"rows with mistakes, whether listed in errors or not"`
+	Kept     int `json:"kept,omitempty" doc:"rejected rows that the file in the answer has, if not all"`
+	LastLine int `json:"last_line,omitempty" doc:"the rows up to this line were dealt with: how far a file came that broke off"`
+}
+
 // RowError is a row that cannot be loaded. Reading can continue with the rows after
 // it. It must not contain any content of the row.
 type RowError struct {
@@ -32,10 +45,9 @@ func (b *RowError) Error() string {
 // ContactImport is the result of a file of contacts.
 type ContactImport struct {
 	ImportFigures
-	Errors  []RowError     `json:"errors" nullable:"false" doc:"the first 1000 rejected rows, in their order"`
-	Header  string         `json:"header,omitempty" doc:"of a dry run of CSV, and if the columns are refused: identifies the names of the columns in their order, for the parameter header"`
-	Columns []ImportColumn `json:"columns,omitempty" doc:"of a dry run, and if the columns are refused: what they are"`
-	First   []ImportRow    `json:"first,omitempty" doc:"of a dry run: the first 10 rows that are not rejected"`
+	Errors []RowError `json:"errors" nullable:"false" doc:"the first 1000 rejected rows, in their order"`
+	ImportColumns
+	First []ImportRow `json:"first,omitempty" doc:"of a dry run: the first 10 rows that are not rejected"`
 }
 
 // ImportFigures are how many rows became what.
@@ -43,9 +55,7 @@ type ImportFigures struct {
 	Rows       int `json:"rows" doc:"that were read"`
 	Queued     int `json:"queued" doc:"contacts queued; in a dry run, contacts that would be queued unless the channel knows their keys"`
 	Duplicates int `json:"duplicates" doc:"whose key the channel knew with the same content, or that the file has twice: nothing was queued"`
-	Rejected   int `json:"rejected" doc:"that were not queued; errors says why"`
-	Kept       int `json:"kept,omitempty" doc:"rejected rows that the file in the answer has, if not all"`
-	LastLine   int `json:"last_line,omitempty" doc:"line up to which all rows were handled"`
+	ImportRejects
 }
 
 // ImportRow is a row of a file as a contact. Without pii:read numbers are masked.
@@ -63,10 +73,9 @@ type ContactImportProblem struct {
 // ConsentFile is the result of a file of consents.
 type ConsentFile struct {
 	ConsentFigures
-	Errors  []RowError     `json:"errors" nullable:"false" doc:"the first 1000 rows with mistakes"`
-	Header  string         `json:"header,omitempty" doc:"of a dry run of CSV, and if the columns are refused: identifies the names of the columns in their order, for the parameter header"`
-	Columns []ImportColumn `json:"columns,omitempty" doc:"of a dry run, and if the columns are refused: what they are"`
-	First   []ConsentRow   `json:"first,omitempty" doc:"of a dry run: what the first rows without mistakes say"`
+	Errors []RowError `json:"errors" nullable:"false" doc:"the first 1000 rows with mistakes"`
+	ImportColumns
+	First []ConsentRow `json:"first,omitempty" doc:"of a dry run: what the first rows without mistakes say"`
 }
 
 // ConsentFigures are how many rows said what.
@@ -77,10 +86,7 @@ type ConsentFigures struct {
 	Superseded int `json:"superseded" doc:"refusals and consents that change nothing, because something else counts for the person; 0 without pii:read"`
 	Silent     int `json:"not_opted_out,omitempty" doc:"rows of people who have not opted out: they say nothing"`
 	NoNumbers  int `json:"other_addresses,omitempty" doc:"refusals and consents of addresses that no country could have as a phone number, such as ids of chats: they count for contacts to exactly these addresses"`
-	Rejected   int `json:"rejected" doc:"rows with mistakes, whether listed in errors or not"`
-	Kept       int `json:"kept,omitempty" doc:"rejected rows that the file in the answer has, if not all"`
-	// LastLine is how far a file came that broke off.
-	LastLine int `json:"last_line,omitempty" doc:"of a file that broke off: the lines up to this one were dealt with"`
+	ImportRejects
 }
 
 // ConsentRow is what a row says. Without pii:read numbers are masked.
@@ -105,16 +111,12 @@ type ImportView struct {
 	Added      int `json:"added"`
 	Duplicates int `json:"duplicates" doc:"rows whose number the survey has, or had in a row before"`
 	Updated    int `json:"updated,omitempty" doc:"duplicates that changed the respondent, with duplicates=update"`
-	Rejected   int `json:"rejected" doc:"rows that cannot be loaded, whether listed in errors or not"`
-	Kept       int `json:"kept,omitempty" doc:"rejected rows that the file in the answer has, if not all"`
-	// LastLine is the last processed line of a failed import.
-	LastLine    int             `json:"last_line,omitempty" doc:"of an import that broke off: the last line whose row was dealt with; rows before it are in, unless nothing was to be loaded"`
-	Respondents []AddedView     `json:"respondents,omitempty" doc:"in the order of a request that was JSON"`
-	Errors      []RowError      `json:"errors" doc:"the first 1000 rows that were rejected; rejected counts all"`
-	Header      string          `json:"header,omitempty" doc:"of a dry run of CSV: identifies the names of the columns in their order, for the parameter header"`
-	Columns     []ImportColumn  `json:"columns,omitempty" doc:"of a dry run of CSV, and if they are others than those of the parameter header: what they are"`
-	First       []RespondentRow `json:"first,omitempty" doc:"of a dry run: the first 10 rows that are not rejected"`
-	Missing     map[string]int  `json:"missing,omitempty" doc:"of a dry run for a draft: how many rows have no value for an attribute that the texts use; it could not be launched with them"`
+	ImportRejects
+	Respondents []AddedView `json:"respondents,omitempty" doc:"in the order of a request that was JSON"`
+	Errors      []RowError  `json:"errors" doc:"the first 1000 rows that were rejected; rejected counts all"`
+	ImportColumns
+	First   []RespondentRow `json:"first,omitempty" doc:"of a dry run: the first 10 rows that are not rejected"`
+	Missing map[string]int  `json:"missing,omitempty" doc:"of a dry run for a draft: how many rows have no value for an attribute that the texts use; it could not be launched with them"`
 }
 
 // RespondentRow is a row of a file as a respondent.

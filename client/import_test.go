@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"weir/api"
 	"weir/client"
 )
 
@@ -33,7 +34,7 @@ func TestImport_StreamsTheFile(t *testing.T) {
 		Survey: "s", Params: client.PostRespondentsParams{OnError: "skip"}, ContentType: "text/csv", Body: strings.NewReader(body), Size: int64(len(body)),
 		Progress: func(part []byte) { sent += len(part) },
 	})
-	want := client.ImportView{Added: len(body), Duplicates: 2, Rejected: 20_000}
+	want := client.ImportView{Added: len(body), Duplicates: 2, ImportRejects: api.ImportRejects{Rejected: 20_000}}
 	for i := range rows {
 		want.Errors = append(want.Errors, client.RowError{Line: i + 2, Column: "phone", Reason: "is none"})
 	}
@@ -81,7 +82,7 @@ func TestImport_FailuresAreReported(t *testing.T) {
 		{"half a response", drain(says(200, `{"added":3,"errors":[{"line":2},`)), strings.NewReader("x"), client.ImportView{}, "incomplete"},
 		{"another response", drain(says(200, `[]`)), strings.NewReader("x"), client.ImportView{}, "incomplete or unexpected response"},
 		{"nothing was loaded", drain(says(422, `{"code":"invalid","detail":"bad rows","import":{"added":0,"rejected":2,"errors":[{"line":2},{"line":3}]}}`)),
-			strings.NewReader("x"), client.ImportView{Rejected: 2, Errors: []client.RowError{{Line: 2}, {Line: 3}}}, "422 (invalid): bad rows"},
+			strings.NewReader("x"), client.ImportView{ImportRejects: api.ImportRejects{Rejected: 2}, Errors: []client.RowError{{Line: 2}, {Line: 3}}}, "422 (invalid): bad rows"},
 		{"the file cannot be read", drain(says(200, `{}`)), reader(broken), client.ImportView{}, "read the file to import: the disk is gone"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

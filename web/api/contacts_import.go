@@ -152,7 +152,7 @@ func (i *contactImport) run(p *route.Deadlines, rt *route.Route) (refused *impor
 	if table.Columns != nil {
 		var wrong []weir.FieldError
 		if columns, wrong = mapColumns(c, table.Columns); len(wrong) > 0 {
-			i.told = api.ContactImport{Errors: []respondents.RowError{}, Header: imports.Sum(table.Columns), Columns: imports.ColumnsOf(columns, wrong, table.FirstValues(), c.PII(), "to")}
+			i.told = api.ContactImport{Errors: []respondents.RowError{}, ImportColumns: api.ImportColumns{Header: imports.Sum(table.Columns), Columns: imports.ColumnsOf(columns, wrong, table.FirstValues(), c.PII(), "to")}}
 			return nil, httpjson.Invalid(wrong)
 		}
 	}
@@ -190,7 +190,10 @@ func mapColumns(c *route.Call, headers []string) ([]imports.Column, []weir.Field
 // summarize makes the answer of the report.
 func (i *contactImport) summarize(columns []imports.Column) {
 	r := i.report
-	i.told = api.ContactImport{ImportFigures: api.ImportFigures{Rows: r.Rows, Queued: r.States[stateQueued], Duplicates: r.States[stateDuplicate], Rejected: r.Rejected, LastLine: r.LastLine}, Errors: imports.Listed(r.Reasons)}
+	i.told = api.ContactImport{
+		ImportFigures: api.ImportFigures{Rows: r.Rows, Queued: r.States[stateQueued], Duplicates: r.States[stateDuplicate], ImportRejects: api.ImportRejects{Rejected: r.Rejected, LastLine: r.LastLine}},
+		Errors:        imports.Listed(r.Reasons),
+	}
 	if !i.call.PII() {
 		for n := range i.told.Errors { // a column is named by its header, which may be a row in a file without one
 			i.told.Errors[n].Column = auth.MaskText(i.told.Errors[n].Column)

@@ -33,8 +33,8 @@ func TestImportContacts_RowsAreQueuedOnce(t *testing.T) {
 	r := webtest.New(t, func(o *web.Options) { trail = o.Trail })
 	r.Channel("a", "texts")
 	for i, want := range []api.ImportFigures{
-		{Rows: 5, Queued: 1, Duplicates: 1, Rejected: 3, LastLine: 6},
-		{Rows: 5, Duplicates: 2, Rejected: 3, LastLine: 6},
+		{Rows: 5, Queued: 1, Duplicates: 1, ImportRejects: api.ImportRejects{Rejected: 3, LastLine: 6}},
+		{Rows: 5, Duplicates: 2, ImportRejects: api.ImportRejects{Rejected: 3, LastLine: 6}},
 	} {
 		got := webtest.Into[api.ContactImport](t, r.Do("POST", importPath, listOfContacts, "Content-Type", "text/csv"), 200)
 		if got.ImportFigures != want {

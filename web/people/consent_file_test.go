@@ -58,7 +58,7 @@ func TestConsentFile_IsRecordedInItsOrder(t *testing.T) {
 	if d := cmp.Diff([]string{"4 to", "5 status", "6 ", "7 at", "8 purpose", "9 "}, places); d != "" {
 		t.Errorf("wrong lines (-want +got):\n%s", d)
 	}
-	want := api.ConsentFile{ConsentFigures: api.ConsentFigures{Rows: 11, Refused: 2, Given: 3, Superseded: 1, Rejected: 6}, Errors: got.File.Errors}
+	want := api.ConsentFile{ConsentFigures: api.ConsentFigures{Rows: 11, Refused: 2, Given: 3, Superseded: 1, ImportRejects: api.ImportRejects{Rejected: 6}}, Errors: got.File.Errors}
 	if d := cmp.Diff(want, *got.File); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
@@ -99,7 +99,7 @@ func TestConsentFile_ThatBreaksOffIsRecordedSoFar(t *testing.T) {
 	if err := json.Unmarshal([]byte(g.Body), &p); err != nil || g.Status != 400 {
 		t.Fatalf("%d %s (%v)", g.Status, g.Body, err)
 	}
-	if d := cmp.Diff(&api.ConsentFile{ConsentFigures: api.ConsentFigures{Rows: 2, Refused: 2, LastLine: 2}, Errors: []respondents.RowError{}}, p.File); d != "" || len(r.Said()) != 2 {
+	if d := cmp.Diff(&api.ConsentFile{ConsentFigures: api.ConsentFigures{Rows: 2, Refused: 2, ImportRejects: api.ImportRejects{LastLine: 2}}, Errors: []respondents.RowError{}}, p.File); d != "" || len(r.Said()) != 2 {
 		t.Errorf("%d consents (-want +got):\n%s", len(r.Said()), d)
 	}
 }
@@ -182,7 +182,7 @@ func TestConsentFile_OfCSVIsMappedAndRecordedOnce(t *testing.T) {
 		}
 	}
 	said := webtest.Into[api.StateList](t, r.Do("POST", "/v1/consents"+columns+"&dry_run=true", file, "Content-Type", "text/csv"), 200).File
-	want := api.ConsentFigures{Rows: 4, Refused: 2, Silent: 1, NoNumbers: 1, Rejected: 1, LastLine: 0}
+	want := api.ConsentFigures{Rows: 4, Refused: 2, Silent: 1, NoNumbers: 1, ImportRejects: api.ImportRejects{Rejected: 1}}
 	if d := cmp.Diff(want, said.ConsentFigures); d != "" || len(said.First) != 2 || said.First[0].To != "+525512345678" || said.First[0].Line != 2 || said.Columns[1].Field != "status" || len(r.Said()) != 0 {
 		t.Errorf("%+v (-want +got):\n%s", said, d)
 	}

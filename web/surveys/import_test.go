@@ -102,7 +102,7 @@ func TestSurveyImport_BadRowsAreSkippedOrLetNothingIn(t *testing.T) {
 			if tc.format == "application/x-ndjson" {
 				first = 2
 			}
-			want := api.ImportView{Rows: 5, Rejected: 2, Errors: []respondents.RowError{{Line: first, Column: "phone", Reason: badRow}, {Line: first + 1, Reason: tc.third}}}
+			want := api.ImportView{Rows: 5, ImportRejects: api.ImportRejects{Rejected: 2}, Errors: []respondents.RowError{{Line: first, Column: "phone", Reason: badRow}, {Line: first + 1, Reason: tc.third}}}
 			strict, distinct := tc.status == 422, strings.Contains(tc.query, "duplicates=error")
 			if !strict || distinct {
 				want.Duplicates = 1
@@ -272,10 +272,10 @@ func TestSurveyImport_DryRunSaysWhatTheImportDoes(t *testing.T) {
 	file := "Mobile;First Name;Notes (long)\n55 0000 0000;Ana;x\nCANARY;Bo;\n55 0000 0001;;\n55 0000 0002\n"
 	said := webtest.Into[api.ImportView](t, r.Load("?dry_run=true&columns=*%3D", "text/csv", file), 200)
 	want := api.ImportView{
-		Rows: 4, Added: 2, Rejected: 2, Errors: []respondents.RowError{{Line: 3, Column: "phone", Reason: badRow}, {Line: 5, Reason: "has 1 fields; the header has 3"}},
-		Header: said.Header, Missing: map[string]int{"first_name": 1},
-		Columns: []api.ImportColumn{{Header: "Mobile", Field: "phone", Values: []string{"55 0000 0000", "CANARY", "55 0000 0001"}}, {Header: "First Name", Field: "first_name", Values: []string{"Ana", "Bo", ""}}, {Header: "Notes (long)", Values: []string{"x", "", ""}}},
-		First:   []api.RespondentRow{{Line: 2, Phone: webtest.PhoneNumber(0), Attributes: map[string]string{"first_name": "Ana"}}, {Line: 4, Phone: webtest.PhoneNumber(1), Attributes: map[string]string{}}},
+		Rows: 4, Added: 2, ImportRejects: api.ImportRejects{Rejected: 2}, Errors: []respondents.RowError{{Line: 3, Column: "phone", Reason: badRow}, {Line: 5, Reason: "has 1 fields; the header has 3"}},
+		Missing:       map[string]int{"first_name": 1},
+		ImportColumns: api.ImportColumns{Header: said.Header, Columns: []api.ImportColumn{{Header: "Mobile", Field: "phone", Values: []string{"55 0000 0000", "CANARY", "55 0000 0001"}}, {Header: "First Name", Field: "first_name", Values: []string{"Ana", "Bo", ""}}, {Header: "Notes (long)", Values: []string{"x", "", ""}}}},
+		First:         []api.RespondentRow{{Line: 2, Phone: webtest.PhoneNumber(0), Attributes: map[string]string{"first_name": "Ana"}}, {Line: 4, Phone: webtest.PhoneNumber(1), Attributes: map[string]string{}}},
 	}
 	if d := cmp.Diff(want, said); d != "" || len(r.RespondentsOf("s1")) != 0 || said.Header == "" {
 		t.Error(d)
@@ -286,7 +286,7 @@ func TestSurveyImport_DryRunSaysWhatTheImportDoes(t *testing.T) {
 		t.Errorf("%d %s", g.Status, g.Body)
 	}
 	did := webtest.Into[api.ImportView](t, r.Load("?on_error=skip"+columns, "text/csv", file), 200)
-	if d := cmp.Diff(api.ImportView{Rows: said.Rows, Added: said.Added, Rejected: said.Rejected, Errors: said.Errors}, did); d != "" || r.RespondentsOf("s1")[0].Attributes["name"] != "Ana" {
+	if d := cmp.Diff(api.ImportView{Rows: said.Rows, Added: said.Added, ImportRejects: said.ImportRejects, Errors: said.Errors}, did); d != "" || r.RespondentsOf("s1")[0].Attributes["name"] != "Ana" {
 		t.Error(d, r.RespondentsOf("s1"))
 	}
 	if g := r.Load("?columns=%231%3Dphone", "application/x-ndjson", "{}"); g.Status != 422 {
