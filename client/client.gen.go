@@ -756,6 +756,9 @@ type PatchChannelParams struct {
 	// Force allow a move to another server or account of the provider while contacts are in flight
 	Force bool `form:"force,omitempty" json:"force,omitempty,omitzero"`
 
+	// DryRun check the request as it would be checked otherwise, and change nothing: 204 if nothing is wrong
+	DryRun bool `form:"dry_run,omitempty" json:"dry_run,omitempty,omitzero"`
+
 	// IfMatch the change is made only if the resource is of this version: its ETag, or several with commas between them; * for any
 	IfMatch string `json:"If-Match,omitempty,omitzero"`
 }
@@ -1094,6 +1097,9 @@ type ListSurveysParams struct {
 type PatchSurveyParams struct {
 	// Version change it only if this is still its version
 	Version int `form:"version,omitempty" json:"version,omitempty,omitzero"`
+
+	// DryRun check the request as it would be checked otherwise, and change nothing: 204 if nothing is wrong
+	DryRun bool `form:"dry_run,omitempty" json:"dry_run,omitempty,omitzero"`
 }
 
 // PutSurveyParams defines parameters for PutSurvey.
@@ -1425,6 +1431,7 @@ func (c *Client) PatchChannel(ctx context.Context, channel string, body ChannelP
 	r := Request{Method: "PATCH", Path: fmt.Sprintf("/v1/channels/%s", url.PathEscape(channel)), Body: body, Idempotent: idempotent(body)}
 	r.Query = url.Values{}
 	setQuery(r.Query, "force", params.Force)
+	setQuery(r.Query, "dry_run", params.DryRun)
 	return call[ChannelView](ctx, c, r)
 }
 
@@ -2119,6 +2126,7 @@ func (c *Client) PatchSurvey(ctx context.Context, survey string, body SurveyPatc
 	r := Request{Method: "PATCH", Path: fmt.Sprintf("/v1/surveys/%s", url.PathEscape(survey)), Body: body, Idempotent: idempotent(body)}
 	r.Query = url.Values{}
 	setQuery(r.Query, "version", params.Version)
+	setQuery(r.Query, "dry_run", params.DryRun)
 	return call[SurveyView](ctx, c, r)
 }
 

@@ -100,3 +100,42 @@ func TestDryRun_FindsWhatTheStoreRefuses(t *testing.T) {
 	}
 	webtest.Into[api.ChannelView](t, r.Do("GET", "/v1/channels/a", ""), 200)
 }
+
+// A patch is checked as it would be made, against the document as it is.
+func TestDryRun_OfAPatchChangesNothing(t *testing.T) {
+	t.Parallel()
+	r := webtest.New(t)
+	r.Channel("texts", "texts")
+	r.Channel("calls", "calls")
+	r.Put("flu", "")
+	for _, x := range []struct {
+		path, patch string
+		status      int // of a dry run
+	}{
+		{"/v1/channels/texts", `{"name":"Other","capacity":7}`, 204},
+		{"/v1/channels/texts", `{}`, 204},
+		{"/v1/channels/texts", `{"capacity":0,"name":7}`, 422},
+		{"/v1/channels/texts", `{"type":"calls"}`, 409},
+		{"/v1/channels/gone", `{"capacity":7}`, 404},
+		{"/v1/surveys/flu", `{"title":"Other"}`, 204},
+		{"/v1/surveys/flu", `{"title":7,"odd":1}`, 422},
+		{"/v1/surveys/flu?version=99", `{"title":"Other"}`, 409},
+		{"/v1/surveys/gone", `{"title":"Other"}`, 404},
+	} {
+		at, query, _ := strings.Cut(x.path, "?")
+		before := r.Do("GET", at, "")
+		dry := r.Do("PATCH", at+"?dry_run=true&"+query, x.patch)
+		if dry.Status != x.status || x.status == 204 && dry.Body != "" {
+			t.Errorf("%s %s: %d %s", x.path, x.patch, dry.Status, dry.Body)
+		}
+		if after := r.Do("GET", at, ""); after.Body != before.Body || after.Header.Get("ETag") != before.Header.Get("ETag") {
+			t.Errorf("%s %s: it was %s\nit is %s", x.path, x.patch, before.Body, after.Body)
+		}
+		if wet := r.Do("PATCH", x.path, x.patch); x.status != 204 && (wet.Status != x.status || wet.Body != dry.Body) {
+			t.Errorf("%s %s: %d %s\nwithout a dry run: %d %s", x.path, x.patch, dry.Status, dry.Body, wet.Status, wet.Body)
+		}
+	}
+	if got := r.Do("PATCH", "/v1/channels/texts?dry_run=true", `{"capacity":8}`, "If-Match", `"99"`); got.Status != 412 {
+		t.Errorf("another version: %d %s", got.Status, got.Body)
+	}
+}

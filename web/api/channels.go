@@ -70,9 +70,9 @@ func (r *channelRoutes) table() []*route.Route {
 			Method: "PATCH", Path: one, ID: "patch-channel", Tag: "channels",
 			Summary:     "Change fields of a channel",
 			Description: "A JSON merge patch (RFC 7396). Absent fields and settings, secrets included, stay as they are. A change of the place to which secrets are sent, such as base_url or the account, must include them again (422 lists them). With If-Match the change is made to that version only.",
-			Query:       []httpjson.Parameter{forced}, Tagged: true,
+			Query:       []httpjson.Parameter{forced, route.DryRun()}, Tagged: true,
 			Body: route.TypeOf[api.ChannelPatch](), BodyTypes: []string{httpjson.JSONType, httpjson.MergePatchType}, BodyLimit: httpjson.MaxBody, Handle: r.lookup.onChannel(patch),
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "changed", Body: view}},
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "changed", Body: view}, route.RightAnswer()},
 			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict, weir.CodePrecondition},
 		},
 		{
@@ -196,7 +196,7 @@ func errTypeChange(ch weir.Channel) error {
 // patch merges a patch into a channel. body checks the body that would write the channel.
 func (r *channelRoutes) patch(c *route.Call, have weir.Channel, body *httpjson.Checker) (route.Reply, error) {
 	schemaWrong, before := c.Errors, have
-	ch, err := r.editor.update(c, have, edit{force: c.Query.Bool("force"), request: c.Request}, func(ch *weir.Channel) error {
+	ch, err := r.editor.update(c, have, edit{force: c.Query.Bool("force"), dry: c.DryRun(), request: c.Request}, func(ch *weir.Channel) error {
 		before = *ch
 		mergeChannel(ch, c.Body, r.defaultCapacity)
 		c.Errors = schemaWrong[:len(schemaWrong):len(schemaWrong)]
@@ -216,6 +216,9 @@ func (r *channelRoutes) patch(c *route.Call, have weir.Channel, body *httpjson.C
 	})
 	if err != nil {
 		return route.Reply{}, err
+	}
+	if c.DryRun() {
+		return route.Checked(nil)
 	}
 	r.hooks.changed(c, ch)
 	return r.presenter.reply(c, http.StatusOK, before, ch)

@@ -100,12 +100,12 @@ func (s surveyRoutes) routes() []*route.Route {
 			Summary: "Change fields of a survey",
 			Description: "A JSON merge patch (RFC 7396). A draft may change wholly. While a survey is running or paused, the arms, the questionnaires, the region, the channels of modes and what the quotas speak of stay; " +
 				"409 names what cannot change. Of a survey that is stopping or done, the title and the application may change. A locked survey cannot change.",
-			Query: []httpjson.Parameter{{Name: "version", Kind: "integer", Minimum: 1, Maximum: math.MaxInt64, Description: "change it only if this is still its version"}},
+			Query: []httpjson.Parameter{{Name: "version", Kind: "integer", Minimum: 1, Maximum: math.MaxInt64, Description: "change it only if this is still its version"}, route.DryRun()},
 			Body:  route.TypeOf[api.SurveyPatch](), BodyTypes: []string{httpjson.JSONType, httpjson.MergePatchType}, BodyLimit: httpjson.MaxBody, Lenient: true,
 			Handle: s.onSurvey(func(c *route.Call, v surveys.Survey) (route.Reply, error) {
 				return s.patchSurvey(c, v, put.Check)
 			}),
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "changed", Body: view}},
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "changed", Body: view}, route.RightAnswer()},
 			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict, weir.CodeLocked},
 		},
 		{
