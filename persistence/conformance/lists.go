@@ -400,6 +400,45 @@ func (b *bench) mixed() (all []weir.Contact) {
 	return all
 }
 
+// testByRef compares contacts that are read together, by their references, with what each is by itself.
+func testByRef(t *testing.T, backend Backend) {
+	b := newBench(t, backend)
+	all := b.mixed()
+	later := sms("later")
+	later.NotBefore = now().Add(time.Hour)
+	all = append(all, b.accept(all[0].Channel, later)...)
+	states := map[weir.State]int{}
+	var refs []weir.Ref
+	var want []weir.Contact
+	for i := range all {
+		one, _, err := b.Contact(b.ctx(), all[i].Ref)
+		b.ok(err)
+		if one.State != all[i].State {
+			t.Errorf("contact %d is %s, want %s", i, one.State, all[i].State)
+		}
+		states[one.State]++
+		want = append(want, one)
+		refs = append(refs, all[i].Ref)
+		for n := range 40 { // more than a statement names, and none of them exists
+			refs = append(refs, weir.Ref{Channel: all[i].Channel, ID: 1<<40 + weir.ContactID(40*i+n)})
+		}
+	}
+	if len(states) < 4 {
+		t.Errorf("contacts in the states %v only", states)
+	}
+	refs = append(refs, weir.Ref{Channel: 1 << 40, ID: all[0].ID})
+	got := must[[]weir.Contact](t)(b.ContactsByRef(b.ctx(), refs))
+	for _, list := range [][]weir.Contact{got, want} {
+		slices.SortFunc(list, func(x, y weir.Contact) int {
+			return cmp.Or(cmp.Compare(x.Channel, y.Channel), cmp.Compare(x.ID, y.ID))
+		})
+	}
+	same(t, "by reference", got, want)
+	if none := must[[]weir.Contact](t)(b.ContactsByRef(b.ctx(), nil)); len(none) > 0 {
+		t.Errorf("of no reference: %d contacts", len(none))
+	}
+}
+
 func matches(f *weir.ContactFilter, c *weir.Contact) bool {
 	return (f.Channel == 0 || f.Channel == c.Channel) && (f.Survey == "" || f.Survey == c.Survey) && (f.Outcome == "" || f.Outcome == c.Outcome) &&
 		(len(f.States) == 0 || slices.Contains(f.States, c.State)) && !c.QueuedAt.Before(f.Since) && (f.Until.IsZero() || c.QueuedAt.Before(f.Until)) &&

@@ -36,6 +36,7 @@ func storeTopics() []topic {
 		{"deleting channels", testDelete},
 		{"paging", testPaging},
 		{"newest first", testNewest},
+		{"contacts by reference", testByRef},
 		{"contacts in flight by their claim", testInFlightOrder},
 		{"purge", testPurge},
 		{"erase", testErase},
