@@ -32,7 +32,7 @@ func (g *Gate) Begin() {
 
 // Committed keeps what the batch has changed, and what its claims have taken.
 func (g *Gate) Committed() {
-	g.prices.committed()
+	g.prices.rules.publish()
 	g.limits.committed(g.prices.spent)
 	g.budgets.committed(g.prices.spent)
 }

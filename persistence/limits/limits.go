@@ -3,9 +3,6 @@ package limits
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
-	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -73,8 +70,8 @@ func (l *limitSet) addChannel(name string, id weir.ChannelID) {
 // limitStore keeps the limits, and counts what is used of them.
 type limitStore struct {
 	*commit.DB
-	all  atomic.Pointer[map[string]*limits.Limit]
-	used atomic.Pointer[map[string]limits.LimitUse]
+	rules *named[limits.Limit, limits.Limit]
+	used  atomic.Pointer[map[string]limits.LimitUse]
 	// inFlight returns how many contacts of a channel are in flight, as they were committed
 	// last.
 	inFlight func(weir.ChannelID) int
@@ -83,8 +80,7 @@ type limitStore struct {
 	budgets   *budgetStore
 	// Used on the writer's goroutine only.
 	current limitSet
-	limited map[string]*limits.Limit // by the batch; nil: deleted
-	undone  []undone                 // by the batch
+	undone  []undone // by the batch
 }
 
 // undone is a person who counts no longer as contacted over a channel at an instant.
@@ -95,30 +91,19 @@ type undone struct {
 
 func newLimitStore(db *commit.DB, b *budgetStore) *limitStore {
 	s := &limitStore{DB: db, budgets: b, current: limitSet{channels: map[string][]weir.ChannelID{}}, inFlight: func(weir.ChannelID) int { return 0 }}
-	s.all.Store(&map[string]*limits.Limit{})
+	s.rules = newNamed(db, "limits", "name", func(l *limits.Limit) *limits.Limit { return l })
 	s.used.Store(&map[string]limits.LimitUse{})
 	return s
 }
 
 // loadAll reads all limits into memory at the start.
 func (s *limitStore) loadAll(ctx context.Context) error {
-	var rows []struct {
-		Name  string `db:"name"`
-		Rules string `db:"rules"`
+	if err := s.rules.load(ctx); err != nil {
+		return err
 	}
-	if err := s.Read.SelectContext(ctx, &rows, "SELECT name, rules FROM limits"); err != nil {
-		return s.Failure("read the limits", err)
+	for name, l := range s.Limits() {
+		s.current.set(name, l)
 	}
-	all := map[string]*limits.Limit{}
-	for _, r := range rows {
-		var l limits.Limit
-		if err := json.Unmarshal([]byte(r.Rules), &l); err != nil {
-			return fmt.Errorf("the limit %s cannot be read: %w", r.Name, err)
-		}
-		all[r.Name] = &l
-		s.current.set(r.Name, &l)
-	}
-	s.all.Store(&all)
 	now := time.Now()
 	for _, l := range s.current.list {
 		if err := s.readUsage(ctx, s.Read, &s.current, l, now); err != nil {
@@ -130,16 +115,16 @@ func (s *limitStore) loadAll(ctx context.Context) error {
 }
 
 // Limits implements [limits.Limits].
-func (s *limitStore) Limits() map[string]*limits.Limit { return *s.all.Load() }
+func (s *limitStore) Limits() map[string]*limits.Limit { return s.rules.committed() }
 
 // PutLimit implements [limits.Limits].
 func (s *limitStore) PutLimit(ctx context.Context, name string, l *limits.Limit) error {
-	return s.Change(ctx, &limitChange{s: s, name: name, to: l})
+	return s.Change(ctx, s.put(name, l, false))
 }
 
 // CheckLimit implements [limits.Limits].
 func (s *limitStore) CheckLimit(ctx context.Context, name string, l *limits.Limit) error {
-	return s.Check(ctx, &limitChange{s: s, name: name, to: l, dry: true})
+	return s.Check(ctx, s.put(name, l, true))
 }
 
 // DeleteLimit implements [limits.Limits].
@@ -147,65 +132,41 @@ func (s *limitStore) DeleteLimit(ctx context.Context, name string) error {
 	if s.Limits()[name] == nil {
 		return weir.Errorf(weir.CodeNotFound, "there is no limit %q", name)
 	}
-	return s.Change(ctx, &limitChange{s: s, name: name})
+	return s.Change(ctx, &limitChange{of: s.rules, name: name})
 }
 
-// limitChange is the work of [limitStore.PutLimit] and [limitStore.DeleteLimit].
-type limitChange struct {
-	s    *limitStore
-	name string
-	to   *limits.Limit // nil: delete it
-	dry  bool          // of [limitStore.CheckLimit]
-}
+type limitChange = change[limits.Limit, limits.Limit]
 
-// Write implements [commit.Work].
-func (w *limitChange) Write(t *commit.Tx, r *commit.Request) error {
-	if w.s.limited == nil {
-		w.s.limited = map[string]*limits.Limit{}
+// put returns the work that sets a limit.
+func (s *limitStore) put(name string, to *limits.Limit, dry bool) *limitChange {
+	w := &limitChange{of: s.rules, name: name, to: to, dry: dry, step: limitsStep}
+	if to.CountsMoney() {
+		w.step = pricesStep
 	}
-	if w.to == nil {
-		t.AddOnce("DELETE FROM limits WHERE name = ?", w.name)
-		w.s.limited[w.name] = nil
+	w.refuse = func() error {
+		if known := s.Limits(); known[name] == nil && len(known)+len(s.rules.changed) >= limits.MaxLimits {
+			return weir.Errorf(weir.CodeConflict, "there are %d limits, the most that are possible", len(known))
+		}
 		return nil
 	}
-	if known := w.s.Limits(); known[w.name] == nil && len(known)+len(w.s.limited) >= limits.MaxLimits {
-		r.Refuse(weir.Errorf(weir.CodeConflict, "there are %d limits, the most that are possible", len(known)))
-		return nil
-	}
-	if w.dry {
-		r.Refuse(commit.CheckedError{})
-		return nil
-	}
-	step := limitsStep
-	if w.to.CountsMoney() {
-		step = pricesStep
-	}
-	w.s.limited[w.name] = w.to
-	return writeRules(t, "limits", "name", w.name, w.to, r.At, step)
+	return w
 }
 
 // begin begins a batch.
 func (s *limitStore) begin() {
-	s.limited, s.undone = nil, nil
+	s.rules.begin()
+	s.undone = nil
 	for _, l := range s.current.list {
 		l.usage.Begin()
 	}
 }
 
-// now returns the limits as this batch leaves them.
-func (s *limitStore) now() map[string]*limits.Limit {
-	now := maps.Clone(s.Limits())
-	maps.Copy(now, s.limited)
-	maps.DeleteFunc(now, func(_ string, l *limits.Limit) bool { return l == nil })
-	return now
-}
-
 // judgedBy returns the limits by which this batch is judged, with what is stored of them.
 func (s *limitStore) judgedBy(t *commit.Tx) (*limitSet, error) {
 	now := &s.current
-	if len(s.limited) > 0 {
+	if len(s.rules.changed) > 0 {
 		changed := limitSet{list: s.current.list, channels: s.current.channels}
-		for name, to := range s.limited {
+		for name, to := range s.rules.changed {
 			changed.set(name, to)
 		}
 		now = &changed
@@ -311,16 +272,10 @@ func (s *limitStore) publish(now time.Time) {
 
 // committed keeps the changes of a batch, and what its claims have taken.
 func (s *limitStore) committed(spent map[spentKey]limits.Money) {
-	if len(s.limited) > 0 {
-		all := maps.Clone(*s.all.Load())
-		for name, to := range s.limited {
-			s.current.set(name, to)
-			if all[name] = to; to == nil {
-				delete(all, name)
-			}
-		}
-		s.all.Store(&all)
+	for name, to := range s.rules.changed {
+		s.current.set(name, to)
 	}
+	s.rules.publish()
 	if len(s.current.list) == 0 {
 		return
 	}

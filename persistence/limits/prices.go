@@ -3,11 +3,8 @@ package limits
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"weir"
@@ -39,43 +36,22 @@ type priceStore struct {
 	limits  *limitStore
 	budgets *budgetStore
 	names   *dailyStore
-	prices  atomic.Pointer[map[string]*limits.Tariff]
-	// Of the batch; used on the writer's goroutine only.
-	priced map[string]*limits.Tariff // nil: deleted
-	spent  map[spentKey]limits.Money
+	rules   *named[limits.Price, limits.Tariff] // by channel
+	spent   map[spentKey]limits.Money           // by the batch; used on the writer's goroutine only
 }
 
 func newPriceStore(db *commit.DB, l *limitStore, b *budgetStore, names *dailyStore) *priceStore {
-	s := &priceStore{DB: db, limits: l, budgets: b, names: names}
-	s.prices.Store(&map[string]*limits.Tariff{})
-	return s
+	return &priceStore{DB: db, limits: l, budgets: b, names: names, rules: newNamed(db, "prices", "channel", limits.NewTariff)}
 }
 
 // begin begins a batch.
-func (s *priceStore) begin() { s.priced, s.spent = nil, nil }
+func (s *priceStore) begin() {
+	s.rules.begin()
+	s.spent = nil
+}
 
 // tariffs returns the prices as this batch leaves them, by channel.
-func (s *priceStore) tariffs() map[string]*limits.Tariff {
-	now := *s.prices.Load()
-	if len(s.priced) == 0 {
-		return now
-	}
-	now = maps.Clone(now)
-	for channel, to := range s.priced {
-		if now[channel] = to; to == nil {
-			delete(now, channel)
-		}
-	}
-	return now
-}
-
-// committed keeps the changes of a batch.
-func (s *priceStore) committed() {
-	if len(s.priced) > 0 {
-		now := s.tariffs()
-		s.prices.Store(&now)
-	}
-}
+func (s *priceStore) tariffs() map[string]*limits.Tariff { return s.rules.now() }
 
 // spend counts money for a contact, on the day of its claim.
 func (s *priceStore) spend(t *commit.Tx, c *weir.Contact, currency string, amount limits.Money, claimedAt time.Time) {
@@ -155,38 +131,17 @@ func readSpent(ctx context.Context, from dialect.Reader, u *limits.Usage, channe
 	return nil
 }
 
-// loadAll reads the prices.
-func (s *priceStore) loadAll(ctx context.Context) error {
-	var rows []struct {
-		Channel string `db:"channel"`
-		Rules   string `db:"rules"`
-	}
-	if err := s.Read.SelectContext(ctx, &rows, "SELECT channel, rules FROM prices"); err != nil {
-		return s.Failure("read the prices", err)
-	}
-	all := map[string]*limits.Tariff{}
-	for _, r := range rows {
-		var p limits.Price
-		if err := json.Unmarshal([]byte(r.Rules), &p); err != nil {
-			return fmt.Errorf("the price of channel %s cannot be read: %w", r.Channel, err)
-		}
-		all[r.Channel] = limits.NewTariff(&p)
-	}
-	s.prices.Store(&all)
-	return nil
-}
-
 // Prices implements [limits.Prices].
-func (s *priceStore) Prices() map[string]*limits.Tariff { return *s.prices.Load() }
+func (s *priceStore) Prices() map[string]*limits.Tariff { return s.rules.committed() }
 
 // PutPrice implements [limits.Prices].
 func (s *priceStore) PutPrice(ctx context.Context, channel string, p *limits.Price) error {
-	return s.Change(ctx, &priceChange{s: s, channel: channel, to: p})
+	return s.Change(ctx, s.change(channel, p, false))
 }
 
 // CheckPrice implements [limits.Prices].
 func (s *priceStore) CheckPrice(ctx context.Context, channel string, p *limits.Price) error {
-	return s.Check(ctx, &priceChange{s: s, channel: channel, to: p, dry: true})
+	return s.Check(ctx, s.change(channel, p, true))
 }
 
 // DeletePrice implements [limits.Prices].
@@ -194,46 +149,26 @@ func (s *priceStore) DeletePrice(ctx context.Context, channel string) error {
 	if s.Prices()[channel] == nil {
 		return weir.Errorf(weir.CodeNotFound, "channel %q has no price", channel)
 	}
-	return s.Change(ctx, &priceChange{s: s, channel: channel})
+	return s.Change(ctx, s.change(channel, nil, false))
 }
 
-// priceChange is the work of [priceStore.PutPrice] and [priceStore.DeletePrice].
-type priceChange struct {
-	s       *priceStore
-	channel string
-	to      *limits.Price // nil: delete it
-	dry     bool          // of [priceStore.CheckPrice]
-}
-
-// Write implements [commit.Work].
-func (w *priceChange) Write(t *commit.Tx, r *commit.Request) error {
+// change returns the work that sets a price, or deletes it: nil.
+func (s *priceStore) change(channel string, to *limits.Price, dry bool) *change[limits.Price, limits.Tariff] {
 	currency := ""
-	if w.to != nil {
-		currency = w.to.Currency
+	if to != nil {
+		currency = to.Currency
 	}
-	now := w.s.limits.now()
-	if name := limits.UsesPrice(now, w.channel, currency); name != "" {
-		r.Refuse(weir.Errorf(weir.CodeConflict, "the limit %s counts %s over channel %s: delete the limit first, or set it to another currency", name, now[name].Currency, w.channel))
+	refuse := func() error {
+		now := s.limits.rules.now()
+		if name := limits.UsesPrice(now, channel, currency); name != "" {
+			return weir.Errorf(weir.CodeConflict, "the limit %s counts %s over channel %s: delete the limit first, or set it to another currency", name, now[name].Currency, channel)
+		}
+		if survey, counted := s.budgets.usesPrice(channel, currency); survey != "" {
+			return weir.Errorf(weir.CodeConflict, "the budget of survey %s counts %s over channel %s: its price may change, but not go or be in another currency, until the survey is over", survey, counted, channel)
+		}
 		return nil
 	}
-	if survey, counted := w.s.budgets.usesPrice(w.channel, currency); survey != "" {
-		r.Refuse(weir.Errorf(weir.CodeConflict, "the budget of survey %s counts %s over channel %s: its price may change, but not go or be in another currency, until the survey is over", survey, counted, w.channel))
-		return nil
-	}
-	if w.dry {
-		r.Refuse(commit.CheckedError{})
-		return nil
-	}
-	if w.s.priced == nil {
-		w.s.priced = map[string]*limits.Tariff{}
-	}
-	if w.to == nil {
-		t.AddOnce("DELETE FROM prices WHERE channel = ?", w.channel)
-		w.s.priced[w.channel] = nil
-		return nil
-	}
-	w.s.priced[w.channel] = limits.NewTariff(w.to)
-	return writeRules(t, "prices", "channel", w.channel, w.to, r.At, pricesStep)
+	return &change[limits.Price, limits.Tariff]{of: s.rules, name: channel, to: to, step: pricesStep, refuse: refuse, dry: dry}
 }
 
 // Spending implements [limits.Prices].

@@ -11,12 +11,10 @@ package limits
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"weir"
 	"weir/limits"
-	"weir/persistence/columns"
 	"weir/persistence/commit"
 	"weir/persistence/dialect"
 )
@@ -60,7 +58,7 @@ func (s *Store) CountBy(inFlight func(weir.ChannelID) int, contacted Contacts, b
 // Load reads prices, budgets and limits, and how much of them is used. It is for the owner of the
 // database, before anything is claimed.
 func (s *Store) Load(ctx context.Context) error {
-	if err := s.priceStore.loadAll(ctx); err != nil {
+	if err := s.priceStore.rules.load(ctx); err != nil {
 		return err
 	}
 	if err := s.budgetStore.loadAll(ctx); err != nil {
@@ -70,17 +68,4 @@ func (s *Store) Load(ctx context.Context) error {
 		return err
 	}
 	return s.limitStore.loadAll(ctx)
-}
-
-// writeRules sets the row of a limit or a price, and keeps programs away that do not know it.
-func writeRules(t *commit.Tx, table, key, name string, rules any, at time.Time, step int) error {
-	text, err := json.Marshal(rules)
-	if err != nil {
-		return err
-	}
-	d := t.Dialect()
-	t.AddOnce("INSERT INTO "+table+" ("+key+", rules, changed_at) VALUES "+columns.Marks(3)+d.Merge(key)+
-		"rules = "+d.Fresh("rules")+", changed_at = "+d.Fresh("changed_at"), name, string(text), columns.Micros(at))
-	t.RequireStep(step)
-	return nil
 }
