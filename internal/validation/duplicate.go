@@ -23,7 +23,7 @@ func Duplicate(raw []byte, fold func(string) string) (at, key string, err error)
 }
 
 // maxDepth is more than a document has.
-const maxDepth = 32
+const maxDepth = 25
 
 // duplicateIn passes one value.
 func duplicateIn(d *json.Decoder, fold func(string) string, at string, depth int) (_, key string, err error) {
