@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -348,4 +350,59 @@ func FuzzOpen_FilesOfAnyKind(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Rows that are written are not kept: a workbook of any length takes the memory of a short one.
+func TestWriter_KeepsNothingOfItsRows(t *testing.T) {
+	held := func(w *workbook.Writer) (bytes uint64) {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		runtime.KeepAlive(w)
+		return m.HeapAlloc
+	}
+	w := workbook.NewWriter(io.Discard)
+	w.Sheet("results", slices.Repeat([]string{"column"}, 20))
+	write := func(rows int) {
+		for n := range rows {
+			values := make([]workbook.Value, 20)
+			for i := range values {
+				values[i] = workbook.Value{Text: fmt.Sprint("answer ", n, " ", i), Number: i%2 == 0}
+			}
+			w.Row(values)
+		}
+	}
+	write(1000)
+	before := held(w)
+	write(20_000) // 10 MB of XML
+	if after := held(w); after > before+1<<20 {
+		t.Errorf("after 21,000 rows it holds %d kB more than after 1,000", (after-before)>>10)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A sheet has as many rows as Excel opens; the next row is in another sheet, below the same names of columns.
+func TestWriter_SheetThatIsFullGoesOnInAnother(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	w := workbook.NewWriter(&b)
+	w.Sheet("results", []string{"n"})
+	const rows = 1 << 20 // of which one has the names
+	empty := []workbook.Value{{}}
+	for range rows - 2 {
+		w.Row(empty)
+	}
+	w.Row([]workbook.Value{{Text: "last"}})
+	w.Row([]workbook.Value{{Text: "first"}})
+	w.Sheet("codebook", []string{"x"})
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for sheet, want := range map[string][]string{"results": {"1: n", fmt.Sprint(rows, ": last")}, "results 2": {"1: n", "2: first"}, "codebook": {"1: x"}} {
+		if got, err := read(b.Bytes(), sheet); err != nil || !slices.Equal(got, want) {
+			t.Errorf("sheet %s has %q: %v", sheet, got, err)
+		}
+	}
 }
