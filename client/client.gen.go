@@ -1111,7 +1111,7 @@ type PutSurveyParams struct {
 // GetSurveyAnswersParams defines parameters for GetSurveyAnswers.
 type GetSurveyAnswersParams struct {
 	// Arm only respondents of this arm, from 0; -1: of all
-	Arm int `form:"arm,omitempty" json:"arm,omitempty,omitzero"`
+	Arm *int `form:"arm,omitempty" json:"arm,omitempty"`
 
 	// By count the answers of each day, arm or language, too. A day is that of the answer, in the time zone of the survey; the language is that of the conversation: day, arm, language
 	By string `form:"by,omitempty" json:"by,omitempty,omitzero"`
@@ -2132,7 +2132,7 @@ func (c *Client) PatchSurvey(ctx context.Context, survey string, body SurveyPatc
 
 // PutSurvey Create a survey, or replace one that is a draft.
 //
-// The name in the path is 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit. A replacement carries the whole survey, the application's secret included; its respondents stay. The read-only fields of a survey in a response (survey, state, cause, locked, pilot_of, version, created_at, updated_at, launched_at, ended_at, why, why_code, why_instants, why_clauses, warnings) are ignored, so that a survey can be written as it was read.
+// The name in the path is 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit. A replacement carries the whole survey, the application's secret included; its respondents stay. The read-only fields of a survey in a response (survey, state, cause, locked, pilot_of, version, created_at, updated_at, launched_at, ended_at, why, why_code, why_instants, why_clauses, warnings) are ignored, so that a survey can be written as it was read. A dry run that finds nothing wrong, but something that may be meant otherwise, answers 200 with warnings.
 //
 // PUT /v1/surveys/{survey}
 func (c *Client) PutSurvey(ctx context.Context, survey string, body SurveyBody, params PutSurveyParams) (*SurveyView, error) {

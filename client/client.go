@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -142,6 +143,8 @@ func setQuery[T comparable](q url.Values, name string, value T) {
 		q.Set(name, value.UTC().Format(time.RFC3339Nano))
 	case *string: // of a parameter for which an empty text is a value
 		q.Set(name, *value)
+	case *int: // for which zero is one
+		q.Set(name, strconv.Itoa(*value))
 	default:
 		q.Set(name, fmt.Sprint(value))
 	}

@@ -40,6 +40,13 @@ func (c *Client) Respondents(ctx context.Context, survey string, p ListResponden
 		func(l *RespondentList) ([]RespondentView, string) { return l.Respondents, l.NextCursor })
 }
 
+// SurveyTexts iterates over what respondents answered to a question, in the order of the
+// respondents. Pages may be empty and yet not be the last.
+func (c *Client) SurveyTexts(ctx context.Context, survey, question string, p ListSurveyTextsParams) iter.Seq2[AnswerTextView, error] {
+	return pages(&p.Limit, 1000, &p.Cursor, func() (*AnswerTextList, error) { return c.ListSurveyTexts(ctx, survey, question, p) },
+		func(l *AnswerTextList) ([]AnswerTextView, string) { return l.Texts, l.NextCursor })
+}
+
 // DeadLetters iterates over all dead letters that the parameters select, by channel,
 // newest first.
 func (c *Client) DeadLetters(ctx context.Context, p ListDeadLettersParams) iter.Seq2[DeadView, error] {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"weir/api"
 	"weir/operators"
 	"weir/persistence/storetest"
@@ -137,5 +139,36 @@ func TestDryRun_OfAPatchChangesNothing(t *testing.T) {
 	}
 	if got := r.Do("PATCH", "/v1/channels/texts?dry_run=true", `{"capacity":8}`, "If-Match", `"99"`); got.Status != 412 {
 		t.Errorf("another version: %d %s", got.Status, got.Body)
+	}
+}
+
+// A dry run of a survey has the warnings of the request itself, and shows what the survey would be; without any it has no body.
+func TestDryRun_HasTheWarningsOfASurvey(t *testing.T) {
+	t.Parallel()
+	r := webtest.New(t)
+	r.Channel("texts", "texts")
+	r.Channel("calls", "calls")
+	doubtful := webtest.Survey(`"quota_message":"Goodbye {name}",`)
+	for _, step := range []string{"nothing is there", "there is one"} {
+		before := r.Do("GET", "/v1/surveys/a", "")
+		got := r.Do("PUT", "/v1/surveys/a?dry_run=true", doubtful)
+		dry := webtest.Into[api.SurveyView](t, got, 200)
+		if after := r.Do("GET", "/v1/surveys/a", ""); after.Status != before.Status || after.Status == 200 && after.Body != before.Body {
+			t.Errorf("%s: it was %s\nit is %s", step, before.Body, after.Body)
+		}
+		put := r.Do("PUT", "/v1/surveys/a", doubtful)
+		if put.Status >= 300 {
+			t.Fatalf("%s: %d %s", step, put.Status, put.Body)
+		}
+		wet := webtest.Into[api.SurveyView](t, put, put.Status)
+		if diff := cmp.Diff(wet.Warnings, dry.Warnings); diff != "" || len(dry.Warnings) != 1 || dry.Warnings[0].Pointer != "/quota_message" {
+			t.Errorf("%s: the dry run warns of %v:\n%s", step, dry.Warnings, diff)
+		}
+		if dry.Survey != "a" || dry.State != "draft" || dry.QuotaMessage != wet.QuotaMessage || dry.Version != wet.Version-1 {
+			t.Errorf("%s: %+v", step, dry)
+		}
+	}
+	if got := r.Do("PUT", "/v1/surveys/a?dry_run=true", webtest.Survey("")); got.Status != 204 || got.Body != "" {
+		t.Errorf("without a warning: %d %s", got.Status, got.Body)
 	}
 }

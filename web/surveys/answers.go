@@ -94,7 +94,7 @@ func (s answersRoute) routes() []*route.Route {
 		Description: "Of the questions that Weir itself asks; without them the list is empty. The sums are kept with the answers, so that they always agree with the results. In them, numbers of more than four digits are rounded to four.",
 		Query: []httpjson.Parameter{
 			{Name: "arm", Kind: "integer", Default: int64(surveys.AllArms), Minimum: surveys.AllArms, Maximum: math.MaxInt32, Description: "only respondents of this arm, from 0; -1: of all"},
-			{Name: "by", Kind: "string", Enum: httpjson.Words([]surveys.SumsBy{surveys.ByDay, surveys.ByArm, surveys.ByLanguage}), Description: "count the answers of each day, arm or language, too. A day is that of the answer, in the time zone of the survey; the language is that of the conversation"},
+			{Name: "by", Kind: "string", Enum: httpjson.Words([]surveys.SumsBy{surveys.ByDay, surveys.ByArm, surveys.ByLanguage}), Single: true, Description: "count the answers of each day, arm or language, too. A day is that of the answer, in the time zone of the survey; the language is that of the conversation"},
 		},
 		Handle:  s.onSurvey(s.answers),
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "the sums", Body: route.TypeOf[api.AnswersView]()}},

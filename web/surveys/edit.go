@@ -134,12 +134,11 @@ func (s surveyRoutes) putSurvey(c *route.Call) (route.Reply, error) {
 	case err == nil && !have.Deleting && have.State != surveys.Draft:
 		return route.Reply{}, weir.Errorf(weir.CodeConflict, "survey %s is %s; only a draft can be replaced", name, have.State)
 	}
+	want := surveys.Survey{Name: name, Title: b.Title, State: surveys.Draft, Definition: surveys.Definition(b.SurveyDefinition), Application: applicationOf(b.Application)}
 	if c.DryRun() {
-		return route.Checked(nil)
+		return s.checked(have, want, plan)
 	}
-	v, created, err := s.store.PutSurvey(c, surveys.Survey{
-		Name: name, Title: b.Title, State: surveys.Draft, Definition: surveys.Definition(b.SurveyDefinition), Application: applicationOf(b.Application),
-	})
+	v, created, err := s.store.PutSurvey(c, want)
 	if err != nil {
 		return route.Reply{}, err
 	}
@@ -152,6 +151,21 @@ func (s surveyRoutes) putSurvey(c *route.Call) (route.Reply, error) {
 	}
 	out.Changes = surveyChanges(have, v)
 	return out, nil
+}
+
+// checked is the reply to a dry run that finds nothing wrong: with warnings, the survey as it would be.
+func (s surveyRoutes) checked(have, want surveys.Survey, plan *surveys.Plan) (route.Reply, error) {
+	warnings := plan.Warnings()
+	if len(warnings) == 0 {
+		return route.Checked(nil)
+	}
+	want.Created, want.Updated = s.now(), s.now()
+	if have.ID != 0 && !have.Deleting {
+		want.Version, want.Created, want.Updated = have.Version, have.Created, have.Updated
+	}
+	view := surveyView(want)
+	view.Warnings = warnings
+	return route.Reply{Status: http.StatusOK, Body: view}, nil
 }
 
 // bodyOf returns the body that would write the survey.

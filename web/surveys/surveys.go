@@ -68,10 +68,11 @@ func (s surveyRoutes) routes() []*route.Route {
 		Summary: "Create a survey, or replace one that is a draft",
 		Description: "The name in the path is 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit. " +
 			"A replacement carries the whole survey, the application's secret included; its respondents stay. " +
-			"The read-only fields of a survey in a response (" + strings.Join(readOnlyFields(), ", ") + ") are ignored, so that a survey can be written as it was read.",
+			"The read-only fields of a survey in a response (" + strings.Join(readOnlyFields(), ", ") + ") are ignored, so that a survey can be written as it was read. " +
+			"A dry run that finds nothing wrong, but something that may be meant otherwise, answers 200 with warnings.",
 		Body: route.TypeOf[api.SurveyBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Lenient: true,
 		Query:   []httpjson.Parameter{route.DryRun()},
-		Answers: []route.Answer{{Status: http.StatusOK, Description: "replaced", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}, route.RightAnswer()},
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "replaced; or a dry run with warnings, and what the survey would be", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}, route.RightAnswer()},
 		Codes:   []weir.Code{weir.CodeConflict},
 	}
 	put.Handle = func(c *route.Call) (route.Reply, error) {

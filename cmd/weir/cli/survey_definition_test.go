@@ -30,6 +30,8 @@ func TestSurvey_DefinitionCanBeCloned(t *testing.T) {
 	b := newBroker(t)
 	b.channel("sms")
 	clitest.Check(t, at(t, b.url, fluDefinition, "survey", "put", "-", "flu"), app.OK, "^flu: saved, draft\n$", "")
+	clitest.Check(t, at(t, b.url, strings.Replace(fluDefinition, "{{first_name}}", "{first_name}", 1), "survey", "put", "-", "flu", "--dry-run"), app.OK,
+		"^flu: nothing is wrong; nothing was saved\n$", "/questionnaires/main/sms/0/messages/0: .*is sent as it is")
 	definition := func(name string) (text string, decoded map[string]any) {
 		t.Helper()
 		shown := b.run("survey", "show", name, "--definition")

@@ -37,7 +37,7 @@ func Command(a *app.App) *cobra.Command {
 		stateCommand(r, "resume", "Resume a paused survey", "", (*client.Client).ResumeSurvey),
 		stateCommand(r, "lock", "Lock a running survey", "Lock a running survey: it cannot be paused, stopped, changed or deleted until it is unlocked.\nIt ends by itself all the same, and its respondents can be added, corrected, stopped\nand removed.", (*client.Client).LockSurvey),
 		stateCommand(r, "unlock", "Unlock a survey", "", (*client.Client).UnlockSurvey),
-		stopCommand(a.Console, r), statusCommand(a, r), respondentsCommand(a, r), setCommand(r), removeCommand(a.Console, r),
+		stopCommand(a.Console, r), statusCommand(a, r), answersCommand(a, r), respondentsCommand(a, r), setCommand(r), removeCommand(a.Console, r),
 		correctCommand(a.Console, r), showCommand(a.Clock, r), cloneCommand(a.Console, r), listCommand(a, r), exportCommand(a, r), deleteCommand(r))
 }
 
@@ -204,10 +204,10 @@ func putCommand(console *app.Console, r *app.Connection) *cobra.Command {
 			if err := to.Do(ctx, put, &s); err != nil {
 				return err
 			}
+			warn(console, s.Warnings)
 			if dry {
 				return console.PrintChecked(&r.Output, args[1])
 			}
-			warn(console, s.Warnings)
 			return r.PrintResult("%s: saved, %s", args[1], stateText(s.State, s.Cause, s.Locked))
 		})
 	app.DryRunFlag(c, &dry)
