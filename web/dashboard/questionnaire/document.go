@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"weir"
+	"weir/people"
 	"weir/surveys/questions"
 	"weir/web/dashboard/form"
 )
@@ -307,14 +308,15 @@ func (d Document) firstText(of map[string]any) string {
 // maxChoiceName is the max length of the name that is made of a text.
 const maxChoiceName = 24
 
+// choiceName makes a name that a questionnaire takes, whatever the script of the text.
 func choiceName(from string, used map[string]bool) string {
-	name := []rune(strings.Trim(strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) {
-			return unicode.ToLower(r)
+	base := strings.Map(func(r rune) rune {
+		if r > unicode.MaxASCII {
+			return -1
 		}
-		return '_'
-	}, from), "_"))
-	base := strings.Trim(string(name[:min(len(name), maxChoiceName)]), "_")
+		return r
+	}, strings.Join(people.FoldWords(from), "_"))
+	base = strings.Trim(base[:min(len(base), maxChoiceName)], "_")
 	if base == "" {
 		base = "a"
 	}

@@ -117,6 +117,31 @@ func TestFields_AreThoseOfTheDefinition(t *testing.T) {
 	}
 }
 
+// An answer gets a name of its own that a questionnaire takes, in whatever language it is written.
+func TestRead_AnswersGetNamesThatAreTaken(t *testing.T) {
+	t.Parallel()
+	written := rapid.OneOf(rapid.SampledFrom([]string{"Sí", "si", "No sé", "Não", "Ça va", "Ja, natürlich!", "Straße", "Да", "はい", "نعم", "१", "½", "😀", "Yes, of course, whenever it is needed"}), rapid.String())
+	rapid.Check(t, func(t *rapid.T) {
+		form := url.Values{"rest": {"{}"}, "languages": {"es Español"}, "questions": {"1"}, "q0.kind": {"choice"}, "q0.name": {"q"}, "q0.text.es": {"¿?"}, "q0.choices": {"4"}}
+		for i := range 4 {
+			form.Set(fmt.Sprintf("q0.c%d.text.es", i), "x"+rapid.StringMatching(`[a-z]{0,2}`).Draw(t, "also")+written.Draw(t, "answer"))
+			if rapid.Bool().Draw(t, "alone") {
+				form.Set(fmt.Sprintf("q0.c%d.text.es", i), written.Draw(t, "answer"))
+			}
+		}
+		d, mistakes := questionnaire.Read(form).Definition()
+		if mistakes != nil {
+			t.Fatal(mistakes)
+		}
+		_, mistakes, _ = questions.Compile(d, questions.Context{})
+		for _, m := range mistakes {
+			if strings.HasSuffix(m.Pointer, "/name") {
+				t.Fatalf("%v are called %v: %v", form, d.Questions[0].Choices, m)
+			}
+		}
+	})
+}
+
 // "Then go on with" is said by conditions; the interpreter goes there, and the page shows it again.
 func TestLead_GoesWhereItSays(t *testing.T) {
 	t.Parallel()
