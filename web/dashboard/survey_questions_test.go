@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -32,6 +33,11 @@ func TestSurveyQuestions_AreWrittenAndTried(t *testing.T) {
 	page := b.get(path).want(200).has("May we ask you a few questions?", `id="replaces"`, "the end: refused", `<span class="bubble">May we ask you a few questions?`)
 	page = b.post(path, written(page, "after:0")).want(200).has(`id="q1"`).hasNot(`-wrong"`)
 	page = b.post(path, written(page, "check", "q1.text.en", "Do you cough?", "q1.name", "cough")).want(200).has("1 mistake is marked below")
+	counted := b.post(path, written(page, "count", "q1.text.en", strings.Repeat("ñ", 153))).want(200).hasNot(`-wrong"`, "marked below")
+	if sizes := regexp.MustCompile(`id="q1\.sizes">.*</p>`).FindString(counted.body); !strings.Contains(sizes, "153 characters") || !strings.Contains(sizes, "1 SMS") {
+		t.Errorf("while one types, the text is counted as %s", sizes)
+	}
+	b.post(path, written(page, "count", "q1.text.en", "ł")).want(200).has(`id="q1.sizes"`)
 	page = b.post(path, written(page, "after:1", "q1.c0.text.en", "Yes", "q1.c1.text.en", "No", "q1.c1.words.en", "nope, never")).want(200)
 	page = b.post(path, written(page, "after:2", "q2.kind", "number", "q2.text.en", "For how many days?", "q2.name", "days")).want(200)
 	page = b.post(path, written(page, "check", "q3.kind", "text", "q3.text.en", "What else?", "q3.name", "else", "q1.c1.then", "else")).want(200).
@@ -129,5 +135,36 @@ func TestSurveyForm_MakesASurveyThatAsks(t *testing.T) {
 	b.get("/surveys/flu/launch").want(200).has("<dt>Questions</dt><dd>1</dd>").hasNot("answers are not evaluated", "nobody completes")
 	if d := r.definitionOf("flu"); d["questionnaires"] != nil || d["answer"] != nil || d["application"] != nil || d["questions"] == nil {
 		t.Errorf("it is %v", d)
+	}
+}
+
+// An answer to a question with several answers excludes the others if its box says so; for other kinds it has no box, and
+// what was written in JSON is kept.
+func TestSurveyQuestions_AnswerExcludesTheOthers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, surveyScope)
+	r.channel("texts")
+	b := r.login("admin")
+	b.post("/surveys/_new", filledSurvey()).want(303)
+	const path = "/surveys/flu/questions"
+	page := b.get(path).want(200).hasNot(`exclusive"`)
+	page = b.post(path, written(page, "after:0")).want(200)
+	page = b.post(path, written(page, "check", "q1.kind", "choices", "q1.name", "signs", "q1.text.en", "Which signs?", "q1.c0.text.en", "Fever", "q1.c1.text.en", "None")).want(200).has(`id="q1.c1.exclusive"`)
+	page = b.post(path, written(page, "check", "q1.c1.exclusive", "true")).want(200).hasNot(`-wrong"`)
+	b.post(path, written(page, "save")).want(303)
+	signs := func() string {
+		return fmt.Sprint(r.definitionOf("flu")["questions"].(map[string]any)["questions"].([]any)[1])
+	}
+	if got := signs(); strings.Count(got, "exclusive:true name:none") != 1 || strings.Count(got, "exclusive") != 1 {
+		t.Errorf("stored is %s", got)
+	}
+	form := written(b.get(path).want(200), "save")
+	if form.Get("q1.c1.exclusive") != "true" || form.Has("q1.c0.exclusive") {
+		t.Errorf("the form shows %v", form)
+	}
+	form.Del("q1.c1.exclusive")
+	b.post(path, form).want(303)
+	if got := signs(); strings.Contains(got, "exclusive") {
+		t.Errorf("after the box was emptied, stored is %s", got)
 	}
 }

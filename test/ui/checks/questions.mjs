@@ -38,6 +38,7 @@ export async function questions({ report, browser, weir, operator }) {
       await page.fill('[name="q1.text.en"]', "Do you cough?");
       await page.fill('[name="q1.c0.text.en"]', "Yes");
       await page.fill('[name="q1.c1.text.en"]', "No");
+      if (javaScriptEnabled) await shows(page, '[id="q1.sizes"]', /24 characters, 1 SMS/); // as one types
       await page.click("#add");
       await page.selectOption('[name="q2.kind"]', "number");
       await page.fill('[name="q2.name"]', "days");

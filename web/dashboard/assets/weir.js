@@ -150,6 +150,34 @@
     box.select();
   });
 
+  // The texts of a questionnaire are counted by the server while one types: it alone knows what is sent with each.
+  var counting = null, counts = 0;
+  function count(form) {
+    var data = new URLSearchParams(new FormData(form));
+    data.set("do", "count");
+    data.delete("say");
+    var mine = ++counts;
+    fetch(form.action, { method: "POST", body: data, headers: { "Weir-Fragment": "1" } }).then(function (res) {
+      return res.ok ? res.text() : "";
+    }).then(function (html) {
+      if (mine !== counts) return; // something was typed since
+      var page = document.createElement("div");
+      page.innerHTML = html;
+      page.querySelectorAll(".sizes").forEach(function (fresh) {
+        var shown = document.getElementById(fresh.id);
+        if (!shown) return;
+        shown.hidden = fresh.hidden;
+        shown.innerHTML = fresh.innerHTML;
+      });
+    }).catch(function () { /* the next letter counts again */ });
+  }
+  document.addEventListener("input", function (e) {
+    var form = e.target.closest && e.target.closest("form.writing");
+    if (!form || e.target.id === "say" || !window.URLSearchParams) return;
+    clearTimeout(counting);
+    counting = setTimeout(count, 500, form);
+  });
+
   // A box that selects all rows of a table, which needs this script.
   function showAll(root) {
     var all = root.querySelector("#select-all");

@@ -202,7 +202,7 @@ func (d Document) readQuestion(sent url.Values, i int) (q map[string]any, drafts
 		p := choicePrefix(i, j)
 		c := kept(sent.Get(p + "rest"))
 		before := len(c)
-		if fill(c, choiceFields(d.Languages()), p, sent); len(c) == before {
+		if fill(c, choiceFields(kind, d.Languages()), p, sent); len(c) == before {
 			continue
 		}
 		choices = append(choices, c)

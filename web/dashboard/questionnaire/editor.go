@@ -113,7 +113,7 @@ func (d Document) card(i int, q map[string]any, l *locale.Locale, languages []qu
 	}
 	choices := objects(q["choices"])
 	for j := range min(max(len(choices)+1, spareRows), maxChoices) {
-		r := &Row{Prefix: choicePrefix(i, j), Number: j + 1, Form: choiceFields(languages).Under(choicePrefix(i, j)).New(false), Kept: "{}", CanLead: c.Kind == questions.Choose}
+		r := &Row{Prefix: choicePrefix(i, j), Number: j + 1, Form: choiceFields(c.Kind, languages).Under(choicePrefix(i, j)).New(false), Kept: "{}", CanLead: c.Kind == questions.Choose}
 		if j < len(choices) {
 			if err := r.Show(choices[j]); err != nil {
 				return nil, err

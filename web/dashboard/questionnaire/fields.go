@@ -156,10 +156,16 @@ func questionFields(kind questions.Kind, languages []questions.Language) *form.D
 	return form.Of(questions.Question{}, []string{"text_in", "choices"}, fields...)
 }
 
-// choiceFields declares the form of a choice.
-func choiceFields(languages []questions.Language) *form.Declaration {
+// choiceFields declares the form of a choice of a question of a kind.
+func choiceFields(kind questions.Kind, languages []questions.Language) *form.Declaration {
 	fields := inLanguages(languages, form.Field{Name: "text", Kind: form.Text, MaxLength: maxText, Label: "Answer"})
 	fields = append(fields, inLanguages(languages, form.Field{Name: "words", Kind: form.List, Label: "Also"})...)
 	fields = append(fields, form.Field{Name: "name", Kind: form.Code, MaxLength: 64, Label: "Value"})
-	return form.Of(questions.Choice{}, []string{"key", "relevant", "end", "exclusive", "fixed"}, fields...)
+	kept := []string{"key", "relevant", "end", "fixed"}
+	if kind == questions.ChooseMany {
+		fields = append(fields, form.Field{Name: "exclusive", Label: "Excludes the others"})
+	} else {
+		kept = append(kept, "exclusive")
+	}
+	return form.Of(questions.Choice{}, kept, fields...)
 }
