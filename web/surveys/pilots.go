@@ -12,6 +12,7 @@ import (
 
 	"weir"
 	"weir/api"
+	"weir/internal/failpoint"
 	"weir/internal/phonenumber"
 	"weir/people"
 	"weir/surveys"
@@ -125,11 +126,13 @@ func (s pilotRoutes) put(c *route.Call, v surveys.Survey) (route.Reply, error) {
 	}
 	pilot, err := s.begin(c, v, n, who)
 	if err == nil {
+		failpoint.Hit("pilot.launched")
 		err = s.stopElsewhere(c, v, n, who)
 	}
 	if err != nil {
 		return route.Reply{}, err
 	}
+	failpoint.Hit("pilot.begun")
 	return s.reply(c, http.StatusCreated, v, pilot)
 }
 
@@ -257,7 +260,9 @@ func (s pilotRoutes) begin(ctx context.Context, v surveys.Survey, n int, who []r
 		return pilot, err
 	}
 	l := &importer{importTarget: s.into, survey: pilot}
+	failpoint.Hit("pilot.created")
 	if _, err = l.importer.Add(ctx, pilot.ID, 0, l.respondents(pilot, who)); err == nil {
+		failpoint.Hit("pilot.filled")
 		var launched surveys.Survey
 		if launched, err = s.broker.Launch(ctx, pilot.Name, false); err == nil {
 			return launched, nil

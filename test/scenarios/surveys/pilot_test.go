@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/polling"
 	"weir/surveys"
 	"weir/test/scenarios/world"
 )
@@ -95,7 +96,8 @@ func TestPilot_OfADraftAsksForReal(t *testing.T) {
 func TestPilot_IsInNothingThatTheSurveyShows(t *testing.T) {
 	world.OnSurveys(t, func(w *world.World) {
 		w.Channel("texts", 200) // everything stays in flight
-		seed := uint64(time.Now().UnixNano())
+		// Not of the clock, which is always the same in a bubble.
+		seed := rand.Uint64()
 		t.Log("seed", seed)
 		draw := rand.New(rand.NewPCG(seed, 45))
 		const people = 6
@@ -144,8 +146,16 @@ func TestPilot_IsInNothingThatTheSurveyShows(t *testing.T) {
 		for _, survey := range []string{"s", "t"} {
 			w.Until(survey+" is done", func() bool { return strings.HasPrefix(w.SurveyState(survey), "done") })
 		}
-		for _, path := range []string{"", "/stats", "/answers", "/results.csv", "/codebook.csv", "/dispositions.csv", "/incentives.csv", "/respondents?limit=1000", "/log?limit=1000", "/answers/why/texts", "/answers/vaccinated/texts"} {
+		for _, path := range []string{"", "/stats", "/answers", "/answers?by=arm", "/answers?by=language", "/results.csv", "/codebook.csv", "/dispositions.csv", "/incentives.csv", "/respondents?limit=1000", "/log?limit=1000", "/answers/why/texts", "/answers/vaccinated/texts"} {
 			compare(w, path)
+		}
+		var course [2]string // without the hours, which may differ
+		for i, survey := range []string{"s", "t"} {
+			is := w.Want(200, "GET", "/v1/surveys/"+survey+"/course", nil).Body
+			course[i] = fmt.Sprint(is["started"], is["answered"], is["completed"], is["modes"], is["arms"])
+		}
+		if course[0] != course[1] {
+			t.Errorf("/course with pilots:\n%s\nand without:\n%s", course[0], course[1])
 		}
 		w.ExpectNoFaults()
 	})
@@ -156,15 +166,12 @@ func TestPilot_IsInNothingThatTheSurveyShows(t *testing.T) {
 func compare(w *world.World, path string) {
 	w.Helper()
 	var a, b string
-	defer func() {
-		if a != b {
-			w.Errorf("%s with pilots:\n%s\nand without:\n%s", path, a, b)
-		}
-	}()
-	w.Until(path+" shows the same with pilots and without", func() bool {
+	if !polling.Until(5*time.Second, 100*time.Millisecond, func() bool {
 		a, b = sameAs(w, "s", path), sameAs(w, "t", path)
 		return a == b
-	})
+	}) {
+		w.Errorf("%s with pilots:\n%s\nand without:\n%s", path, a, b)
+	}
 }
 
 // sameAs returns what a survey shows, without what differs from survey to survey: its name, ids, numbers,
@@ -187,6 +194,98 @@ func sameAs(w *world.World, survey, path string) string {
 	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '{' || r == '}' })
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
+}
+
+// Scenario 488: a program tells what is of a pilot by the name of the pilot, in events, at webhooks and in metrics; a
+// webhook and the series of the survey have nothing of it.
+func TestPilot_IsMarkedWhereProgramsRead(t *testing.T) {
+	world.OnSurveys(t, func(w *world.World) {
+		hooks := &world.Receivers{}
+		w.Hooks = &world.Hooks{Receivers: hooks}
+		w.Restart()
+		w.Channel("texts", 200)
+		w.EndContacts(func(world.LabAttempt) (time.Duration, string) { return time.Second, "completed" })
+		ids := w.CreateSurvey("s", byQuestions("10h", nil), 100, 2)
+		w.Want(201, "POST", "/v1/webhooks", world.Fields{"url": "https://survey.test/", "types": []string{"weir.contact.done"}, "survey": "s"})
+		w.Want(201, "POST", "/v1/webhooks", world.Fields{"url": "https://all.test/", "types": []string{"weir.contact.done"}})
+		people := begin(w, 201, 1, 7, 8)
+		w.SurveyCommand("s", "launch")
+		for n, id := range ids {
+			people = append(people, &talk{World: w, survey: "s", id: id, number: world.Number(100 + n)})
+		}
+		is := map[string]string{} // the survey of each respondent
+		for _, p := range people {
+			is[p.id] = p.survey
+			p.hears(p.begins())
+			p.says("yes")
+			w.Until("it is answered", func() bool { return p.answers() == "vaccinated answered yes, why skipped" })
+		}
+		for _, p := range []*talk{people[0], people[2]} { // one of the pilot, one of the survey
+			p.says("7")
+			w.Until("the interview is over", func() bool { return w.Respondent(p.survey, p.id)["disposition"] == "completed" })
+		}
+		for _, survey := range []string{"s", "s~pilot1"} {
+			w.Until("the metrics of "+survey+" have its own respondents", func() bool {
+				return w.Metric("weir_survey_respondents_started_total", "survey", survey) == 2 && w.Metric("weir_survey_respondents_finished_total", "survey", survey) == 1
+			})
+		}
+
+		for _, survey := range []string{"s", "s~pilot1"} {
+			w.Until("the attempts of "+survey+" are its own", func() bool {
+				return fmt.Sprint(w.Want(200, "GET", "/v1/surveys/"+survey+"/stats", nil).Body["attempts"]) == "[map[count:2 mode:sms outcome:completed]]"
+			})
+		}
+		states := map[string]string{}
+		for _, e := range w.PublishedEvents("weir.survey.state") {
+			states[fmt.Sprint(e["survey"])] += fmt.Sprint(e["state"])
+		}
+		if states["s"] != "running" || states["s~pilot1"] != "running" || len(states) != 2 {
+			t.Errorf("the states of surveys are published as %v", states)
+		}
+		ended := w.PublishedEvents("weir.survey.respondent")
+		for _, e := range ended {
+			if of := is[fmt.Sprint(e["respondent"])]; e["survey"] != of {
+				t.Errorf("the end of a respondent of %s is published as one of %v", of, e["survey"])
+			}
+		}
+		if len(ended) != 2 {
+			t.Errorf("%d ends of respondents are published", len(ended))
+		}
+		w.ExpectNoFaults()
+		expectCalls(w, hooks)
+	})
+}
+
+// expectCalls waits until the webhook of survey s has got the ends of the contacts of s alone, and the one for all of all.
+func expectCalls(w *world.World, hooks *world.Receivers) {
+	w.Helper()
+	of, count := map[string]string{}, map[string]int{}
+	w.Until("contacts of the survey and of its pilot have ended", func() bool {
+		clear(count)
+		for _, e := range w.PublishedEvents("weir.contact.done") {
+			survey := fmt.Sprint(e["survey"])
+			of[fmt.Sprint(e["contact"])] = survey
+			count[survey]++
+		}
+		return len(of) == 10
+	})
+	if count["s"] != 5 || count["s~pilot1"] != 5 { // two questions to two people each, and thanks to one
+		w.Errorf("the ends of contacts are of %v", count)
+	}
+	got := map[string]map[string]bool{"https://survey.test/": {}, "https://all.test/": {}}
+	w.Until("webhooks have got what is of them", func() bool {
+		hooks.Mu.Lock()
+		defer hooks.Mu.Unlock()
+		for _, c := range hooks.Calls {
+			got[c.URL][c.Contact] = true
+		}
+		return len(got["https://all.test/"]) == len(of) && len(got["https://survey.test/"]) >= count["s"]
+	})
+	for contact := range got["https://survey.test/"] {
+		if of[contact] != "s" {
+			w.Errorf("the webhook of the survey has got contact %s of %s", contact, of[contact])
+		}
+	}
 }
 
 // Scenario 478: what a crash leaves of a pilot that was not begun contacts nobody, and makes room; pilots are
