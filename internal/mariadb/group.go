@@ -41,8 +41,21 @@ func (m *member) options() []string {
 	}
 }
 
-// StartGroup runs a group of servers below dir, which must be empty.
+// groupTries is how often a group is begun whose ports others take.
+const groupTries = 3
+
+// StartGroup runs a group of servers below dir, which must be empty. The servers listen on the ports
+// for each other only as they join, seconds after these were chosen.
 func StartGroup(ctx context.Context, dir func() (string, error), count int, sizes Sizes) (*Group, error) {
+	for try := 1; ; try++ {
+		g, err := startGroup(ctx, dir, count, sizes)
+		if err == nil || try == groupTries || !strings.Contains(err.Error(), "Port already in use") {
+			return g, err
+		}
+	}
+}
+
+func startGroup(ctx context.Context, dir func() (string, error), count int, sizes Sizes) (*Group, error) {
 	path, err := program(ctx)
 	if err != nil {
 		return nil, err
