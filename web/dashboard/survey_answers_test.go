@@ -86,7 +86,7 @@ func TestSurveyAnswers_ShowEachQuestion(t *testing.T) {
 	b.get("/surveys/flu").want(200).has(`id="to-answers" href="/surveys/flu/answers"`)
 	page := b.get("/surveys/flu/answers").want(200).has(
 		"Are you &lt;b&gt;well&lt;/b&gt;?", `<th scope="row">Yes</th><td class="number">2</td><td class="number">67 %</td>`, `<th scope="row">No</th><td class="number">1</td><td class="number">33 %</td>`,
-		"Respondents: 4.", "<dt>Not asked yet</dt><dd>1</dd>", "<dt>No answer fitted</dt><dd>1</dd>", "<dt>Refused</dt><dd>1</dd>", "<dt>Skipped by a condition</dt><dd>2</dd>", "<dt>Broken off before</dt><dd>1</dd>",
+		"Respondents: 4.", "<dt>Not asked yet</dt><dd>1</dd>", "<dt>No answer fitted</dt><dd>1</dd>", "<dt>Refused</dt><dd>1</dd>", "<dt>Skipped by a condition</dt><dd>2</dd>", "<dt>The interview ended before</dt><dd>1</dd>",
 		"<dt>Mean</dt><dd>30.5</dd>", "<dt>Median</dt><dd>2001-05-06</dd>", `href="/surveys/flu/answers/why"`, `data-stream="/live/surveys/flu/answers"`,
 	).hasNot("<b>well", "lejos")
 	if page.title() != "Results of flu – Weir" {

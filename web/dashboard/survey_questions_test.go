@@ -117,6 +117,13 @@ func TestSurveyQuestions_BeginInTheLanguageOfThePage(t *testing.T) {
 	b.post("/language", url.Values{"language": {"es"}, "back": {"/"}}).want(303)
 	page := b.get("/surveys/flu/questions").want(200).has("es Español", "¿Podemos hacerle unas preguntas?", `value="Sí"`)
 	b.post("/surveys/flu/questions", written(page, "check", "languages", "es Español\r\npt Português")).want(200).has(`name="q0.text.pt"`, `id="q0.text.pt-wrong"`)
+	for _, code := range []string{"en", "es", "fr", "pt"} {
+		b.post("/language", url.Values{"language": {code}, "back": {"/"}}).want(303)
+		page := b.get("/surveys/flu/questions").want(200)
+		if sizes := regexp.MustCompile(`id="q0\.sizes">.*</p>`).FindString(page.body); !strings.Contains(sizes, " 1 SMS") {
+			t.Errorf("what everybody is sent first in %s takes more than one SMS: %s", code, sizes)
+		}
+	}
 }
 
 // A new survey that asks questions needs no texts: the page of its questions follows.

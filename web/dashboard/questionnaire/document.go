@@ -273,9 +273,9 @@ func (d Document) name() {
 	for _, q := range d.questions() {
 		taken[strings.ToLower(text(q, "name"))] = true
 	}
-	for _, q := range d.questions() {
+	for i, q := range d.questions() {
 		if text(q, "name") == "" {
-			n := 1
+			n := i + 1
 			for taken["q"+strconv.Itoa(n)] {
 				n++
 			}

@@ -230,7 +230,7 @@ func TestDo_ChangesTheOrder(t *testing.T) {
 		return list
 	}
 	for what, want := range map[string]string{
-		"up:1": "b a c", "down:0": "b a c", "up:0": "a b c", "down:2": "a b c", "delete:1": "a c", "after:0": "a q1 b c", "after:-1": "q1 a b c", "after:2": "a b c q1",
+		"up:1": "b a c", "down:0": "b a c", "up:0": "a b c", "down:2": "a b c", "delete:1": "a c", "after:0": "a q2 b c", "after:-1": "q1 a b c", "after:2": "a b c q4",
 		"delete:9": "a b c", "up:-1": "a b c", "delete:-1": "a b c", "check": "a b c", "": "a b c", "after:x": "a b c", "drop:1": "a b c",
 	} {
 		d := document(t, `{"languages":[{"code":"en"}],"questions":[{"name":"a","kind":"choice"},{"name":"b","kind":"text"},{"name":"c","kind":"date"}]}`)

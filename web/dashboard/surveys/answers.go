@@ -259,7 +259,7 @@ func becameText(l *locale.Locale, s questions.Status) string {
 	case questions.Skipped:
 		return l.T("Skipped by a condition")
 	default:
-		return l.T("Broken off before")
+		return l.T("The interview ended before")
 	}
 }
 
