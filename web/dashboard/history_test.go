@@ -74,6 +74,9 @@ func TestHistory_RespondentsPageHasTheirHistory(t *testing.T) {
 	})
 	inOrder(t, page, "registered → started", "started → refused")
 	b.get("/surveys/flu/respondents/" + second).want(200).has("History").hasNot("refused")
+	b.cookies["weir_language"] = "es"
+	b.get("/surveys/flu/log").want(200).has("registrado → iniciado").hasNot("registered", "started →")
+	b.cookies["weir_language"] = "en"
 	var log api.SurveyLogList
 	r.api("GET", "/v1/surveys/flu/log?respondent="+first+"&limit=1", "", &log)
 	if len(log.Entries) != 1 || log.Entries[0].Respondent != first {
