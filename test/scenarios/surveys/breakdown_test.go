@@ -77,6 +77,7 @@ func TestBreakdown_GroupsAreTheAnswersOfTheRespondents(t *testing.T) {
 		w.Channel("texts", 20)
 		w.EndContacts(func(world.LabAttempt) (time.Duration, string) { return time.Second, "completed" })
 		ids := w.LaunchSurvey("s", inTwoLanguages(), 0, 8)
+		w.RefusedAt("/by", "GET", "/v1/surveys/s/answers?by=day,arm", nil)
 		want := map[string]map[string]map[string]int{"day": {}, "arm": {}, "language": {}}
 		count := func(id, language, answer string, day int) {
 			if id == ids[7] { // who is removed in the end
