@@ -48,6 +48,9 @@ type Options struct {
 	ContactEvents events.When
 	// DefaultCapacity is that of channels that set none; default: 100.
 	DefaultCapacity int
+	// IndexEvery is how many contacts a batch adds to the index by channel, where the store writes that
+	// later; default: 4000.
+	IndexEvery int
 	// URL returns the URL again, if it may have changed: its user and password are those of
 	// the next connection. nil: it does not change.
 	URL      func() (string, error)
@@ -164,6 +167,7 @@ func On(database dialect.Database, o Options) *Store {
 	s.peopleStore = people.New(db, s.limitStore)
 	outbox := surveys.NewOutbox(db)
 	s.queueStore = contacts.New(db, s.channelStore, s.eventLog, o.Metrics.dead, outbox, s.peopleStore.Gate())
+	s.queueStore.SetIndexEvery(o.IndexEvery)
 	s.surveyStore = surveys.New(db, s.queueStore.Queue, outbox, s.limitStore)
 	s.peopleStore.Connect(s.queueStore.InFlightNow, s.queueStore.Queue, s.surveyStore.Budgets)
 	s.channelStore.DefaultCapacity = o.DefaultCapacity

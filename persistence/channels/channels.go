@@ -322,6 +322,8 @@ type Store struct {
 	// IsOpen reports whether a channel has a contact that is not done. The writer's goroutine
 	// gets what was committed last.
 	IsOpen func(weir.ChannelID) bool
+	// HasContacts reports whether a channel has a contact at all.
+	HasContacts func(ctx context.Context, q dialect.Reader, channel weir.ChannelID) (bool, error)
 }
 
 func New(db *commit.DB) *Store { return &Store{DB: db} }
@@ -347,9 +349,11 @@ func (s *Store) OpenChannels(ctx context.Context) ([]weir.ChannelID, error) {
 // PurgeChannel removes a deleted channel that has nothing left.
 func (s *Store) PurgeChannel(ctx context.Context, id weir.ChannelID) error {
 	return s.Transaction(ctx, func(tx *sqlx.Tx) error {
+		if has, err := s.HasContacts(ctx, tx, id); err != nil || has {
+			return err
+		}
 		var left int
-		err := tx.GetContext(ctx, &left, "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM contacts WHERE channel_id = ? LIMIT 1) c)"+
-			" + (SELECT COUNT(*) FROM (SELECT 1 FROM incoming WHERE channel_id = ? LIMIT 1) i)", int64(id), int64(id))
+		err := tx.GetContext(ctx, &left, "SELECT COUNT(*) FROM (SELECT 1 FROM incoming WHERE channel_id = ? LIMIT 1) i", int64(id))
 		if err != nil || left > 0 {
 			return err
 		}

@@ -85,7 +85,7 @@ func TestReady_DamagedTableIsNotReady(t *testing.T) {
 	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	damage(t, path, "contacts") // which a start does not read
+	damage(t, path, "contacts_expiring") // which a start does not read
 	s = storetest.OpenOnly(t, "sqlite://"+path, persistence.Options{})
 	if err := s.Join(t.Context()); err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func TestReady_DamagedTableIsNotReady(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if _, err := s.Accept(ctx, id, []weir.Spec{{To: "+15550001"}}); err == nil {
+	if _, err := s.Accept(ctx, id, []weir.Spec{{To: "+15550001", NotAfter: time.Now().Add(time.Hour)}}); err == nil {
 		t.Fatal("a contact was accepted into a damaged table")
 	}
 	for i := range 20 { // what is written to other tables succeeds meanwhile

@@ -105,7 +105,9 @@ func (s *insertions) add(t *commit.Tx, list []Insertion) error {
 		}
 		switch {
 		case list[i].Into.Duplicate:
+			continue
 		case c.State == weir.Done: // suppressed
+			s.contacts.index.end(c)
 			ended = appendEnd(append(ended, int64(c.Channel), int64(c.ID)), &c.Progress)
 			if t.WritesContactEvents() {
 				s.events.emit(t, c, events.ContactDone, c.FinishedAt, contactData(c))
@@ -121,6 +123,7 @@ func (s *insertions) add(t *commit.Tx, list []Insertion) error {
 			waiting = append(waiting, c)
 			s.waiting.add(c.Channel, 0, c.State)
 		}
+		s.contacts.index.accept(c)
 	}
 	insertWaiting(t, waiting)
 	multirow.Insert(t, "contacts_done ("+doneColumns+")", columns.Marks(doneWidth), ended, len(ended)/doneWidth)

@@ -31,7 +31,8 @@ const (
 	segmentPause = 5 * time.Millisecond
 	segmentWidth = 4
 
-	behindSQL = "SELECT id, addr FROM contacts WHERE channel_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?"
+	behindSQL    = "SELECT channel_id, id, addr FROM contacts WHERE channel_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?"
+	behindAllSQL = "SELECT channel_id, id, addr FROM contacts WHERE id > ? AND id <= ? ORDER BY id LIMIT ?" // of all channels
 )
 
 // segment is a row of address_segments.
@@ -48,9 +49,9 @@ type keyOf struct {
 
 // located is a contact with its address.
 type located struct {
+	Channel int64  `db:"channel_id"`
 	ID      int64  `db:"id"`
 	Addr    string `db:"addr"`
-	channel int64
 }
 
 // addressHash is how the index keeps an address. Two may have the same; nobody finds a phone number by it.
@@ -98,12 +99,15 @@ func (s *Addresses) IndexAddresses(ctx context.Context, size int) (more bool, er
 // behind lists the oldest contacts with greater ids than one and smaller ones than another,
 // over all channels: about size of them, if there are as many.
 func (s *Addresses) behind(ctx context.Context, after, before int64, size int) ([]located, error) {
+	high := before - 1
+	var list []located
+	if s.Dialect.IndexLater { // contacts are in the order of their ids, over all channels
+		return list, s.Read.SelectContext(ctx, &list, behindAllSQL, after, high, size)
+	}
 	all, err := s.channels.All(ctx)
 	if err != nil {
 		return nil, err
 	}
-	high := before - 1
-	var list []located
 	cut := func() {
 		slices.SortFunc(list, func(a, b located) int { return cmp.Compare(a.ID, b.ID) })
 		if len(list) > size {
@@ -118,9 +122,6 @@ func (s *Addresses) behind(ctx context.Context, after, before int64, size int) (
 		if err := s.Read.SelectContext(ctx, &rows, behindSQL, int64(all[i].ID), after, high, size); err != nil {
 			return nil, err
 		}
-		for j := range rows {
-			rows[j].channel = int64(all[i].ID)
-		}
 		if list = append(list, rows...); len(list) > 2*size {
 			cut()
 		}
@@ -134,7 +135,7 @@ func (s *Addresses) behind(ctx context.Context, after, before int64, size int) (
 func (s *Addresses) writeSegment(ctx context.Context, next segment, list []located) error {
 	rows := make([][segmentWidth]int64, len(list))
 	for i := range list {
-		rows[i] = [segmentWidth]int64{next.ID, addressHash(list[i].Addr), list[i].ID, list[i].channel}
+		rows[i] = [segmentWidth]int64{next.ID, addressHash(list[i].Addr), list[i].ID, list[i].Channel}
 	}
 	slices.SortFunc(rows, func(a, b [segmentWidth]int64) int { return slices.Compare(a[:], b[:]) })
 	head := "INSERT INTO contact_addresses (segment, hash, id, channel_id) VALUES "
@@ -163,24 +164,33 @@ func (s *Addresses) writeSegment(ctx context.Context, next segment, list []locat
 	return err
 }
 
+// oldest returns the id of the oldest contact of all channels.
+func (s *Addresses) oldest(ctx context.Context) (oldest int64, err error) {
+	if s.Dialect.IndexLater {
+		return oldest, s.Read.GetContext(ctx, &oldest, "SELECT COALESCE(MIN(id), ?) FROM contacts", int64(math.MaxInt64))
+	}
+	all, err := s.channels.All(ctx)
+	oldest = math.MaxInt64
+	for i := range all {
+		var first *int64
+		if err := s.Read.GetContext(ctx, &first, "SELECT MIN(id) FROM contacts WHERE channel_id = ?", int64(all[i].ID)); err != nil {
+			return 0, err
+		}
+		if first != nil {
+			oldest = min(oldest, *first)
+		}
+	}
+	return oldest, err
+}
+
 const segmentPartSQL = "SELECT COALESCE(MAX(hash), -1) FROM (SELECT hash FROM contact_addresses WHERE segment = ? ORDER BY hash, id LIMIT ?) AS part"
 
 // PurgeAddresses removes a part of a segment, limit rows of it, whose contacts are all
 // deleted, and returns whether it did something.
 func (s *Addresses) PurgeAddresses(ctx context.Context, limit int) (more bool, err error) {
-	all, err := s.channels.All(ctx)
+	oldest, err := s.oldest(ctx)
 	if err != nil {
-		return false, err
-	}
-	oldest := int64(math.MaxInt64)
-	for i := range all {
-		var first *int64
-		if err := s.Read.GetContext(ctx, &first, "SELECT MIN(id) FROM contacts WHERE channel_id = ?", int64(all[i].ID)); err != nil {
-			return false, s.Failure("find the oldest contact", err)
-		}
-		if first != nil {
-			oldest = min(oldest, *first)
-		}
+		return false, s.Failure("find the oldest contact", err)
 	}
 	var old []segment
 	if err := s.Read.SelectContext(ctx, &old, "SELECT id, high FROM address_segments WHERE high < ? ORDER BY id LIMIT 1", oldest); err != nil || len(old) == 0 {
@@ -277,12 +287,9 @@ func (a *addressSearch) newest(ctx context.Context, low int64) (gap int64, err e
 	budget := columns.MaxSearched
 	p := &page{s: a.s}
 	for _, channel := range ids {
-		var part struct {
-			N   int   `db:"n"`
-			End int64 `db:"least_id"`
-		}
 		n := max(budget, columns.SeekCost)
-		if err := a.s.Read.GetContext(ctx, &part, searchRangeSQL, channel, a.before, low+1, n); err != nil {
+		part, err := p.searchRange(ctx, channel, a.before, low+1, n)
+		if err != nil {
 			return 0, err
 		}
 		if budget -= part.N; part.N == n {
@@ -291,11 +298,7 @@ func (a *addressSearch) newest(ctx context.Context, low int64) (gap int64, err e
 		if part.N == 0 {
 			continue
 		}
-		args := []any{channel, a.before, part.End}
-		for _, to := range a.to {
-			args = append(args, to)
-		}
-		rows, _, err := p.read(ctx, searchSQL+columns.Marks(len(a.to))+searchEnd, append(args, a.limit+1)...)
+		rows, err := p.searchIn(ctx, channel, a.before, part, a.to, a.limit+1)
 		if err != nil {
 			return 0, err
 		}

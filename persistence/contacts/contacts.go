@@ -185,7 +185,7 @@ func (p *page) channel(ctx context.Context) (more bool, err error) {
 	}
 	if !byState(&p.f) {
 		return p.rows(func(n int) ([]contactRow, int, error) {
-			return p.read(ctx, idsSQL, p.at.Channel, max(p.at.ID, p.low-1), p.high, n)
+			return p.byID(ctx, p.at.Channel, max(min(p.at.ID, math.MaxInt64-1)+1, p.low), p.high-1, false, n)
 		})
 	}
 	for _, state := range p.f.States {

@@ -13,6 +13,7 @@ import (
 // flightLog writes the log of the contacts in flight, a row for each batch.
 type flightLog struct {
 	flights *flights
+	index   *channelIndex
 	changes flightChanges // of this batch
 }
 
@@ -22,11 +23,14 @@ func (g *flightLog) claimed(c *weir.Contact) {
 }
 
 // committed lets others see what the batch has written.
-func (g *flightLog) committed() { g.flights.committed(&g.changes) }
+func (g *flightLog) committed() {
+	g.changes.indexed, g.changes.ended = g.index.wrote()
+	g.flights.committed(&g.changes)
+}
 
 // write writes the row of the batch, with the progress of contacts in flight: of those
 // that steps change, that are claimed as they are accepted and that are carried forward. A contact has one
-// record in it.
+// record in it. Those that are done have one, too, until the index by channel has them.
 func (g *flightLog) write(t *commit.Tx, steps []step, guarded []commit.Guarded) (err error) {
 	l := &g.changes
 	changed := map[weir.Ref]bool{}
@@ -34,6 +38,9 @@ func (g *flightLog) write(t *commit.Tx, steps []step, guarded []commit.Guarded) 
 	for i := range steps {
 		s := &steps[i]
 		changed[s.ref()] = true
+		if s.first.Was != weir.Done && s.last.Contact.State == weir.Done {
+			g.index.end(&s.last.Contact)
+		}
 		if s.last.Contact.State.InFlight() {
 			list = append(list, record{s.ref(), kept(s.last.Contact.Progress)})
 		} else if s.first.Was.InFlight() {
@@ -54,6 +61,9 @@ func (g *flightLog) write(t *commit.Tx, steps []step, guarded []commit.Guarded) 
 	data := append(make([]byte, 0, 1+80*len(l.records)), recordVersion)
 	for i := range l.records {
 		data = appendRecord(data, &l.records[i])
+	}
+	for _, r := range g.index.ends() {
+		data = appendRecord(data, &r)
 	}
 	l.row, err = t.Log(data, guarded...)
 	return err

@@ -23,6 +23,7 @@ type flights struct {
 	order   []int64           // their ids, oldest first; some may be gone
 	records int               // in all rows
 	unused  []int64           // rows without a record that counts, to be deleted by the next batch
+	held    []int64           // the same, but for ends that the index by channel does not have yet
 }
 
 // flight is a contact in flight.
@@ -35,6 +36,9 @@ type flight struct {
 type logRow struct {
 	refs []weir.Ref // of its records
 	live int        // records that are the latest of their contacts
+	// ended reports whether it has contacts that are done and that the index by channel does
+	// not have yet.
+	ended bool
 }
 
 func newFlights() *flights {
@@ -47,6 +51,8 @@ type flightChanges struct {
 	records []record
 	left    []weir.Ref // contacts that are no longer in flight
 	deleted []int64    // rows
+	indexed bool       // the index by channel has the ends of all earlier rows
+	ended   bool       // there are some in the new row
 }
 
 // loggedRow is a row of the log as it was read.
@@ -56,8 +62,9 @@ type loggedRow struct {
 }
 
 // recovered takes over the log that earlier owners have left, oldest row first: the latest
-// record of each contact that is still in flight counts.
-func (f *flights) recovered(log []loggedRow, still map[weir.Ref]bool) {
+// record of each contact that is still in flight counts. ended are contacts that the index by
+// channel does not have yet.
+func (f *flights) recovered(log []loggedRow, still, ended map[weir.Ref]bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, row := range log {
@@ -67,6 +74,7 @@ func (f *flights) recovered(log []loggedRow, still map[weir.Ref]bool) {
 		f.records += len(row.records)
 		for i, r := range row.records {
 			kept.refs[i] = r.ref
+			kept.ended = kept.ended || ended[r.ref]
 			if before, ok := f.get(r.ref); !still[r.ref] || ok && before.progress.Rev > r.progress.Rev {
 				continue
 			}
@@ -85,10 +93,16 @@ func (f *flights) committed(l *flightChanges) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.unused = slices.DeleteFunc(f.unused, func(id int64) bool { return slices.Contains(l.deleted, id) })
+	if l.indexed {
+		f.unused, f.held = append(f.unused, f.held...), nil
+		for _, row := range f.rows {
+			row.ended = false
+		}
+	}
 	for _, ref := range l.left {
 		f.remove(ref)
 	}
-	row := &logRow{refs: make([]weir.Ref, len(l.records)), live: len(l.records)} // a contact has one record in a row
+	row := &logRow{refs: make([]weir.Ref, len(l.records)), live: len(l.records), ended: l.ended} // a contact has one record in a row
 	for i := range l.records {
 		r := &l.records[i]
 		f.remove(r.ref)
@@ -130,9 +144,14 @@ func (f *flights) remove(ref weir.Ref) {
 
 // drop drops a row none of whose records counts.
 func (f *flights) drop(id int64) {
-	f.records -= len(f.rows[id].refs)
+	row := f.rows[id]
+	f.records -= len(row.refs)
 	delete(f.rows, id)
-	f.unused = append(f.unused, id)
+	if row.ended {
+		f.held = append(f.held, id)
+	} else {
+		f.unused = append(f.unused, id)
+	}
 	if len(f.order) > 2*len(f.rows)+maxUnused {
 		f.order = slices.DeleteFunc(f.order, func(id int64) bool { return f.rows[id] == nil })
 	}

@@ -66,7 +66,7 @@ func TestFlights_KnowWhatTheLogHolds(t *testing.T) {
 					still[ref] = true
 				}
 				f = newFlights()
-				f.recovered(rows, still)
+				f.recovered(rows, still, nil)
 			}
 			if n := len(f.rows) + len(f.unused); n != len(log) {
 				r.Fatalf("the log has %d rows, %d are known", len(log), n)

@@ -128,7 +128,7 @@ func (p *page) refill(ctx context.Context, s *scan, scans int) error {
 	var asked int
 	var err error
 	if p.at.State == 0 {
-		s.rows, asked, err = p.read(ctx, newestSQL, s.Channel, s.ID, p.low, s.chunk)
+		s.rows, asked, err = p.byID(ctx, s.Channel, p.low, s.ID, true, s.chunk)
 	} else {
 		s.rows, asked, err = p.readState(ctx, s.Channel, place{ID: s.ID, Lane: s.Lane, Pos: s.Pos}, s.chunk)
 	}
@@ -170,6 +170,7 @@ func (p *page) scans(ctx context.Context, from keyset) ([]scan, error) {
 	if weir.State(p.at.State).InFlight() {
 		return p.scansInFlight(ctx, list, from)
 	}
+	recent := p.recentHeads(list, from) // before the tables: a batch moves them there
 	heads := make([]scan, 0, len(list))
 	for part := range slices.Chunk(list, headsChunk) {
 		var text []string
@@ -184,6 +185,7 @@ func (p *page) scans(ctx context.Context, from keyset) ([]scan, error) {
 		}
 		heads = append(heads, found...)
 	}
+	heads = p.firstOf(append(heads, recent...))
 	for i := range heads {
 		if p.at.Ends {
 			heads[i].ID--
@@ -192,11 +194,54 @@ func (p *page) scans(ctx context.Context, from keyset) ([]scan, error) {
 	return heads, nil
 }
 
+// recentHeads lists the first contacts of ranges, of those that the index by channel does not
+// have yet.
+func (p *page) recentHeads(list []scan, from keyset) (heads []scan) {
+	state := weir.State(p.at.State)
+	if !p.s.index.inUse() || state != 0 && state != weir.Done {
+		return nil
+	}
+	for _, s := range list {
+		if state == 0 {
+			if ids, _ := p.s.index.acceptedOnly(s.Channel, p.low, from.ID, true, 1); len(ids) > 0 {
+				heads = append(heads, scan{Channel: s.Channel, keyset: keyset{ids[0], ids[0]}})
+			}
+			continue
+		}
+		for _, e := range p.s.index.endedOnly(s.Channel, place{ID: from.ID, Pos: from.Pos}, p.lowPos, p.highPos, p.f.Newest, 1) {
+			heads = append(heads, scan{Channel: s.Channel, keyset: keyset{e.Pos, e.ID}})
+		}
+	}
+	return heads
+}
+
+// firstOf leaves the first head of each range.
+func (p *page) firstOf(heads []scan) []scan {
+	at := map[[2]int64]int{}
+	list := heads[:0]
+	for _, h := range heads {
+		key := [2]int64{h.Channel, h.Lane}
+		i, known := at[key]
+		switch {
+		case !known:
+			at[key] = len(list)
+			list = append(list, h)
+		case p.precedes(h.keyset, list[i].keyset):
+			list[i] = h
+		}
+	}
+	return list
+}
+
 // headSQL finds the first contact of a range.
 func (p *page) headSQL(s *scan, from keyset) (string, []any) {
-	text, args := "SELECT id, 0 AS lane, id AS pos FROM contacts WHERE channel_id = ? AND id <= ? AND id >= ? ORDER BY id DESC LIMIT 1", []any{s.Channel, from.ID, p.low}
+	ids, done := "contacts", "contacts_done"
+	if p.s.index.inUse() {
+		ids, done = "contacts_by_channel", "contacts_by_end"
+	}
+	text, args := "SELECT id, 0 AS lane, id AS pos FROM "+ids+" WHERE channel_id = ? AND id <= ? AND id >= ? ORDER BY id DESC LIMIT 1", []any{s.Channel, from.ID, p.low}
 	if p.at.State != 0 {
-		text, args = rangeSQL(weir.State(p.at.State), s.Channel, place{ID: from.ID, Lane: s.Lane, Pos: from.Pos}, p.lowPos, p.highPos, p.f.Newest, 1)
+		text, args = rangeSQL(done, weir.State(p.at.State), s.Channel, place{ID: from.ID, Lane: s.Lane, Pos: from.Pos}, p.lowPos, p.highPos, p.f.Newest, 1)
 	}
 	return "SELECT " + strconv.FormatInt(s.Channel, 10) + " AS channel_id, lane, pos, id FROM (" + text + ") AS head", args
 }

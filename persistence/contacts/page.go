@@ -8,6 +8,7 @@ import (
 
 	"weir"
 	"weir/persistence/columns"
+	"weir/persistence/dialect"
 )
 
 // page collects one page of contacts.
@@ -25,7 +26,7 @@ type page struct {
 }
 
 const (
-	idsSQL    = " WHERE c.channel_id = ? AND c.id > ? AND c.id < ? ORDER BY c.id LIMIT ?"
+	idsSQL    = " WHERE c.channel_id = ? AND c.id > ? AND c.id <= ? ORDER BY c.id LIMIT ?"
 	newestSQL = " WHERE c.channel_id = ? AND c.id <= ? AND c.id >= ? ORDER BY c.id DESC LIMIT ?"
 	keySQL    = " WHERE c.channel_id = ? AND c.ckey = ?"
 )
@@ -37,6 +38,9 @@ func (p *page) read(ctx context.Context, where string, args ...any) ([]contactRo
 	if where == idsSQL || where == newestSQL {
 		from = p.s.inOrder()
 	}
+	if strings.HasPrefix(where, indexedSearchSQL) {
+		from = indexedContacts
+	}
 	err := p.s.Read.SelectContext(ctx, &rows, "SELECT "+contactColumns+from+where, args...)
 	if err == nil {
 		err = p.s.resolve(ctx, p.s.Read, rows)
@@ -45,6 +49,55 @@ func (p *page) read(ctx context.Context, where string, args ...any) ([]contactRo
 		rows[i].place = place{ID: rows[i].ID, Pos: rows[i].ID}
 	}
 	return rows, len(rows), err
+}
+
+// byID lists contacts of a channel between two ids, both included, and returns how many ids
+// there were.
+func (p *page) byID(ctx context.Context, channel, low, high int64, newest bool, limit int) ([]contactRow, int, error) {
+	switch {
+	case p.s.index.inUse():
+		places, err := p.s.idsBetween(ctx, channel, low, high, newest, limit)
+		if err != nil {
+			return nil, 0, err
+		}
+		rows, err := p.s.readPlaces(ctx, channel, places)
+		return rows, len(places), err
+	case newest:
+		return p.read(ctx, newestSQL, channel, high, low, limit)
+	default:
+		return p.read(ctx, idsSQL, channel, low-1, high, limit)
+	}
+}
+
+// The statements that list ids of the index by channel.
+const (
+	indexedIDsSQL    = "SELECT id, id AS pos FROM contacts_by_channel WHERE channel_id = ? AND id >= ? AND id <= ? ORDER BY id LIMIT ?"
+	indexedNewestSQL = "SELECT id, id AS pos FROM contacts_by_channel WHERE channel_id = ? AND id >= ? AND id <= ? ORDER BY id DESC LIMIT ?"
+)
+
+// idsBetween lists the places of contacts of a channel between two ids, both included.
+func (s *Reader) idsBetween(ctx context.Context, channel, low, high int64, newest bool, limit int) ([]place, error) {
+	recent, table := s.index.acceptedOnly(channel, low, high, newest, limit)
+	behind := make([]place, len(recent))
+	for i, id := range recent {
+		behind[i] = place{ID: id, Pos: id}
+	}
+	text, n := indexedIDsSQL, limit
+	if newest {
+		text, n = indexedNewestSQL, limit-len(recent)
+	}
+	var list []place
+	if low > table || n == 0 {
+		return behind, nil
+	}
+	if err := s.Read.SelectContext(ctx, &list, text, channel, low, min(high, table), n); err != nil {
+		return nil, err
+	}
+	if newest {
+		return append(behind, list...), nil
+	}
+	list = append(list, behind...)
+	return list[:min(limit, len(list))], nil
 }
 
 // full reports whether the page has to end.
@@ -112,8 +165,11 @@ func (p *page) readState(ctx context.Context, channel int64, from place, limit i
 // it or, in a list from the newest on, from it.
 func (p *page) places(ctx context.Context, channel int64, from place, limit int) (list []place, err error) {
 	state := weir.State(p.at.State)
+	if state == weir.Done && p.s.index.inUse() {
+		return p.s.ends(ctx, p.s.Read, channel, from, p.lowPos, p.highPos, p.f.Newest, limit)
+	}
 	if !state.InFlight() {
-		text, args := rangeSQL(state, channel, from, p.lowPos, p.highPos, p.f.Newest, limit)
+		text, args := rangeSQL("contacts_done", state, channel, from, p.lowPos, p.highPos, p.f.Newest, limit)
 		return list, p.s.Read.SelectContext(ctx, &list, text, args...)
 	}
 	if p.inFlight == nil {
@@ -135,12 +191,23 @@ func (p *page) places(ctx context.Context, channel int64, from place, limit int)
 	return list, nil
 }
 
+// ends lists places of contacts that are done, as [rangeSQL] does, where the index by channel
+// is in use.
+func (s *Reader) ends(ctx context.Context, q dialect.Reader, channel int64, from place, low, high int64, newest bool, limit int) (list []place, err error) {
+	recent := s.index.endedOnly(channel, from, low, high, newest, limit) // before the table: a batch moves them there
+	text, args := rangeSQL("contacts_by_end", weir.Done, channel, from, low, high, newest, limit)
+	if err := q.SelectContext(ctx, &list, text, args...); err != nil {
+		return nil, err
+	}
+	return mergePlaces(recent, list, newest, limit), nil
+}
+
 // rangeSQL is the statement that lists places of contacts that are queued, delayed or
-// done: behind a place or, from the newest on, from it.
-func rangeSQL(state weir.State, channel int64, from place, low, high int64, newest bool, limit int) (string, []any) {
+// done, as a table has them: behind a place or, from the newest on, from it.
+func rangeSQL(done string, state weir.State, channel int64, from place, low, high int64, newest bool, limit int) (string, []any) {
 	table, pos := "contacts_delayed", "due_at"
 	if state == weir.Done {
-		table, pos = "contacts_done", "finished_at"
+		table, pos = done, "finished_at"
 	}
 	if state == weir.Queued {
 		text := "SELECT id, lane, id AS pos FROM contacts_queued WHERE channel_id = ? AND lane = ? AND id > ? ORDER BY id LIMIT ?"

@@ -14,12 +14,13 @@ type part struct {
 	receipts    *receipts
 	flights     *flightLog
 	waiting     *waiting
+	index       *channelIndex
 	gate        Gate
 }
 
 // newPart returns the part of a store.
 func newPart(contacts *Reader, events contactEvents, observer Observer, gate Gate) *part {
-	flights, waiting, memory := &flightLog{flights: contacts.flights}, contacts.waiting, &scratch{}
+	flights, waiting, memory := &flightLog{flights: contacts.flights, index: contacts.index}, contacts.waiting, &scratch{}
 	return &part{
 		insertions: &insertions{contacts: contacts, flights: flights, events: events, gate: gate, waiting: waiting, scratch: memory},
 		changes:    &changes{db: contacts.DB},
@@ -27,7 +28,7 @@ func newPart(contacts *Reader, events contactEvents, observer Observer, gate Gat
 			contacts: contacts, flights: flights, events: events, observer: observer, gate: gate, waiting: waiting, scratch: memory,
 			settled: map[weir.Ref]weir.Receipt{},
 		},
-		receipts: &receipts{observer: observer}, flights: flights, waiting: waiting, gate: gate,
+		receipts: &receipts{observer: observer}, flights: flights, waiting: waiting, index: contacts.index, gate: gate,
 	}
 }
 
@@ -37,6 +38,7 @@ func (p *part) Begin() {
 	clear(p.transitions.settled)
 	p.receipts.begin()
 	p.waiting.begin()
+	p.index.begin()
 }
 
 // Flush implements [commit.Part].
@@ -53,6 +55,7 @@ func (p *part) Flush(t *commit.Tx) error {
 	if err := p.transitions.write(t, p.changes); err != nil {
 		return err
 	}
+	p.index.write(t)
 	p.flights.drop(t)
 	return nil
 }
@@ -60,6 +63,7 @@ func (p *part) Flush(t *commit.Tx) error {
 // Committed implements [commit.Part].
 func (p *part) Committed() {
 	p.flights.committed()
+	p.index.committed()
 	p.waiting.committed()
 }
 

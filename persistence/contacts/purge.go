@@ -2,6 +2,7 @@ package contacts
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 type Purger struct {
 	*commit.DB
 	channels *channels.Store
+	contacts *Reader
 }
 
 // Purge deletes contacts that were done before an instant, with their
@@ -54,33 +56,62 @@ func (s *Purger) Purge(ctx context.Context, before time.Time, limit int) (int, e
 	return total, nil
 }
 
-const purgeSQL = "SELECT id FROM contacts_done WHERE channel_id = ? AND finished_at < ? ORDER BY finished_at LIMIT ?"
+const purgeSQL = "SELECT id, finished_at AS pos FROM contacts_done WHERE channel_id = ? AND finished_at < ? ORDER BY finished_at LIMIT ?"
 
 // purgeContacts deletes the contacts that finished first.
 func (s *Purger) purgeContacts(ctx context.Context, channel weir.ChannelID, before time.Time, limit int) (int, error) {
-	var list []any
-	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
-		list = nil
-		var found []int64
-		err := tx.SelectContext(ctx, &found, purgeSQL,
-			int64(channel), columns.Micros(before), limit)
-		if err != nil {
+	n := 0
+	err := s.deleting(ctx, channel, func(tx *sqlx.Tx) (list []keyset, err error) {
+		list, err = s.endedBefore(ctx, tx, channel, columns.Micros(before), limit)
+		n = len(list)
+		return list, err
+	})
+	return n, err
+}
+
+// endedBefore lists the contacts that finished first, before an instant.
+func (s *Purger) endedBefore(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, before int64, limit int) (list []keyset, err error) {
+	if !s.contacts.index.inUse() {
+		return list, tx.SelectContext(ctx, &list, purgeSQL, int64(channel), before, limit)
+	}
+	places, err := s.contacts.ends(ctx, tx, int64(channel), place{ID: math.MinInt64, Pos: math.MinInt64}, math.MinInt64, before, false, limit)
+	for _, p := range places {
+		list = append(list, keyset{p.Pos, p.ID})
+	}
+	return list, err
+}
+
+// deleting deletes the contacts that find returns, which are done, in its transaction.
+func (s *Purger) deleting(ctx context.Context, channel weir.ChannelID, find func(*sqlx.Tx) ([]keyset, error)) error {
+	var list []keyset
+	err := s.Transaction(ctx, func(tx *sqlx.Tx) (err error) {
+		if list, err = find(tx); err != nil || len(list) == 0 {
 			return err
 		}
-		list = columns.Arguments(found)
 		return s.deleteDone(ctx, tx, channel, list)
 	})
-	return len(list), err
+	if err != nil && s.contacts.index != nil {
+		s.contacts.index.restored(channel, list)
+	}
+	return err
 }
 
 // deleteDone deletes contacts that are done, and what goes with them.
-func (s *Purger) deleteDone(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, list []any) error {
-	if len(list) == 0 {
-		return nil
+func (s *Purger) deleteDone(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, list []keyset) error {
+	args, ends := []any{int64(channel)}, []any{int64(channel)}
+	for _, e := range list {
+		args, ends = append(args, e.ID), append(ends, e.Pos, e.ID)
 	}
-	args := append([]any{int64(channel)}, list...)
+	tables := []string{"contacts_done", "contacts"}
+	if s.contacts.index != nil {
+		tables = append(tables, "contacts_by_channel")
+		if _, err := tx.ExecContext(ctx, dropEnds(len(list)), ends...); err != nil {
+			return err
+		}
+		defer s.contacts.index.removed(channel, list)
+	}
 	texts := dropWith(&s.Dialect, len(list))
-	for _, table := range []string{"contacts_done", "contacts"} {
+	for _, table := range tables {
 		texts = append(texts, "DELETE FROM "+table+" WHERE channel_id = ? AND id IN "+columns.Marks(len(list)))
 	}
 	for _, text := range texts {
@@ -99,14 +130,22 @@ func (s *Purger) DeleteContacts(ctx context.Context, contacts []weir.Ref) (int, 
 	for _, ref := range contacts {
 		byChannel[ref.Channel] = append(byChannel[ref.Channel], int64(ref.ID))
 	}
-	return s.eachPart(ctx, byChannel, func(tx *sqlx.Tx, channel weir.ChannelID, ids []any) (int, error) {
-		var done []int64
-		err := tx.SelectContext(ctx, &done, "SELECT id FROM contacts_done WHERE channel_id = ? AND id IN "+columns.Marks(len(ids))+s.Dialect.ForUpdate, append([]any{int64(channel)}, ids...)...)
-		if err != nil {
-			return 0, err
+	total := 0
+	for channel, all := range byChannel {
+		for ids := range slices.Chunk(all, columns.KeysPerList) {
+			n := 0
+			err := s.deleting(ctx, channel, func(tx *sqlx.Tx) (list []keyset, err error) {
+				err = tx.SelectContext(ctx, &list, doneSQL+columns.Marks(len(ids))+s.Dialect.ForUpdate, append([]any{int64(channel)}, ids...)...)
+				n = len(list)
+				return list, err
+			})
+			if err != nil {
+				return total, s.Failure("erase", err)
+			}
+			total += n
 		}
-		return len(done), s.deleteDone(ctx, tx, channel, columns.Arguments(done))
-	})
+	}
+	return total, nil
 }
 
 // EraseIncoming implements [weir.Eraser].
@@ -144,6 +183,11 @@ func (s *Purger) eachPart(ctx context.Context, byChannel map[weir.ChannelID][]an
 		}
 	}
 	return total, nil
+}
+
+// dropEnds deletes contacts from the index by channel.
+func dropEnds(contacts int) string {
+	return "DELETE FROM contacts_by_end WHERE channel_id = ? AND (finished_at, id) IN (VALUES " + columns.RowsOf(contacts, 2) + ")"
 }
 
 // dropWith deletes what goes with contacts.

@@ -14,6 +14,7 @@ type Queue struct {
 	part    *part
 	flights *flights
 	waiting *waiting
+	index   *channelIndex // nil: the database has one
 }
 
 // InFlightNow returns how many contacts of a channel are in flight, as they were committed

@@ -31,6 +31,7 @@ type Reader struct {
 	*commit.DB
 	flights *flights
 	waiting *waiting
+	index   *channelIndex // nil: the database has one
 }
 
 var (

@@ -39,7 +39,11 @@ func (s *Queue) Recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.flights.recovered(log, still)
+	ended, err := s.recoverIndex(ctx, latest, still)
+	if err != nil {
+		return err
+	}
+	s.flights.recovered(log, still, ended)
 	return s.countWaiting(ctx)
 }
 

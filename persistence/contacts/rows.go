@@ -31,10 +31,16 @@ const contactColumns = "c.channel_id, c.id, c.ckey, c.addr, c.priority, c.survey
 	"COALESCE(e.rev, q.rev, d.rev, 0) AS rev, COALESCE(d.due_at, 0) AS due_at, COALESCE(e.progress, q.progress, d.progress) AS progress, " +
 	"COALESCE(e.finished_at, 0) AS finished_at, COALESCE(e.outcome, '') AS outcome"
 
-const withState = " FROM contacts c" +
+const withState = " FROM contacts c" + statesOf
+
+// statesOf joins contacts with the tables of their states.
+const statesOf = "" +
 	" LEFT JOIN contacts_queued q ON q.channel_id = c.channel_id AND q.lane = c.lane AND q.id = c.id" +
 	" LEFT JOIN contacts_delayed d ON d.channel_id = c.channel_id AND d.id = c.id" +
 	" LEFT JOIN contacts_done e ON e.channel_id = c.channel_id AND e.id = c.id"
+
+// indexedContacts is withState for contacts that contacts_by_channel finds, in its order.
+const indexedContacts = " FROM contacts_by_channel o CROSS JOIN contacts c ON c.id = o.id AND c.channel_id = o.channel_id" + statesOf
 
 // byIDs selects contacts of a channel by their ids.
 func byIDs(n int) string { return " WHERE c.channel_id = ? AND c.id IN " + columns.Marks(n) }

@@ -103,13 +103,13 @@ func amend(steps []step) (list []commit.Guarded) {
 		if s.first.Was != weir.Done {
 			continue
 		}
-		args := appendEnd(nil, &s.last.Contact.Progress)
+		args := appendEnd(nil, &s.last.Contact.Progress)[1:] // when it ended stays
 		list = append(list, commit.Guarded{Rows: 1, Text: amendSQL, Args: append(args, int64(s.ref().Channel), int64(s.ref().ID), s.first.From)})
 	}
 	return list
 }
 
-const amendSQL = "UPDATE contacts_done SET finished_at = ?, rev = ?, outcome = ?, reason = ?, progress = ? WHERE channel_id = ? AND id = ? AND rev = ?"
+const amendSQL = "UPDATE contacts_done SET rev = ?, outcome = ?, reason = ?, progress = ? WHERE channel_id = ? AND id = ? AND rev = ?"
 
 // archive keeps the attempts that ended while their contacts continue.
 func archive(t *commit.Tx, steps []step) error {

@@ -12,6 +12,8 @@
 //   - A claim is committed only if the [Gate] lets it pass; otherwise the contact ends in
 //     that transaction, and was never dispatched.
 //   - The owner also knows in memory how many contacts of each channel wait.
+//   - What lists a channel's contacts finds each once, whether the index by channel has it or
+//     memory alone.
 //   - What an [Observer] records changes in the transaction that changes the contacts.
 package contacts
 
@@ -36,11 +38,16 @@ type Store struct {
 // New returns the store of contacts in a database.
 func New(db *commit.DB, channels *channels.Store, log *events.Log, metrics *Metrics, observer Observer, gate Gate) *Store {
 	flights, waiting := newFlights(), newWaiting()
-	reader := &Reader{db, flights, waiting}
+	var index *channelIndex
+	if db.Dialect.IndexLater {
+		index = newChannelIndex()
+	}
+	reader := &Reader{db, flights, waiting, index}
+	channels.HasContacts = reader.hasContacts
 	channels.IsOpen = func(id weir.ChannelID) bool { return waiting.of(id) > 0 || flights.has(id) }
 	batch := newPart(reader, contactEvents{log}, observer, gate)
 	return &Store{
-		Queue: &Queue{db, batch, flights, waiting}, Reader: reader, DeadLetterStore: &DeadLetterStore{db, reader, batch.insertions},
-		Incoming: &Incoming{db, batch.receipts}, Figures: &Figures{db, flights, waiting, metrics}, Purger: &Purger{db, channels}, Addresses: &Addresses{db, channels},
+		Queue: &Queue{db, batch, flights, waiting, index}, Reader: reader, DeadLetterStore: &DeadLetterStore{db, reader, batch.insertions},
+		Incoming: &Incoming{db, batch.receipts}, Figures: &Figures{db, flights, waiting, metrics}, Purger: &Purger{db, channels, reader}, Addresses: &Addresses{db, channels},
 	}
 }

@@ -40,6 +40,7 @@ func TestTables_HoldEachContactOnce(t *testing.T) {
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		m := &tables{t: t}
 		m.store, m.broken = storetest.OpenFaulty(t, url)
+		m.store.SetIndexEvery(3)
 		m.db = m.broken.Pools().Read
 		n := 0
 		rapid.Check(t, func(r *rapid.T) {
@@ -225,6 +226,9 @@ func (m *tables) check(r *rapid.T) {
 	if open, err := m.store.OpenChannels(context.Background()); err != nil || slices.Contains(open, m.channel) != (int(queued)+len(inFlight) > 0) {
 		r.Fatalf("open channels: %v, with %d queued and %d in flight (%v)", open, queued, len(inFlight), err)
 	}
+	for _, states := range [][]weir.State{nil, {weir.Done}} {
+		m.checkList(r, states)
+	}
 	slices.SortFunc(inFlight, func(a, b weir.Contact) int { return cmp.Compare(a.ID, b.ID) })
 	got, err := m.store.InFlight(context.Background(), m.channel)
 	if d := gocmp.Diff(inFlight, got, cmpopts.EquateEmpty()); d != "" || err != nil {
@@ -232,5 +236,24 @@ func (m *tables) check(r *rapid.T) {
 	}
 	if known := m.store.Known(m.channel); known != len(inFlight) {
 		r.Fatalf("memory knows %d contacts in flight, want %d", known, len(inFlight))
+	}
+}
+
+// checkList lists the contacts of some states, each once, whether a batch has added them to the index by channel or not.
+func (m *tables) checkList(r *rapid.T, states []weir.State) {
+	var want, got []weir.ContactID
+	for i := range m.contacts {
+		if states == nil || slices.Contains(states, m.contacts[i].State) {
+			want = append(want, m.contacts[i].ID)
+		}
+	}
+	list, _, err := m.store.Contacts(context.Background(), weir.ContactFilter{Channel: m.channel, States: states, Limit: 1000})
+	for i := range list {
+		got = append(got, list[i].ID)
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if err != nil || !slices.Equal(got, want) {
+		r.Fatalf("%v are listed in states %v, want %v (%v)", got, states, want, err)
 	}
 }

@@ -94,6 +94,9 @@ type Statements struct {
 	RowCount string
 	// Prepare is set if statements of constant text are worth preparing.
 	Prepare bool
+	// IndexLater is set if the schema has no indexes of contacts that begin with the channel: every
+	// batch would write a page for each of its channels. Package contacts writes them later.
+	IndexLater bool
 	// Brief is set if statements end by themselves and quickly: watching their
 	// context would cost more than most of them.
 	Brief bool

@@ -61,6 +61,16 @@ func (c Contacts) tables() map[string][]Column {
 	return tables
 }
 
+// indexed returns the tables of the index by channel.
+func (c Contacts) indexed() map[string][]Column {
+	tables := c.tables()
+	list := map[string][]Column{"contacts_by_channel": tables["contacts"][:2]}
+	if c.Finished {
+		list["contacts_by_end"] = tables["contacts_done"][:3]
+	}
+	return list
+}
+
 // ended returns the progress of a finished contact as SQL. A database cannot encode it, so
 // all have the instants of the first.
 func (c Contacts) ended() string {

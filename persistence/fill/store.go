@@ -56,7 +56,7 @@ func (s *Store) Contacts(ctx context.Context, c Contacts, progress func(int)) er
 					return err
 				}
 			}
-			return nil
+			return s.index(ctx, tx, c, done, n)
 		})
 		if err != nil {
 			return err
@@ -65,6 +65,20 @@ func (s *Store) Contacts(ctx context.Context, c Contacts, progress func(int)) er
 		progress(done)
 	}
 	return nil
+}
+
+// index adds contacts to the index by channel, which a server does not need.
+func (s *Store) index(ctx context.Context, tx *sql.Tx, c Contacts, done, n int) error {
+	if s.server {
+		return nil
+	}
+	for table, columns := range c.indexed() {
+		if err := Rows(ctx, tx, table, columns, c.First+done, n); err != nil {
+			return err
+		}
+	}
+	_, err := tx.ExecContext(ctx, "UPDATE meta SET value = MAX(value, (SELECT MAX(id) FROM contacts)) WHERE name = 'contacts_indexed'")
+	return err
 }
 
 // People inserts people; progress is called after each transaction with the number inserted

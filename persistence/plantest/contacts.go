@@ -132,7 +132,7 @@ func (list Contacts) SQLite(t *testing.T) {
 		plan := sqlitePlan(t, db, q)
 		t.Logf("%s:\n\t%s", q.Name, strings.Join(plan, "\n\t"))
 		for _, line := range plan {
-			if strings.HasPrefix(line, "SCAN") && line != "SCAN channels" && line != "SCAN part" || strings.Contains(line, "TEMP B-TREE") {
+			if strings.HasPrefix(line, "SCAN") && line != "SCAN channels" && line != "SCAN part" && !strings.HasSuffix(line, "VALUES CLAUSE") || strings.Contains(line, "TEMP B-TREE") {
 				t.Errorf("%s: %s", q.Name, line)
 			}
 		}

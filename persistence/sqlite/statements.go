@@ -27,6 +27,8 @@ func (d *Database) Statements() dialect.Statements {
 		Through: func(index string) string { return " INDEXED BY " + index },
 		Prepare: true,
 		Brief:   true,
+
+		IndexLater: true,
 	}
 }
 

@@ -19,6 +19,8 @@ const (
 	// segmentSize is how many contacts the index of addresses takes at a time. As many of the newest
 	// ones are not in it, and a search reads all of them.
 	segmentSize = 50_000
+	// oldContacts is how many contacts from before the index by channel it takes at a time.
+	oldContacts = 4000
 	// minutesRetention is how long the counters per minute are kept, for the charts.
 	minutesRetention = 48 * time.Hour
 	peopleEvery      = time.Minute
@@ -52,6 +54,9 @@ func storeJobs(c config.Config, store *persistence.Store) []job {
 		}},
 		{name: "index addresses", every: indexEvery, step: func(ctx context.Context) (bool, error) {
 			return store.IndexAddresses(ctx, segmentSize)
+		}},
+		{name: "index old contacts", every: indexEvery, step: func(ctx context.Context) (bool, error) {
+			return store.IndexOldContacts(ctx, oldContacts)
 		}},
 		{name: "purge index of addresses", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
 			return store.PurgeAddresses(ctx, purgeBatch)
