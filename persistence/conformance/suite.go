@@ -37,6 +37,8 @@ func storeTopics() []topic {
 		{"paging", testPaging},
 		{"newest first", testNewest},
 		{"contacts by reference", testByRef},
+		{"lists under any history", testListHistories},
+		{"lists after a restart", testListAfterRestart},
 		{"contacts in flight by their claim", testInFlightOrder},
 		{"purge", testPurge},
 		{"erase", testErase},
