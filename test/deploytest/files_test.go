@@ -46,7 +46,7 @@ func load(t *testing.T, variables map[string]string) (config.Config, []string) {
 	return cfg, complaints
 }
 
-// known reports whether a variable is Weir's, or one of Go's own.
+// known reports whether a variable is Weir's.
 func known(t *testing.T, name string) bool {
 	t.Helper()
 	table, err := os.ReadFile(filepath.Join(root, "config/config.go"))
@@ -54,7 +54,7 @@ func known(t *testing.T, name string) bool {
 		t.Fatal(err)
 	}
 	tag := regexp.MustCompile("`envconfig:\"" + strings.TrimSuffix(name, "_FILE") + "\"([^`]*)`").FindSubmatch(table)
-	return name == "GOMEMLIMIT" || tag != nil && (!strings.HasSuffix(name, "_FILE") || strings.Contains(string(tag[1]), `secret:"true"`))
+	return tag != nil && (!strings.HasSuffix(name, "_FILE") || strings.Contains(string(tag[1]), `secret:"true"`))
 }
 
 func checkVariables(t *testing.T, where string, variables map[string]string) config.Config {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"runtime"
 	"sync"
 	"time"
 
@@ -28,18 +27,8 @@ const (
 	closingTime   = 250 * time.Millisecond // ... and at least, in which the connections that balancers keep are used once more
 )
 
-// headroom is memory in bytes that a process allocates and never touches, so the system
-// maps no page for it. The garbage collector runs when the heap has doubled, and
-// Weir's own heap is so small that it would run many times a second, for an eighth
-// of all CPU under load. With headroom it runs after that many more bytes; the peak
-// of resident memory rises by at most as much.
-const headroom = 22 << 20
-
-// Run builds the daemon of a process and runs it until ctx ends. The process has the headroom once: memory
-// for that of each daemon of a test would have been used before, and be cleared.
+// Run builds a daemon and runs it until ctx ends.
 func Run(ctx context.Context, o Options) error {
-	room := make([]byte, headroom)
-	defer runtime.KeepAlive(room)
 	d, err := New(ctx, o)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // canceled while standing by: there is nothing to drain

@@ -17,6 +17,7 @@ import (
 	"weir/cmd/weirlab/bench/load"
 	"weir/cmd/weirlab/bench/provider"
 	"weir/config"
+	"weir/internal/memory"
 )
 
 // Task is the work of a child process: one workload on one broker, with the load
@@ -135,7 +136,7 @@ type inside struct {
 	list         []weir.Channel
 }
 
-// newInside runs a whole Weir in this process.
+// newInside runs a whole Weir in this process, with the garbage collector as weir serve sets it.
 func newInside(ctx context.Context, t Task, p provider.Client) (subject, func() error, error) {
 	c, _, err := config.Load(append(environment(t.Workload),
 		"DATABASE_URL="+t.Database, "LISTEN_ADDR=127.0.0.1:0", "WEIR_API_TOKENS="+token, "WEIR_RATE_LIMIT=1000000"))
@@ -153,9 +154,10 @@ func newInside(ctx context.Context, t Task, p provider.Client) (subject, func() 
 		stop()
 		return nil, nil, errors.Join(err, log.Close())
 	}
+	_, free := memory.Start(memory.Limit(os.DirFS("/")), memory.Variables{GOGC: os.Getenv("GOGC"), GOMEMLIMIT: os.Getenv("GOMEMLIMIT")})
 	ended := make(chan error, 1)
 	go func() { ended <- d.Run(ctx) }()
-	end := func() error { stop(); return errors.Join(<-ended, log.Close()) }
+	end := func() error { stop(); defer free(); return errors.Join(<-ended, log.Close()) }
 	s := &inside{httpSubject: newHTTPSubject("http://"+d.Addr(), token, ownPrefix, t.Workload.Channels), daemon: d}
 	s.broker = self{}
 	if err := s.setUp(ctx, p, t.Workload); err != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +15,7 @@ import (
 	"weir/cmd/weir/cli/app"
 	"weir/cmd/weir/daemon"
 	"weir/config"
+	"weir/internal/memory"
 )
 
 // newLogger returns the logger of the process: text on a terminal, otherwise JSON,
@@ -78,5 +80,16 @@ func serve(ctx context.Context, a *app.App, paused bool) error {
 	for _, w := range warnings {
 		logger.Warn("configuration warning", "warning", w)
 	}
+	stop := limitMemory(a.Environ, logger)
+	defer stop()
 	return daemon.Run(ctx, daemon.Options{Config: cfg, Logger: logger, Version: a.Version, NotifySocket: a.Environ.Value("NOTIFY_SOCKET")})
+}
+
+// limitMemory sets the garbage collector by the memory that this process may use, until stop is called.
+func limitMemory(e app.Environ, log *slog.Logger) (stop func()) {
+	s, stop := memory.Start(memory.Limit(os.DirFS("/")), memory.Variables{GOGC: e.Value("GOGC"), GOMEMLIMIT: e.Value("GOMEMLIMIT")})
+	if s.SoftLimit > 0 {
+		log.Info("memory limit of the container found", "soft_limit", s.SoftLimit)
+	}
+	return stop
 }
