@@ -13,10 +13,11 @@ import (
 type Zones struct {
 	mu       sync.Mutex
 	byName   map[string]*time.Location
+	byCode   map[string][]*time.Location // of calling codes; none: they depend on the number
 	byNumber map[string][]*time.Location
 }
 
-// maxKept bounds the memory of names, and that of numbers.
+// maxKept bounds the memory of names, and that of numbers. There are some 230 calling codes.
 const maxKept = 10_000
 
 // Load returns the zone of a name as [phonenumber.LoadZone] does, and whether there is one.
@@ -57,21 +58,39 @@ func (z *Zones) Of(named, canonical string, fallback *time.Location) []*time.Loc
 	return []*time.Location{fallback}
 }
 
-// ofNumber returns the zones of a number. They are kept for this number alone: its last
-// digits may decide whether it is one of Australia or of its islands in another ocean.
+// ofNumber returns the zones of a number. They are kept for its calling code, if each number of it has them, as those of
+// most countries do. Otherwise they are kept for this number alone: its last digits may decide whether it is one of
+// Australia or of its islands in another ocean.
 func (z *Zones) ofNumber(number string) []*time.Location {
-	if known, ok := z.byNumber[number]; ok {
-		return known
-	}
-	var zones []*time.Location
-	for _, name := range phonenumber.Zones(number) {
-		if zone, ok := z.load(name); ok {
-			zones = append(zones, zone)
+	code := phonenumber.CallingCode(number)
+	zones, known := z.byCode[code]
+	if !known {
+		zones = z.loadAll(phonenumber.ZonesOfCode(code))
+		if z.byCode == nil {
+			z.byCode = map[string][]*time.Location{}
 		}
+		z.byCode[strings.Clone(code)] = zones
 	}
+	if len(zones) > 0 {
+		return zones
+	}
+	if zones, known = z.byNumber[number]; known {
+		return zones
+	}
+	zones = z.loadAll(phonenumber.Zones(number))
 	if z.byNumber == nil || len(z.byNumber) >= maxKept {
 		z.byNumber = map[string][]*time.Location{}
 	}
 	z.byNumber[number] = zones
+	return zones
+}
+
+// loadAll returns those of the zones that can be loaded.
+func (z *Zones) loadAll(names []string) (zones []*time.Location) {
+	for _, name := range names {
+		if zone, ok := z.load(name); ok {
+			zones = append(zones, zone)
+		}
+	}
 	return zones
 }

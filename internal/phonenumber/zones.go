@@ -50,23 +50,54 @@ func Zones(number string) []string {
 	return area
 }
 
+// CallingCode returns the calling code of a number in the form of E.164, such as "+254"; empty: it has none.
+func CallingCode(number string) string {
+	if !IsE164(number) {
+		return ""
+	}
+	for end := len("+1"); end <= len("+123"); end++ {
+		if len(regionsOf(number[:end])) > 0 {
+			return number[:end]
+		}
+	}
+	return ""
+}
+
+// ZonesOfCode returns what [Zones] returns for each number of a calling code; none if that depends on the number.
+func ZonesOfCode(code string) []string {
+	regions := regionsOf(code)
+	if zones := zonesOf(regions); len(regions) == 1 && len(zones) == 1 {
+		return zones
+	}
+	return nil
+}
+
+func regionsOf(code string) []string {
+	n, err := strconv.Atoi(strings.TrimPrefix(code, "+"))
+	if err != nil {
+		return nil
+	}
+	return phonenumbers.GetRegionCodesForCountryCode(n)
+}
+
 // zonesOf returns the zones of regions, in the order of the file.
 func zonesOf(regions []string) (zones []string) {
-	for region, zone := range table() {
-		if slices.Contains(regions, region) {
-			zones = append(zones, zone)
-		}
+	for zone := range table(func(region string) bool { return slices.Contains(regions, region) }) {
+		zones = append(zones, zone)
 	}
 	return zones
 }
 
-// table yields the regions of [zoneTab] with their zones.
-func table() iter.Seq2[string, string] {
-	return func(yield func(region, zone string) bool) {
+// table yields the zones of those regions of [zoneTab] that are wanted.
+func table(wanted func(region string) bool) iter.Seq[string] {
+	return func(yield func(zone string) bool) {
 		for line := range strings.SplitSeq(zoneTab, "\n") {
 			region, rest, _ := strings.Cut(line, "\t")
+			if !wanted(region) {
+				continue
+			}
 			_, rest, _ = strings.Cut(rest, "\t") // the coordinates
-			if zone, _, _ := strings.Cut(rest, "\t"); zone != "" && !yield(region, zone) {
+			if zone, _, _ := strings.Cut(rest, "\t"); zone != "" && !yield(zone) {
 				return
 			}
 		}
@@ -80,7 +111,7 @@ var errZone = errors.New("is not an IANA time zone, like Africa/Nairobi")
 func LoadZone(name string) (*time.Location, error) {
 	name = strings.TrimSpace(name)
 	names := []string{name, strings.ToUpper(name)}
-	for _, zone := range table() {
+	for zone := range table(func(string) bool { return true }) {
 		if strings.EqualFold(zone, name) {
 			names = []string{zone}
 		}

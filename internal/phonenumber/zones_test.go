@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	_ "embed"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
@@ -218,6 +219,42 @@ func TestLoadZone_TakesOnlyNamesOfZones(t *testing.T) {
 			t.Errorf("%q is %v, %v", name, zone, err)
 		} else if loaded, err := time.LoadLocation(zone.String()); err != nil || loaded.String() != zone.String() {
 			t.Errorf("%q is %v: %v", name, zone, err)
+		}
+	}
+}
+
+// TestZonesOfCode_AreThoseOfEachNumber draws numbers of each calling code.
+func TestZonesOfCode_AreThoseOfEachNumber(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	same, depend := 0, 0
+	for n := range phonenumbers.GetSupportedCallingCodes() {
+		code := "+" + strconv.Itoa(n)
+		zones := phonenumber.ZonesOfCode(code)
+		if len(zones) == 0 {
+			depend++
+		} else {
+			same++
+		}
+		for range 30 {
+			number := []byte(code)
+			for digits := 7 + random.IntN(9); len(number) <= digits; {
+				number = append(number, '0'+byte(random.IntN(10)))
+			}
+			if got := phonenumber.CallingCode(string(number)); got != code {
+				t.Fatalf("the calling code of %s is %s, want %s", number, got, code)
+			}
+			if got := phonenumber.Zones(string(number)); len(zones) > 0 && !slices.Equal(got, zones) {
+				t.Fatalf("%s is in %v, and all numbers of %s in %v", number, got, code, zones)
+			}
+		}
+	}
+	if same < 150 || depend < 20 {
+		t.Errorf("%d calling codes have the same zones for each number, and %d do not", same, depend)
+	}
+	for _, text := range []string{"", "+", "+254", "254700000000", "+25470000000x", "+2100000000", "+0254700000000"} {
+		if got := phonenumber.CallingCode(text); got != "" {
+			t.Errorf("the calling code of %q is %s", text, got)
 		}
 	}
 }
