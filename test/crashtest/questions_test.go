@@ -11,13 +11,24 @@ import (
 )
 
 // questionPoints are the durable boundaries of a turn: the message is stored, the turn is stored with the claim of its
-// contact, which is sent, answered by the provider, and reported.
+// contact, or the contact is claimed from the queue, as that of the first question; it is sent, answered by the provider,
+// and reported.
 func questionPoints() []string {
-	return []string{"survey.before", "survey.committed", "accept.claiming", "accept.claimed", "accept.committed", "send.before", "send.answered", "ref.before", "report.before", "report.committed"}
+	return []string{"survey.before", "survey.committed", "accept.claiming", "accept.claimed", "accept.committed", "claim.before", "claim.committed", "send.before", "send.answered", "ref.before", "report.before", "report.committed"}
 }
 
-// replyPoints are hit once by all turns that are stored together.
-func replyPoints() []string { return []string{"accept.claiming", "accept.claimed", "accept.committed"} }
+// hits returns how often a point is hit at least. Turns that are stored together hit theirs once, and so do the contacts
+// of the first question that are claimed together.
+func hits(point string) int {
+	switch at, _, _ := strings.Cut(point, "."); at {
+	case "claim":
+		return 1
+	case "accept":
+		return 2
+	default:
+		return size().talkers
+	}
+}
 
 // TestQuestions_SurviveKillsAtEachBoundaryOfATurn kills the program before, within and after the turns of
 // conversations, whose people answer by a script what has reached them. By the record of the provider
@@ -37,11 +48,7 @@ func TestQuestions_SurviveKillsAtEachBoundaryOfATurn(t *testing.T) {
 				for _, point := range points {
 					w.launch(size().talkers)
 					w.broker.kill()
-					times := size().talkers
-					if slices.Contains(replyPoints(), point) {
-						times = 2
-					}
-					w.broker.start(fmt.Sprintf("%s:%d", point, 1+chance.IntN(times)))
+					w.broker.start(fmt.Sprintf("%s:%d", point, 1+chance.IntN(hits(point))))
 					if err := w.broker.died(size().strikeLimit); err != nil {
 						t.Errorf("%s: %v", point, err)
 					}
