@@ -148,7 +148,6 @@ func TestStart_FollowsWhatIsAlive(t *testing.T) {
 	large := make([]byte, 200*mib) // 225 MiB may be used, so that it may double
 	await(minPercent)
 	runtime.KeepAlive(large)
-	large = nil
 	await(maxPercent)
 	stop()
 	stop()

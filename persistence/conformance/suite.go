@@ -50,11 +50,6 @@ func storeTopics() []topic {
 		{"closing", testClosing},
 		{"a channel with nothing but a claim", testOpenByClaim},
 		{"a change of a channel", testChannelChange},
-		{"respondents' contacts", testFor},
-		{"outbox", testOutbox},
-		{"outbox of replies", testReplyOutbox},
-		{"replies claimed with their turns", testClaimedReplies},
-		{"replies to who has refused", testRefusedReplies},
 		{"incoming", testIncoming},
 		{"contacts and messages of an address", testAddresses},
 		{"channels", testChannels},
@@ -85,6 +80,17 @@ func storeTopics() []topic {
 		{"sessions", testSessions},
 		{"audit", testAudit},
 		{"minutes", testMinutes},
+	}
+}
+
+// surveyTopics are those of contacts and messages of surveys.
+func surveyTopics() []topic {
+	return []topic{
+		{"respondents' contacts", testFor},
+		{"outbox", testOutbox},
+		{"outbox of replies", testReplyOutbox},
+		{"replies claimed with their turns", testClaimedReplies},
+		{"replies to who has refused", testRefusedReplies},
 		{"outbox of messages", testIncomingOutbox},
 		{"messages of one batch", testMessagesOfOneBatch},
 		{"events of surveys", testSurveyEvents},
@@ -98,7 +104,7 @@ func storeTopics() []topic {
 // Run checks that a store keeps every promise of package weir's interfaces, or those of some topics.
 func Run(t *testing.T, b Backend, only ...string) {
 	left := len(only)
-	for _, topic := range slices.Concat(peopleTopics(), purposeTopics(), messageTopics(), storeTopics()) {
+	for _, topic := range slices.Concat(peopleTopics(), purposeTopics(), messageTopics(), storeTopics(), surveyTopics()) {
 		if len(only) > 0 && !slices.Contains(only, topic.name) {
 			continue
 		}

@@ -45,8 +45,9 @@ func (s *replying) person(id surveys.RespondentID) surveys.Respondent {
 	return list[0]
 }
 
-// reply returns a move that says a turn to a respondent.
-func (s *replying) reply(i, turn int) surveys.Move {
+// reply returns a move that says the first turn to a respondent.
+func (s *replying) reply(i int) surveys.Move {
+	const turn = 1
 	r := s.list[i]
 	m := activate(r, now())
 	m.Channel, m.Is.Talk.Turn, m.Is.Talk.Since = s.channel, turn, turn
@@ -76,12 +77,12 @@ func (s *replying) claimed(n int, moves ...surveys.Move) ([]weir.Accepted, surve
 func testClaimedReplies(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	s := newReplying(b, 5)
-	stale := s.reply(1, 1)
+	stale := s.reply(1)
 	stale.Was.Rev, stale.Is.Rev = 7, 8
 	var got []weir.Accepted
 	for range 2 { // the first finds that a move is stale, and claims nothing
 		var written surveys.Written
-		got, written = s.claimed(2, s.reply(0, 1), stale)
+		got, written = s.claimed(2, s.reply(0), stale)
 		if len(written.Contacts) != 0 || len(written.Stale) == 0 {
 			t.Errorf("written: %+v", written)
 		}
@@ -91,7 +92,7 @@ func testClaimedReplies(t *testing.T, backend Backend) {
 	}
 	b.wantQueued(s.channel, 2)
 
-	got, written := s.claimed(2, s.reply(2, 1), s.reply(3, 1), s.reply(4, 1))
+	got, written := s.claimed(2, s.reply(2), s.reply(3), s.reply(4))
 	if len(written.Stale)+len(written.Refused)+len(written.Contacts) != 0 || len(got) != 3 {
 		t.Fatalf("%d replies, written: %+v", len(got), written)
 	}
@@ -110,7 +111,7 @@ func testClaimedReplies(t *testing.T, backend Backend) {
 	b.wantQueued(s.channel, 3)
 
 	t.Run("a key that is taken", func(t *testing.T) {
-		again := s.reply(0, 1)
+		again := s.reply(0)
 		again.Was = s.person(s.list[0].ID)
 		again.Is.Rev = again.Was.Rev + 1
 		if got, _ := s.claimed(1, again); len(got) != 1 || !got[0].Duplicate {
@@ -119,7 +120,7 @@ func testClaimedReplies(t *testing.T, backend Backend) {
 	})
 	t.Run("without the lease it waits", func(t *testing.T) {
 		b.acquire(s.channel)
-		if got, _ := s.claimed(1, s.reply(1, 1)); len(got) != 1 || got[0].Contact.State != weir.Queued {
+		if got, _ := s.claimed(1, s.reply(1)); len(got) != 1 || got[0].Contact.State != weir.Queued {
 			t.Errorf("made: %+v", got)
 		}
 	})
@@ -130,7 +131,7 @@ func testRefusedReplies(t *testing.T, backend Backend) {
 	b := withKeys(t, backend)
 	s := newReplying(b, 2)
 	b.says(s.list[0].Phone, people.Refused)
-	got, written := s.claimed(2, s.reply(0, 1), s.reply(1, 1))
+	got, written := s.claimed(2, s.reply(0), s.reply(1))
 	if len(got) != 2 || len(written.Stale) != 0 || got[0].Contact.Outcome != weir.Suppressed || got[1].Contact.State != weir.Sending {
 		t.Errorf("%+v, written: %+v", got, written)
 	}
