@@ -1023,6 +1023,9 @@ type ListEventsParams struct {
 
 // PutLimitParams defines parameters for PutLimit.
 type PutLimitParams struct {
+	// Create refuse (409) to replace a limit that exists
+	Create bool `form:"create,omitempty" json:"create,omitempty,omitzero"`
+
 	// DryRun check the request as it would be checked otherwise, and change nothing: 204 if nothing is wrong
 	DryRun bool `form:"dry_run,omitempty" json:"dry_run,omitempty,omitzero"`
 }
@@ -1053,6 +1056,9 @@ type PutPriceParams struct {
 
 // PutPurposeParams defines parameters for PutPurpose.
 type PutPurposeParams struct {
+	// Create refuse (409) to replace a purpose that exists
+	Create bool `form:"create,omitempty" json:"create,omitempty,omitzero"`
+
 	// DryRun check the request as it would be checked otherwise, and change nothing: 204 if nothing is wrong
 	DryRun bool `form:"dry_run,omitempty" json:"dry_run,omitempty,omitzero"`
 }
@@ -1104,6 +1110,9 @@ type PatchSurveyParams struct {
 
 // PutSurveyParams defines parameters for PutSurvey.
 type PutSurveyParams struct {
+	// Create refuse (409) to replace a survey that exists
+	Create bool `form:"create,omitempty" json:"create,omitempty,omitzero"`
+
 	// DryRun check the request as it would be checked otherwise, and change nothing: 204 if nothing is wrong
 	DryRun bool `form:"dry_run,omitempty" json:"dry_run,omitempty,omitzero"`
 }
@@ -1921,6 +1930,7 @@ func (c *Client) GetLimit(ctx context.Context, name string) (*LimitView, error) 
 func (c *Client) PutLimit(ctx context.Context, name string, body Limit, params PutLimitParams) (*LimitView, error) {
 	r := Request{Method: "PUT", Path: fmt.Sprintf("/v1/limits/%s", url.PathEscape(name)), Body: body, Idempotent: idempotent(body)}
 	r.Query = url.Values{}
+	setQuery(r.Query, "create", params.Create)
 	setQuery(r.Query, "dry_run", params.DryRun)
 	return call[LimitView](ctx, c, r)
 }
@@ -2051,6 +2061,7 @@ func (c *Client) GetPurpose(ctx context.Context, name string) (*PurposeView, err
 func (c *Client) PutPurpose(ctx context.Context, name string, body Purpose, params PutPurposeParams) (*PurposeView, error) {
 	r := Request{Method: "PUT", Path: fmt.Sprintf("/v1/purposes/%s", url.PathEscape(name)), Body: body, Idempotent: idempotent(body)}
 	r.Query = url.Values{}
+	setQuery(r.Query, "create", params.Create)
 	setQuery(r.Query, "dry_run", params.DryRun)
 	return call[PurposeView](ctx, c, r)
 }
@@ -2138,6 +2149,7 @@ func (c *Client) PatchSurvey(ctx context.Context, survey string, body SurveyPatc
 func (c *Client) PutSurvey(ctx context.Context, survey string, body SurveyBody, params PutSurveyParams) (*SurveyView, error) {
 	r := Request{Method: "PUT", Path: fmt.Sprintf("/v1/surveys/%s", url.PathEscape(survey)), Body: body, Idempotent: idempotent(body)}
 	r.Query = url.Values{}
+	setQuery(r.Query, "create", params.Create)
 	setQuery(r.Query, "dry_run", params.DryRun)
 	return call[SurveyView](ctx, c, r)
 }

@@ -59,7 +59,7 @@ func errChannelVersion() error {
 	return weir.Errorf(weir.CodePrecondition, "the channel is not of the version in If-Match; get it again")
 }
 
-func errChannelExists(name string) error {
+func errChannelExists(name string) *weir.Error {
 	return &weir.Error{
 		Code: weir.CodeConflict, Message: "there is a channel " + name + " already; nothing was changed",
 		Fields: []weir.FieldError{{Pointer: "/channel", Code: "conflict", Detail: "there is a channel of this name already"}},

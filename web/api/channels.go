@@ -41,8 +41,7 @@ func (r *channelRoutes) table() []*route.Route {
 		Codes:   []weir.Code{weir.CodeConflict, weir.CodePrecondition},
 	}
 	forced := httpjson.Parameter{Name: "force", Kind: "boolean", Description: "allow a move to another server or account of the provider while contacts are in flight"}
-	create := httpjson.Parameter{Name: "create", Kind: "boolean", Description: "refuse (409) to replace a channel that exists"}
-	put.Query, put.Tagged = []httpjson.Parameter{forced, create, route.DryRun()}, true
+	put.Query, put.Tagged = []httpjson.Parameter{forced, route.Create("channel"), route.DryRun()}, true
 	patch := func(c *route.Call, have weir.Channel) (route.Reply, error) { return r.patch(c, have, put.Check) }
 	return []*route.Route{
 		{
@@ -133,6 +132,11 @@ func (r *channelRoutes) put(c *route.Call) (route.Reply, error) {
 		want.Settings = given
 	}
 	checkChannel(r.directory, want, &c.Errors)
+	if c.Query.Bool("create") {
+		if _, err := r.editor.store.Channel(c, want.Name); err == nil {
+			return route.Reply{}, c.Taken(errChannelExists(want.Name))
+		}
+	}
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}

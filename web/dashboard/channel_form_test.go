@@ -136,7 +136,7 @@ func TestChannelForm_AllMistakesAreShownAtOnceBesideTheirFields(t *testing.T) {
 	b.post("/channels/_new", url.Values{"type": {"nuntium"}, "name": {"sms"}, "set-account": {"a"}}).want(422).has(`id="set-base_url-wrong"`, `id="set-channel-wrong"`, `id="set-password-wrong"`).hasNot(`id="name-wrong"`)
 	b.post("/channels/_new", url.Values{"type": {"nuntium"}, "name": {"taken"}}).want(422).has(`id="name-wrong"`, "already", `id="set-account-wrong"`)
 	good := with(url.Values{"type": {"nuntium"}, "name": {"taken"}}, "set-base_url", "http://127.0.0.1:1", "set-account", "other", "set-application", "b", "set-channel", "c", "set-password", "p")
-	b.post("/channels/_new", good).want(422).has(`id="name-wrong"`).hasNot(`id="set-account-wrong"`)
+	b.post("/channels/_new", good).want(409).has(`id="name-wrong"`).hasNot(`id="set-account-wrong"`)
 	if ch := r.channelView("taken"); ch.Settings["account"] != "a" {
 		t.Errorf("it was replaced: %+v", ch)
 	}

@@ -64,7 +64,7 @@ func TestSurveyForm_CreatesASurvey(t *testing.T) {
 		"modes":{"sms":{"channel":"texts","retries":"10m 1d"}},"arms":[{"modes":["sms"]}],"questionnaires":{"main":{"sms":[{"messages":["Hello {{first_name}}","May we ask?"]},{"messages":["Again"]}]}},
 		"fallback_delay":"2h","cutoff":20,"quotas":[{"where":{"sex":{"in":["f","female"]}},"quota":10}],"limit_per_minute":30,"region":"KE","application":{"url":"https://interviews.example.org/weir","has_secret":true}}`)
 	b.get("/surveys/flu").want(200).has("Survey flu is created.", `id="edit"`, `id="import"`)
-	b.post("/surveys/_new", filledSurvey()).want(422).has("There is a survey of this name already")
+	b.post("/surveys/_new", filledSurvey()).want(409).has("There is a survey of this name already")
 }
 
 // Scenario 357: the form of a survey of one question, which needs no application.
@@ -230,7 +230,7 @@ func TestSurveyJSON_MistakesHaveTheirPlaces(t *testing.T) {
 	post("/surveys/_new/json", "flu", `{"a": 1, "A": 2}`).want(422).has("<li>/a: ", "<li>/A: ").hasNot("twice")
 	post("/surveys/_new/json", "Flu!", flu).want(422).has(`id="name-wrong"`).hasNot("Line ")
 	post("/surveys/_new/json", "flu", flu).want(303)
-	post("/surveys/_new/json", "flu", flu).want(422).has("There is a survey of this name already")
+	post("/surveys/_new/json", "flu", flu).want(409).has("There is a survey of this name already")
 	form := b.get("/surveys/flu/edit/json").want(200).has("America/Mexico_City").formOf()
 	text := form.Get("definition")
 	form.Set("definition", strings.Replace(text, "500", "600", 1))

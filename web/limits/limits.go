@@ -45,7 +45,7 @@ func (r *limitRoutes) table() []*route.Route {
 			Description: "It bounds what its channels do together, such as the numbers of one account at a provider. It is looked at in the transaction that claims a contact: it is never exceeded, also not after a crash. " +
 				"A channel may have several limits; a contact is claimed if all of them have room.",
 			Body: route.TypeOf[api.Limit](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.put,
-			Query:   []httpjson.Parameter{route.DryRun()},
+			Query:   []httpjson.Parameter{route.Create("limit"), route.DryRun()},
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "set", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}, route.RightAnswer()},
 			Codes:   []weir.Code{weir.CodeConflict},
 		},
@@ -102,13 +102,16 @@ func (r *limitRoutes) put(c *route.Call) (route.Reply, error) {
 		wrong = validation.Without(wrong, []weir.FieldError{{Pointer: ""}})
 	}
 	c.Errors.Append(validation.Without(wrong, c.Errors)...)
+	before := r.limits.Limits()[name]
+	if before != nil && c.Query.Bool("create") {
+		return route.Reply{}, c.Taken(errLimitExists(name))
+	}
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
 	if c.DryRun() {
 		return route.Checked(r.limits.CheckLimit(c, name, &given))
 	}
-	before := r.limits.Limits()[name]
 	if err := r.limits.PutLimit(c, name, &given); err != nil {
 		return route.Reply{}, err
 	}
@@ -119,6 +122,13 @@ func (r *limitRoutes) put(c *route.Call) (route.Reply, error) {
 		out.Changes[0].Before = limitText(before)
 	}
 	return out, nil
+}
+
+func errLimitExists(name string) *weir.Error {
+	return &weir.Error{
+		Code: weir.CodeConflict, Message: "there is a limit " + name + " already; nothing was changed",
+		Fields: []weir.FieldError{{Pointer: "/name", Code: "conflict", Detail: "there is a limit of this name already"}},
+	}
 }
 
 // limitPointers returns the pointers of the fields of which a limit needs one.

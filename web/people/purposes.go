@@ -54,7 +54,7 @@ func (r *purposeRoutes) table() []*route.Route {
 			Description: "A purpose says what contacts are for, and which rules hold for them for the sake of the person. Contacts and surveys name one; without a name it is default. " +
 				"The body replaces all rules. When the response arrives, every later claim is judged by them, also of contacts that waited already.",
 			Body: route.TypeOf[people.Purpose](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.put,
-			Query:   []httpjson.Parameter{route.DryRun()},
+			Query:   []httpjson.Parameter{route.Create("purpose"), route.DryRun()},
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "set", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}, route.RightAnswer()},
 			Codes:   []weir.Code{weir.CodeConflict},
 		},
@@ -107,13 +107,16 @@ func (r *purposeRoutes) put(c *route.Call) (route.Reply, error) {
 	_ = json.Unmarshal(text, &given) // it skips values of a wrong type, which the schema reports
 	compiled, wrong := given.Compile()
 	c.Errors.Append(validation.Without(wrong, c.Errors)...)
+	before := r.purposes.Purposes()[name]
+	if before != nil && c.Query.Bool("create") {
+		return route.Reply{}, c.Taken(errPurposeExists(name))
+	}
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
 	if c.DryRun() {
 		return route.Checked(r.purposes.CheckPurpose(c, name, compiled))
 	}
-	before := r.purposes.Purposes()[name]
 	if err := r.purposes.PutPurpose(c, name, compiled); err != nil {
 		return route.Reply{}, err
 	}
@@ -127,6 +130,13 @@ func (r *purposeRoutes) put(c *route.Call) (route.Reply, error) {
 		out.Changes = append(out.Changes, operators.FieldChange{Field: "exempt_reason", After: compiled.ExemptReason})
 	}
 	return out, nil
+}
+
+func errPurposeExists(name string) *weir.Error {
+	return &weir.Error{
+		Code: weir.CodeConflict, Message: "there is a purpose " + name + " already; nothing was changed",
+		Fields: []weir.FieldError{{Pointer: "/name", Code: "conflict", Detail: "there is a purpose of this name already"}},
+	}
 }
 
 // rulesText returns the rules of a purpose as the audit log has them.

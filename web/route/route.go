@@ -78,6 +78,11 @@ func RightAnswer() Answer {
 // Checked is the reply to a dry run; err is what the store would have refused.
 func Checked(err error) (Reply, error) { return Reply{Status: http.StatusNoContent}, err }
 
+// Create is the query parameter of a route that can refuse to replace what exists. Its handler then returns [Call.Taken].
+func Create(what string) httpjson.Parameter {
+	return httpjson.Parameter{Name: "create", Kind: "boolean", Description: "refuse (409) to replace a " + what + " that exists"}
+}
+
 func TypeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
 
 func LimitParameter(usual, most int64) httpjson.Parameter {

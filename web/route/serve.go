@@ -192,6 +192,15 @@ func (c *Call) Decode(to any) { httpjson.Decode(c.Body, to) }
 // are none.
 func (c *Call) Invalid() error { return httpjson.Invalid(c.Errors) }
 
+// Taken returns the error of a request that would replace what exists, and must not: err, or all mistakes if there are others.
+func (c *Call) Taken(err *weir.Error) error {
+	if len(c.Errors) == 0 {
+		return err
+	}
+	c.Errors.Append(err.Fields...)
+	return c.Invalid()
+}
+
 // Reply is the response of a route.
 type Reply struct {
 	Status   int

@@ -124,10 +124,13 @@ func (s surveyRoutes) putSurvey(c *route.Call) (route.Reply, error) {
 		c.Errors.Add("/survey", "format", "the name in the path must be 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begin with a letter or digit")
 	}
 	b, plan := s.definition(c, c.Body)
+	have, err := s.store.Survey(c, name)
+	if err == nil && !have.Deleting && c.Query.Bool("create") {
+		return route.Reply{}, c.Taken(errSurveyExists(name))
+	}
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
-	have, err := s.store.Survey(c, name)
 	switch {
 	case err != nil && weir.CodeOf(err) != weir.CodeNotFound:
 		return route.Reply{}, err
@@ -166,6 +169,13 @@ func (s surveyRoutes) checked(have, want surveys.Survey, plan *surveys.Plan) (ro
 	view := surveyView(want)
 	view.Warnings = warnings
 	return route.Reply{Status: http.StatusOK, Body: view}, nil
+}
+
+func errSurveyExists(name string) *weir.Error {
+	return &weir.Error{
+		Code: weir.CodeConflict, Message: "there is a survey " + name + " already; nothing was changed",
+		Fields: []weir.FieldError{{Pointer: "/survey", Code: "conflict", Detail: "there is a survey of this name already"}},
+	}
 }
 
 // bodyOf returns the body that would write the survey.

@@ -71,7 +71,7 @@ func (s surveyRoutes) routes() []*route.Route {
 			"The read-only fields of a survey in a response (" + strings.Join(readOnlyFields(), ", ") + ") are ignored, so that a survey can be written as it was read. " +
 			"A dry run that finds nothing wrong, but something that may be meant otherwise, answers 200 with warnings.",
 		Body: route.TypeOf[api.SurveyBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Lenient: true,
-		Query:   []httpjson.Parameter{route.DryRun()},
+		Query:   []httpjson.Parameter{route.Create("survey"), route.DryRun()},
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "replaced; or a dry run with warnings, and what the survey would be", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}, route.RightAnswer()},
 		Codes:   []weir.Code{weir.CodeConflict},
 	}

@@ -12,7 +12,6 @@ import (
 	"weir"
 	"weir/api"
 	"weir/operators"
-	"weir/web/dashboard/choices"
 	"weir/web/dashboard/display"
 	"weir/web/dashboard/form"
 	"weir/web/dashboard/locale"
@@ -318,15 +317,11 @@ func createChannel(v *page.Visit) (*page.Content, error) {
 		f.Mistakes["name"] = f.T("1 to 63 characters: a-z, 0-9, dot, underscore and hyphen. It begins with a letter or a digit.")
 	} else if !v.MayChannel(name, operators.ScopeChannelsAdmin) {
 		f.Mistakes["name"] = v.NameOutside(operators.ScopeChannelsAdmin)
-	} else if _, err := choices.Channel(v.Caller, name); err == nil {
-		f.Mistakes["name"] = f.T("There is a channel of this name already: edit that one.")
-	} else if status, _ := page.StatusOf(err); status != http.StatusNotFound && status != http.StatusUnprocessableEntity && status != http.StatusBadRequest {
-		return nil, err
 	}
 	if f.Mistakes["name"] != "" {
 		name = v.NewName(operators.ScopeChannelsAdmin)
 	}
-	err = v.Save(http.MethodPut, page.Path("v1", "channels", name)+"?create=true", body, f.Mistakes, nil)
+	err = v.Save(http.MethodPut, page.Path("v1", "channels", name)+page.Creating(true), body, f.Mistakes, nil)
 	if err != nil {
 		return f.again(err)
 	}
@@ -342,7 +337,10 @@ func (f *channelForm) again(err error) (*page.Content, error) {
 	}
 	c := f.content()
 	f.Problem, err = c.Refused(f.Locale, f.Form, err, func(field string, e *weir.FieldError) string {
-		if e.Code == "required" && strings.HasPrefix(e.Detail, f.Mistake("channel type "+f.Kind.Type+" needs it: ")) { // the help text is beside it
+		switch {
+		case field == "name" && e.Code == "conflict":
+			e.Detail = f.T("There is a channel of this name already: edit that one.")
+		case e.Code == "required" && strings.HasPrefix(e.Detail, f.Mistake("channel type "+f.Kind.Type+" needs it: ")): // the help text is beside it
 			e.Detail = f.T("enter this")
 		}
 		return field

@@ -146,6 +146,8 @@ func limitFields() *form.Declaration {
 func placeLimit(l *locale.Locale, f *form.Form) page.OwnPlace {
 	return func(field string, e *weir.FieldError) string {
 		switch {
+		case field == "name" && e.Code == "conflict":
+			e.Detail = l.T("There is a limit of this name already: edit that one.")
 		case e.Pointer == "" && e.Code == "required":
 			e.Detail = l.T("enter at least one limit, of these three or of money")
 			return "in_flight"
@@ -204,23 +206,13 @@ func editLimit(v *page.Visit) (*page.Content, error) {
 	return c, err
 }
 
-// createLimit creates a limit. The API would replace one that exists.
+// createLimit creates a limit.
 func createLimit(v *page.Visit) (*page.Content, error) {
 	f := limitFields().New(true)
 	f.Fill(v.Request.PostForm)
 	name := f.Input("name").Value
 	if !people.ValidPurposeName(name) {
 		f.Wrong("name", v.T("1 to 63 characters: a-z, 0-9, underscores and hyphens. It begins with a letter or a digit, and is not %s.", people.AllPurposes))
-	} else {
-		_, err := readLimit(v.Caller, name)
-		if status, _ := page.StatusOf(err); err != nil && status != http.StatusNotFound {
-			return nil, err
-		}
-		if err == nil {
-			f.Wrong("name", v.T("There is a limit of this name already: edit that one."))
-		}
-	}
-	if len(f.Mistakes) > 0 {
 		name = v.NewName()
 	}
 	return saveLimit(v, f, name, "Limit %s is created. It applies to every later claim.")
@@ -234,7 +226,7 @@ func changeLimit(v *page.Visit) (*page.Content, error) {
 
 // saveLimit sets the limit, or shows the form again with every mistake.
 func saveLimit(v *page.Visit, f *form.Form, name string, became locale.Message) (*page.Content, error) {
-	failed := v.Save(http.MethodPut, page.Path("v1", "limits", name), f.Body(), f.Mistakes, nil)
+	failed := v.Save(http.MethodPut, page.Path("v1", "limits", name)+page.Creating(f.New), f.Body(), f.Mistakes, nil)
 	if failed == nil {
 		return &page.Content{To: limitLink(name), Flash: &page.Flash{Text: v.T(became, name)}}, nil
 	}

@@ -145,6 +145,14 @@ func (c *Caller) Save(method, path string, body any, mistakes map[string]string,
 	return &Problem{Status: http.StatusUnprocessableEntity} // the mistakes of the page are all that there are
 }
 
+// Creating returns the query of a request that is to create a document and replace none.
+func Creating(fresh bool) string {
+	if fresh {
+		return "?create=true"
+	}
+	return ""
+}
+
 // RightsKey returns a key that is equal for all who see the same.
 func (c *Caller) RightsKey() string { return c.Code + " " + display.Join(c.Who.Scopes, " ") }
 

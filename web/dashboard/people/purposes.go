@@ -309,6 +309,9 @@ func (f *purposeForm) spot(l *locale.Locale) func(*weir.FieldError) form.Spot {
 		if e.Detail == l.Mistake("is missing") { // the other field of a pair is filled in
 			e.Detail = l.T("enter this, too")
 		}
+		if e.Pointer == "/name" && e.Code == "conflict" {
+			e.Detail = l.T("There is a purpose of this name already: edit that one.")
+		}
 		field, where := f.fieldOf(l, strings.Split(strings.TrimPrefix(e.Pointer, "/"), "/"))
 		if where != "" {
 			e.Detail = l.T("%[1]s: %[2]s", where, e.Detail)
@@ -376,23 +379,13 @@ func editPurpose(v *page.Visit) (*page.Content, error) {
 	return formOf(&p.PurposeView).content(v.Locale), nil
 }
 
-// createPurpose creates a purpose. The API would replace the rules of one that exists.
+// createPurpose creates a purpose.
 func createPurpose(v *page.Visit) (*page.Content, error) {
 	f := readPurposeForm(v.Request.PostForm)
 	f.New = true
 	name := f.Name
 	if !people.ValidPurposeName(name) {
 		f.Mistakes["name"] = v.T("1 to 63 characters: a-z, 0-9, underscores and hyphens. It begins with a letter or a digit, and is not %s.", people.AllPurposes)
-	} else {
-		found, err := readPurpose(v.Caller, name)
-		if status, _ := page.StatusOf(err); err != nil && status != http.StatusNotFound {
-			return nil, err
-		}
-		if found.Set {
-			f.Mistakes["name"] = v.T("There is a purpose of this name already: edit that one.")
-		}
-	}
-	if len(f.Mistakes) > 0 {
 		name = v.NewName()
 	}
 	return f.save(v, name, "Purpose %s is created.")
@@ -406,7 +399,7 @@ func changePurpose(v *page.Visit) (*page.Content, error) {
 
 // save sets the rules, or shows the form again with every mistake.
 func (f *purposeForm) save(v *page.Visit, name string, became locale.Message) (*page.Content, error) {
-	err := v.Save(http.MethodPut, page.Path("v1", "purposes", name), f.body(), f.Mistakes, nil)
+	err := v.Save(http.MethodPut, page.Path("v1", "purposes", name)+page.Creating(f.New), f.body(), f.Mistakes, nil)
 	c := f.content(v.Locale)
 	if err == nil {
 		c.To = purposeLink(name)

@@ -196,17 +196,14 @@ func createDocument(v *page.Visit) (*page.Content, error) {
 	f := readDocumentForm(v.Locale, v.Request.PostForm)
 	f.New = true
 	document := f.parse()
-	name, wrong, err := newSurveyName(v.Caller, f.Name)
-	if err != nil {
-		return nil, err
-	}
+	name, wrong := newSurveyName(v.Caller, f.Name)
 	if wrong != "" {
 		f.Mistakes["name"] = wrong
 	}
 	if document == nil {
 		return f.failed(&page.Problem{Status: http.StatusUnprocessableEntity})
 	}
-	return f.done(v.Save(http.MethodPut, page.Path("v1", "surveys", name), document, f.Mistakes, nil))
+	return f.done(v.Save(http.MethodPut, page.Path("v1", "surveys", name)+page.Creating(true), document, f.Mistakes, nil))
 }
 
 func changeDocument(v *page.Visit) (*page.Content, error) {
@@ -232,24 +229,26 @@ func patchSurvey(c *page.Caller, name string, version int64, patch map[string]an
 	return c.Call(http.MethodPatch, page.Path("v1", "surveys", name)+"?version="+strconv.FormatInt(version, 10), patch, nil)
 }
 
-// newSurveyName checks the name of a new survey, because the API would replace a draft of that
-// name. If it is wrong, the name returned is one for a dry run, which finds the other mistakes.
-func newSurveyName(c *page.Caller, name string) (free, wrong string, _ error) {
+// newSurveyName checks the name of a new survey. If it is wrong, the name returned is one for a dry run, which finds the other
+// mistakes.
+func newSurveyName(c *page.Caller, name string) (free, wrong string) {
 	none := c.NewName(operators.ScopeSurveysAdmin)
 	if !surveyName.MatchString(name) {
-		return none, c.T("1 to 63 characters: a-z, 0-9, dots, underscores and hyphens. It begins with a letter or a digit."), nil
+		return none, c.T("1 to 63 characters: a-z, 0-9, dots, underscores and hyphens. It begins with a letter or a digit.")
 	}
 	if !c.MaySurvey(name, operators.ScopeSurveysAdmin) {
-		return none, c.NameOutside(operators.ScopeSurveysAdmin), nil
+		return none, c.NameOutside(operators.ScopeSurveysAdmin)
 	}
-	_, err := readSurvey(c, name)
-	if err == nil {
-		return none, c.T("There is a survey of this name already: choose another one, or edit that survey."), nil
+	return name, ""
+}
+
+// nameTaken reports whether the API refuses a survey because there is one of its name, and says so in words.
+func nameTaken(l *locale.Locale, e *weir.FieldError) bool {
+	taken := e.Pointer == "/survey" && e.Code == "conflict"
+	if taken {
+		e.Detail = l.T("There is a survey of this name already: choose another one, or edit that survey.")
 	}
-	if status, _ := page.StatusOf(err); status != http.StatusNotFound {
-		return none, "", err
-	}
-	return name, "", nil
+	return taken
 }
 
 // surveyName matches the name of a survey.
@@ -272,7 +271,10 @@ func (f *documentForm) failed(p *page.Problem) (*page.Content, error) {
 	rest.Errors = nil
 	for _, e := range p.Errors {
 		switch e.Pointer {
-		case "/survey": // said beside the name
+		case "/survey":
+			if nameTaken(f.Locale, &e) {
+				f.Mistakes["name"] = e.Detail
+			} // all else is said beside the name already
 		case "/version":
 			rest.Errors = append(rest.Errors, e)
 		default:
@@ -364,13 +366,15 @@ func cloneSurvey(v *page.Visit) (*page.Done, error) {
 		return nil, err
 	}
 	name := strings.TrimSpace(v.Request.PostForm.Get("name"))
-	free, wrong, err := newSurveyName(v.Caller, name)
-	if err != nil {
-		return nil, err
+	free, wrong := newSurveyName(v.Caller, name)
+	if wrong == "" {
+		err = v.Call(http.MethodPut, page.Path("v1", "surveys", free)+page.Creating(true), surveyBody(&s), nil)
+		if _, p := page.StatusOf(err); err != nil && len(p.Errors) == 1 && nameTaken(v.Locale, &p.Errors[0]) {
+			wrong = p.Errors[0].Detail
+		}
 	}
 	if wrong != "" {
 		return nil, &page.Problem{Status: http.StatusUnprocessableEntity, Detail: v.T("the survey was not cloned"), Errors: []weir.FieldError{{Detail: v.T("the name: %s", wrong)}}}
 	}
-	err = v.Call(http.MethodPut, page.Path("v1", "surveys", free), surveyBody(&s), nil)
 	return &page.Done{Text: v.T("Survey %[1]s is created from %[2]s.", name, s.Survey), To: Link(name)}, err
 }

@@ -664,6 +664,7 @@ func (f *surveyForm) spot(e *weir.FieldError) form.Spot {
 	if where != "" {
 		e.Detail = f.T("%[1]s: %[2]s", where, e.Detail)
 	}
+	nameTaken(f.Locale, e)
 	said := e.Pointer == "/survey" && f.Mistakes["name"] != "" || field == weekField && f.Mistakes[weekField] != ""
 	return form.Spot{Field: field, Add: true, Said: said}
 }
@@ -806,10 +807,7 @@ func createSurvey(v *page.Visit) (*page.Content, error) {
 	f := surveyFormOf(v.Locale, &api.SurveyBody{})
 	f.New, f.Name = true, strings.TrimSpace(v.Request.PostForm.Get("name"))
 	f.read(v.Request.PostForm)
-	name, wrong, err := newSurveyName(v.Caller, f.Name)
-	if err != nil {
-		return nil, err
-	}
+	name, wrong := newSurveyName(v.Caller, f.Name)
 	if wrong != "" {
 		f.Mistakes["name"] = wrong
 	}
@@ -817,7 +815,7 @@ func createSurvey(v *page.Visit) (*page.Content, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.done(v, v.Save(http.MethodPut, page.Path("v1", "surveys", name), document, f.Mistakes, nil))
+	return f.done(v, v.Save(http.MethodPut, page.Path("v1", "surveys", name)+page.Creating(true), document, f.Mistakes, nil))
 }
 
 func changeSurvey(v *page.Visit) (*page.Content, error) {
