@@ -56,14 +56,14 @@ export async function surveyforms({ report, browser, weir, operator }) {
       assert.match(await flash(page), /is created/);
       assert.deepEqual((await weir.get(`/v1/surveys/${name}`)).schedule.windows, [{ from: "00:00", to: "24:00" }]);
     });
-    await report.check(`${how}: changed as JSON; mistakes have their lines`, page, async () => {
+    await report.check(`${how}: changed as JSON; mistakes have their places`, page, async () => {
       await page.click("#to-definition");
       await look("a definition");
       await page.click("#edit-json");
       const text = await page.inputValue("#definition");
       await page.fill("#definition", text.replace('"sms"\n', '"smoke"\n'));
       await page.click("#save");
-      await shows(page, "#definition-wrong", /Line \d+: .*smoke/);
+      await shows(page, "#definition-wrong", /\/arms\/0\/modes\/0: .*smoke/);
       await look("a definition with mistakes");
       await page.fill("#definition", text.replace("{", '{\n  "labels": ["language"],'));
       await page.click("#save");
