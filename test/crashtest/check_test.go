@@ -18,6 +18,8 @@ type rig struct {
 	loads  []*load
 	kills  int
 	pulse  *pulse
+
+	purseSince time.Time // see limitMoney
 }
 
 // newRig starts a broker for the first time, creates the channels and begins to

@@ -86,8 +86,7 @@ func TestLimits_HoldThroughFailOvers(t *testing.T) {
 	c := newCluster(t, 3, from, false, o, paid)
 	c.api.insist(http.MethodPut, "/v1/purposes/research", map[string]any{"caps": []map[string]any{{"max": cappedAt, "within": "7d"}}}, http.StatusCreated, nil)
 	c.api.insist(http.MethodPut, "/v1/limits/account", map[string]any{"channels": []string{o.channel}, "in_flight": limitInFlight, "new_people_per_day": newPeople}, http.StatusCreated, nil)
-	c.api.insist(http.MethodPut, "/v1/prices/"+paid.channel, map[string]any{"currency": "USD", "per_attempt": fmt.Sprint(pricePerText)}, http.StatusCreated, nil)
-	c.api.insist(http.MethodPut, "/v1/limits/purse", map[string]any{"channels": []string{paid.channel}, "currency": "USD", "money_per_month": fmt.Sprint(moneyPerDay)}, http.StatusCreated, nil)
+	c.limitMoney(paid)
 	c.loads[0].post(limited(c.loads[0]), false)
 	c.loads[1].post(priced(c.loads[1]), false)
 	for range failOvers * max(1, size().cell/4) {

@@ -63,7 +63,7 @@ func limited(l *load) []map[string]any {
 
 // priced returns three times as many contacts as the money pays for.
 func priced(l *load) []map[string]any {
-	batch := l.fresh(3 * moneyPerDay / pricePerText)
+	batch := l.fresh(3 * moneyPerMonth / pricePerText)
 	for i := range batch {
 		batch[i]["priority"], batch[i]["messages"] = "normal", []string{fmt.Sprint("paid ", i)}
 	}
@@ -113,9 +113,9 @@ func (r *rig) count(o *outside, filter string) int {
 
 // Bounds of TestMoney_IsNotExceededDespiteKills.
 const (
-	moneyPerDay  = 30
-	moneyPoints  = 5
-	pricePerText = 2
+	moneyPerMonth = 30
+	moneyPoints   = 5
+	pricePerText  = 2
 )
 
 // TestMoney_IsNotExceededDespiteKills kills the program at the boundaries of claims and reports under a limit of money,
@@ -130,8 +130,7 @@ func TestMoney_IsNotExceededDespiteKills(t *testing.T) {
 			chance := rand.New(rand.NewPCG(from, 13))
 			o := newSMS(t, capacity)
 			r := newRig(t, database(t, store), from, false, o)
-			r.api.insist(http.MethodPut, "/v1/prices/"+o.channel, map[string]any{"currency": "USD", "per_attempt": fmt.Sprint(pricePerText)}, http.StatusCreated, nil)
-			r.api.insist(http.MethodPut, "/v1/limits/purse", map[string]any{"channels": []string{o.channel}, "currency": "USD", "money_per_month": fmt.Sprint(moneyPerDay)}, http.StatusCreated, nil)
+			r.limitMoney(o)
 			r.loads[0].post(priced(r.loads[0]), false)
 			for n := range moneyPoints * max(1, size().cell/4) {
 				r.broker.kill()
@@ -150,11 +149,19 @@ func TestMoney_IsNotExceededDespiteKills(t *testing.T) {
 	}
 }
 
+// limitMoney puts a purse over a channel: so much money in a calendar month.
+func (r *rig) limitMoney(o *outside) {
+	r.t.Helper()
+	r.purseSince = time.Now()
+	r.api.insist(http.MethodPut, "/v1/prices/"+o.channel, map[string]any{"currency": "USD", "per_attempt": fmt.Sprint(pricePerText)}, http.StatusCreated, nil)
+	r.api.insist(http.MethodPut, "/v1/limits/purse", map[string]any{"channels": []string{o.channel}, "currency": "USD", "money_per_month": fmt.Sprint(moneyPerMonth)}, http.StatusCreated, nil)
+}
+
 // checkMoney waits until nothing moves, and compares what the provider has got with what was
-// spent.
+// spent. If a month has ended meanwhile, the purse was filled once more.
 func (r *rig) checkMoney(o *outside) {
 	r.t.Helper()
-	const most = moneyPerDay / pricePerText
+	const most = moneyPerMonth / pricePerText
 	var out, lost int
 	spent := func() string {
 		var l struct {
@@ -169,11 +176,43 @@ func (r *rig) checkMoney(o *outside) {
 	}) {
 		r.t.Errorf("in a minute %d went out, %d may; %d in flight, %d lost", out, most, r.count(o, "state=sending,active,unknown"), lost)
 	}
+	got, want := spent(), fmt.Sprintf("%d.00", moneyPerMonth)
+	if months := monthsBetween(r.purseSince, time.Now()); months > 1 {
+		if out > months*most {
+			r.t.Errorf("%d went out in %d months; the money pays for %d in each", out, months, most)
+		}
+		return
+	}
 	if out > most {
 		r.t.Errorf("%d went out; the money pays for %d", out, most)
 	}
-	if got, want := spent(), fmt.Sprintf("%d.00", moneyPerDay); got != want {
+	if got != want {
 		r.t.Errorf("%s was spent, want %s: %d went out, of %d nobody knows", got, want, out, lost)
+	}
+}
+
+// monthsBetween counts the calendar months, in UTC, that two moments are in or between.
+func monthsBetween(from, to time.Time) int {
+	from, to = from.UTC(), to.UTC()
+	return (to.Year()-from.Year())*12 + int(to.Month()) - int(from.Month()) + 1
+}
+
+func TestMonthsBetween(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		from, to string
+		want     int
+	}{
+		{"2026-11-30T23:59:54Z", "2026-11-30T23:59:59Z", 1},
+		{"2026-11-30T23:59:54Z", "2026-12-01T00:00:17Z", 2},
+		{"2026-12-31T23:59:54Z", "2027-01-01T00:00:17Z", 2},
+		{"2026-11-30T23:59:54-01:00", "2026-12-01T00:00:17-01:00", 1},
+	} {
+		from, err := time.Parse(time.RFC3339, c.from)
+		to, err2 := time.Parse(time.RFC3339, c.to)
+		if got := monthsBetween(from, to); got != c.want || err != nil || err2 != nil {
+			t.Errorf("from %s to %s: %d, want %d", c.from, c.to, got, c.want)
+		}
 	}
 }
 
@@ -221,7 +260,7 @@ func (r *rig) launchOnBudget(o *outside) {
 		"schedule": map[string]any{"time_zone": "UTC", "weekdays": []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}, "windows": []map[string]any{{"from": "00:00", "to": "24:00"}}},
 		"modes":    map[string]any{"sms": map[string]any{"channel": o.channel}}, "arms": []map[string]any{{"modes": []string{"sms"}}}, "fallback_delay": "1s",
 		"questionnaires": map[string]any{"q": map[string]any{"sms": []map[string]any{{"messages": []string{"Hello {{respondent}}"}}}}},
-		"budget":         map[string]any{"money": fmt.Sprint(moneyPerDay), "currency": "USD"},
+		"budget":         map[string]any{"money": fmt.Sprint(moneyPerMonth), "currency": "USD"},
 	}, http.StatusCreated, nil)
 	var people []map[string]any
 	for i := range budgetPeople {
@@ -235,7 +274,7 @@ func (r *rig) launchOnBudget(o *outside) {
 // budget.
 func (r *rig) checkBudget(o *outside) {
 	r.t.Helper()
-	const most = moneyPerDay / pricePerText
+	const most = moneyPerMonth / pricePerText
 	var s struct{ State, Cause string }
 	if !polling.Until(2*time.Minute, 100*time.Millisecond, func() bool {
 		r.api.insist(http.MethodGet, "/v1/surveys/paid", nil, http.StatusOK, &s)
@@ -252,7 +291,7 @@ func (r *rig) checkBudget(o *outside) {
 	if out > most || out < most-lost {
 		r.t.Errorf("%d went out and %d were lost; the budget pays for %d", out, lost, most)
 	}
-	if want := fmt.Sprintf("%d.00", moneyPerDay); stats.Budget.Spent != want {
+	if want := fmt.Sprintf("%d.00", moneyPerMonth); stats.Budget.Spent != want {
 		r.t.Errorf("%s was spent, want %s: %d went out, of %d nobody knows", stats.Budget.Spent, want, out, lost)
 	}
 	if n := stats.Statuses["canceled"]; n < budgetPeople-most || n+stats.Statuses["completed"]+stats.Statuses["failed"] != budgetPeople {
