@@ -239,6 +239,24 @@ func (t *talks) judge(rows []client.RespondentView) (a asked) {
 	return a
 }
 
+// ongoing returns what is known of conversations that are not judged yet: what was skipped and what was lost is known
+// at their end.
+func (t *talks) ongoing() (a asked) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for number, who := range t.people {
+		if len(who.asked) == 0 {
+			continue
+		}
+		want := courseOf(t.seed, number)
+		for q, n := range who.asked {
+			a.Asked += n
+			a.Twice += max(0, n-want.asked[q])
+		}
+	}
+	return a
+}
+
 // lostAnswers returns how many answers of a person Weir does not have, or has differently.
 func lostAnswers(r *client.RespondentView, want course) (n int) {
 	for q, value := range want.answers {

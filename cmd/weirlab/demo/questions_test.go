@@ -136,3 +136,19 @@ func TestTalks_PeopleAnswerTheQuestionThatHasReachedThem(t *testing.T) {
 		t.Errorf("wrote %q, want %q; counted as an answer to the application: %v", wrote, want, c.answered)
 	}
 }
+
+// The record counts questions while their conversations go on, and shows at once what was asked twice.
+func TestRecord_CountsConversationsThatGoOn(t *testing.T) {
+	t.Parallel()
+	number := talker(t, func(c course) bool { return c.asked["vaccinated"] == 1 && c.answers["vaccinated"] == "no" })
+	talks := newTalks(1)
+	talks.expect([]person{{phone: "+" + number}, {phone: "+15550000000"}})
+	r := newRecord(newRefusals(), talks, nil)
+	r.conversed(asked{Asked: 40})
+	for i, want := range []asked{{Asked: 41}, {Asked: 42, Twice: 1}} {
+		talks.taken(fmt.Sprint(i), "sms://"+number, clinicQuestions()[0].text)
+		if got := r.proof(time.Now()); got.Asked != want || len(got.Faults) != want.Twice {
+			t.Errorf("asked %d times: %+v, want %+v; faults %q", i+1, got.Asked, want, got.Faults)
+		}
+	}
+}

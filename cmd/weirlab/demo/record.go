@@ -27,6 +27,7 @@ type record struct {
 	asked    map[string]time.Time // contacts that Weir was asked about one by one, and when
 	readAt   time.Time            // when Weir's list was read the last time
 	talked   asked                // in conversations that are judged
+	talks    *talks               // that go on
 }
 
 // channelRecord is the record of one channel. The finding counts what was judged.
@@ -55,8 +56,8 @@ const (
 	maxBreached = 10_000
 )
 
-func newRecord(r *refusals, channels []*channel) *record {
-	out := &record{readAt: time.Now(), refusals: r, pledged: map[string]pledge{}, judged: map[string]time.Time{}, rules: map[string]int{}, breached: map[string]bool{}, asked: map[string]time.Time{}}
+func newRecord(r *refusals, t *talks, channels []*channel) *record {
+	out := &record{talks: t, readAt: time.Now(), refusals: r, pledged: map[string]pledge{}, judged: map[string]time.Time{}, rules: map[string]int{}, breached: map[string]bool{}, asked: map[string]time.Time{}}
 	for _, c := range channels {
 		out.channels = append(out.channels, &channelRecord{finding: finding{Channel: c.name, Provider: c.provider, Capacity: c.capacity, Outcomes: map[weir.Outcome]int{}}})
 	}
@@ -248,6 +249,7 @@ func (r *record) proof(now time.Time) proof {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := proof{Refused: refused, Breached: len(r.breached), Asked: r.talked}
+	p.Asked.add(r.talks.ongoing())
 	for _, c := range r.channels {
 		f := c.finding
 		f.Twice += c.line.Doubled

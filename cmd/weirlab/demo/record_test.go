@@ -22,7 +22,7 @@ func proven(change func(*observation)) proof {
 		at:   20,
 	}
 	change(&o)
-	r := newRecord(newRefusals(), []*channel{{name: texts, provider: nuntiumName, capacity: 2}})
+	r := newRecord(newRefusals(), newTalks(1), []*channel{{name: texts, provider: nuntiumName, capacity: 2}})
 	r.refusals.heard("sms://15559", "stop ", instant(1)) // no stop word of the demo
 	r.refusals.heard("sms://15552", " STOP", instant(4))
 	r.readAt = instant(0)
@@ -107,7 +107,7 @@ func TestRecord_CountsOnce(t *testing.T) {
 func TestRecord_StaysSmall(t *testing.T) {
 	t.Parallel()
 	tally := simulation.NewTally()
-	r := newRecord(newRefusals(), []*channel{{name: texts, provider: nuntiumName, capacity: 1}})
+	r := newRecord(newRefusals(), newTalks(1), []*channel{{name: texts, provider: nuntiumName, capacity: 1}})
 	now, most := time.Now().Add(time.Hour), 0 // the tally's clock is the real one; what ended an hour ago is old
 	for second := range 400 {
 		var done []client.ContactView
@@ -139,7 +139,7 @@ func TestRecord_StaysSmall(t *testing.T) {
 
 func TestRecord_AsksForWhatIsOverdueOnce(t *testing.T) {
 	t.Parallel()
-	r := newRecord(newRefusals(), []*channel{{name: texts, capacity: 1}})
+	r := newRecord(newRefusals(), newTalks(1), []*channel{{name: texts, capacity: 1}})
 	r.accepted(texts, []string{"1-1"}, instant(0))
 	r.accepted(texts, []string{"1-2"}, instant(100))
 	r.observed(texts, simulation.LineReport{}, []simulation.KeyReport{reached("1-3.0", "15551", 0), {Key: "1-4.0", Active: 1, At: instant(0)}}, 0)

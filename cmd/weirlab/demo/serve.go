@@ -24,7 +24,7 @@ const (
 func Serve(ctx context.Context, o Options) (err error) {
 	s := newDemonstration(o)
 	s.seen = time.Now()
-	s.record = newRecord(s.refusals, o.channels())
+	s.record = newRecord(s.refusals, s.talks, o.channels())
 	s.traffic = &traffic{show: s, began: time.Now(), pending: map[string][]client.ContactBody{}, seconds: map[string]int{}}
 	defer func() { err = s.endServed(ctx, err) }()
 	if err := s.setUp(ctx); err != nil {
