@@ -27,6 +27,7 @@ func Functions(l *locale.Locale) template.FuncMap {
 		"span":     l.Span,
 		"number":   l.Number,
 		"amount":   l.Amount,
+		"rounded":  l.Rounded,
 		"percent":  locale.Percent,
 		"words":    func(v any) string { return l.Word(fmt.Sprint(v)) },
 		"dict":     dict,

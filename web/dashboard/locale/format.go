@@ -123,6 +123,20 @@ func (l *Locale) Amount(text string) string {
 	return strings.Replace(text, ".", strings.Trim(l.Number(0.5), "05"), 1)
 }
 
+// Rounded formats an exact decimal of the API for a reader, such as a mean: with two decimals at most, or as many as
+// show three digits of a number below one. What is no number stays as it is.
+func (l *Locale) Rounded(text string) string {
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || !strings.Contains(text, ".") {
+		return l.Amount(text)
+	}
+	decimals := 2
+	if size := math.Abs(x); size > 0 && size < 1 {
+		decimals -= int(math.Floor(math.Log10(size)))
+	}
+	return l.Amount(strings.TrimRight(strings.TrimRight(strconv.FormatFloat(x, 'f', decimals, 64), "0"), "."))
+}
+
 // Percent formats a share of a whole.
 func Percent(part, whole float64) string {
 	if whole == 0 {

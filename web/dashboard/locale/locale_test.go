@@ -96,6 +96,20 @@ func TestMistakes_AreFoundByTheirFormats(t *testing.T) {
 	}
 }
 
+// A mean is for readers: the API has all its decimals.
+func TestLocale_RoundsForReaders(t *testing.T) {
+	t.Parallel()
+	es := New().Choose("es", "")
+	for text, want := range map[string]string{
+		"30.1538461538": "30,15", "3.05357142857": "3,05", "2.5": "2,5", "0.999": "0,999", "0.0034512": "0,00345", "-0.25": "-0,25", "-12.3456": "-12,35",
+		"99.999": "100", "1200300": "1200300", "0.0": "0", "2001-05-06": "2001-05-06", "": "",
+	} {
+		if got := es.Rounded(text); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}
+
 // A sentence within another is translated, too, and what no format fits stays as it is.
 func TestMistakes_AreTranslatedWithinOthers(t *testing.T) {
 	t.Parallel()

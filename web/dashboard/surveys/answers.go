@@ -152,7 +152,7 @@ func (d *answersData) group(v *page.Visit, asked *questions.Definition, a *api.A
 		case g.Summary == nil:
 			row.Cells = append(row.Cells, make([]answeredCell, len(one.Heads)-1)...)
 		case a.Summary.Mean != "":
-			row.Cells = append(row.Cells, answeredCell{Value: v.Amount(g.Summary.Mean)}, answeredCell{Value: v.Amount(g.Summary.Median)})
+			row.Cells = append(row.Cells, answeredCell{Value: v.Rounded(g.Summary.Mean)}, answeredCell{Value: v.Rounded(g.Summary.Median)})
 		default:
 			row.Cells = append(row.Cells, answeredCell{Value: g.Summary.Median})
 		}
