@@ -29,8 +29,9 @@ type messages struct {
 
 // pass is one pass over the outbox.
 type pass struct {
-	wanted map[messageKey]surveys.RespondentID // the messages, with who sent them once that is known; 0: nobody whom Weir asks questions
-	done   chan struct{}                       // closed at its end
+	wanted  map[messageKey]surveys.RespondentID // the messages, with who sent them once that is known; 0: nobody whom Weir asks questions
+	waiting int                                 // who waits for its beginning, under the lock of messages
+	done    chan struct{}                       // closed at its end
 
 	// Read after done.
 	senders   map[senderKey]sender                // of the messages; nil: they could not be found
@@ -80,12 +81,14 @@ func (b *messages) apply(ctx context.Context, key messageKey) (out outcome) {
 	}
 	p := b.next
 	p.wanted[key] = 0
+	p.waiting++
 	b.mu.Unlock()
 	select {
 	case b.turn <- struct{}{}: // one of those who wait for the pass begins it
 		b.begin(context.WithoutCancel(ctx), p)
 	case <-p.done:
 	case <-ctx.Done():
+		b.leave(p)
 		return out
 	}
 	select {
@@ -94,6 +97,21 @@ func (b *messages) apply(ctx context.Context, key messageKey) (out outcome) {
 	case <-ctx.Done():
 	}
 	return out
+}
+
+// leave lets somebody go who waits for a pass to begin. One for which nobody waits does not begin: its messages are left
+// to a round.
+func (b *messages) leave(p *pass) {
+	b.mu.Lock()
+	p.waiting--
+	dropped := p.waiting == 0 && b.next == p
+	if dropped {
+		b.next = nil
+	}
+	b.mu.Unlock()
+	if dropped {
+		b.requestRound()
+	}
 }
 
 // begin begins a pass, in the turn of the caller, unless somebody else has.

@@ -533,6 +533,46 @@ func TestQuestions_WhoWaitsForAPassMayGo(t *testing.T) {
 	}
 }
 
+// TestQuestions_RoundsApplyWhatNobodyWaitsFor lets the only request end that waits for a pass, before it begins: nobody will
+// begin that pass, and a round applies the message.
+func TestQuestions_RoundsApplyWhatNobodyWaitsFor(t *testing.T) {
+	inLab(t, noAnswer, func(l *lab) {
+		ch := l.store.addChannel("texts", "text", 5)
+		s := l.addSurvey("s", askSurvey("1h"), 2)
+		l.command("s", surveys.Launch)
+		l.advance(30 * time.Second)
+		l.store.locked(func() {
+			l.store.operationTime = func(operation string) time.Duration {
+				if operation == "Work" {
+					return 9 * time.Second // a pass takes so long
+				}
+				return 0
+			}
+		})
+		var all sync.WaitGroup
+		for i, patience := range []time.Duration{time.Minute, time.Second} {
+			number := phone(s.ID, i)
+			l.channels.receiveMessage(ch.ID, number, "yes")
+			all.Go(func() {
+				ctx, cancel := context.WithTimeout(l.t.Context(), patience)
+				defer cancel()
+				if _, err := l.system.Incoming(ctx, ch.ID, weir.Incoming{From: number, Body: "yes", GUID: "m"}); (err != nil) != (i == 1) {
+					t.Errorf("%d: %v", i, err)
+				}
+			})
+			synctest.Wait()
+		}
+		all.Wait()
+		l.store.locked(func() { l.store.operationTime = nil })
+		l.advance(10 * time.Second)
+		for i, r := range l.respondents(s.ID) {
+			if r.Talk.Question != "age" {
+				t.Errorf("respondent %d is asked %q", i, r.Talk.Question)
+			}
+		}
+	})
+}
+
 // TestQuestions_RoundsLeaveThoseAloneWhoseMessagesWait lets the last attempt at a person fail after the person has
 // answered. The answer waits for a pass while a round reads both: the answer counts first, so that the interview goes on.
 func TestQuestions_RoundsLeaveThoseAloneWhoseMessagesWait(t *testing.T) {
