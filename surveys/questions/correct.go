@@ -17,6 +17,11 @@ func Uncorrectable(was, is any) validation.Errors {
 	return m
 }
 
+// Correctable reports whether a member of a definition, of a question or of a choice holds texts, which may be corrected.
+func Correctable(member string) bool {
+	return slices.Contains([]string{"text", "text_in", "message", "messages"}, member)
+}
+
 // compare adds what differs at a place; text reports whether it is within a text.
 func compare(at string, was, is any, text bool, m *validation.Errors) {
 	frozen := func(at string) {
@@ -34,7 +39,7 @@ func compare(at string, was, is any, text bool, m *validation.Errors) {
 		for _, name := range slices.Sorted(maps.Keys(both)) {
 			of, place := text, at+"/"+validation.Token(name)
 			if !of {
-				of = slices.Contains([]string{"text", "text_in", "message", "messages"}, name)
+				of = Correctable(name)
 			}
 			_, had := a[name]
 			if _, has := b[name]; had != has {

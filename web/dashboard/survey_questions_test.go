@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // written returns what a browser sends of the page of questions, with some values changed.
@@ -105,6 +107,54 @@ func TestSurveyQuestions_TextsAreCorrectedAfterTheLaunch(t *testing.T) {
 	r.api("POST", "/v1/surveys/flu:stop", "", nil)
 	r.soon(func() bool { return !strings.Contains(b.get(path).body, "Save the corrected texts") })
 	b.get(path).want(200).has("its questions cannot change any more")
+}
+
+// After the launch the page asks for what can be corrected, and sends back all else as it is, whatever a questionnaire has.
+func TestSurveyQuestions_OnlyTextsAreFieldsAfterTheLaunch(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, surveyScope)
+	r.channel("texts")
+	r.api("PUT", "/v1/surveys/flu", `{"modes":{"sms":{"channel":"texts"}},"arms":[{"modes":["sms"]}],"schedule":{"time_zone":"UTC","weekdays":["mon","tue","wed","thu","fri","sat","sun"],"windows":[{"from":"00:00","to":"24:00"}]},
+		"questions":{"languages":[{"code":"en","name":"English"},{"code":"es","name":"Español","words":["castellano"]}],"default_language":"es","tries":4,"after_tries":"skip","refused":{"en":["rather not"],"es":["paso"]},
+		"messages":{"thanks":{"en":"Thnaks","es":"Gracias"}},"questions":[
+		{"name":"cough","kind":"choice","text":{"en":"Cuogh?","es":"¿Tose?"},"shuffle":true,"allow":["refused","dont_know"],"tries":2,"choices":[{"name":"yes","text":{"en":"Yess","es":"Sí"},"words":{"en":["sure","ok"]},"key":"7"},{"name":"no","text":{"en":"No","es":"No"},"key":"8","fixed":true,"end":"ineligible"}]},
+		{"name":"signs","kind":"choices","text":{"en":"Which?","es":"¿Cuáles?"},"choices":[{"name":"a","text":{"en":"A","es":"A"}},{"name":"none","exclusive":true,"text":{"en":"None","es":"Ninguno"}}]},
+		{"name":"weight","kind":"number","decimal":true,"min":0.5,"max":60,"unit":{"en":["kg"]},"relevant":"${cough} = 'yes'","constraint":". > 0","message":{"en":"Above 0","es":"Más de 0"},"text":{"en":"Weihgt?","es":"¿Peso?"},"default":"3","partial":true},
+		{"name":"why","kind":"text","min_length":2,"max_length":60,"pattern":"[a-z]+","text":{"en":"Why?","es":"¿Por qué?"}},
+		{"name":"born","kind":"date","earliest":"2020-01-31","text":{"en":"Born?","es":"¿Nació?"}},
+		{"name":"twice","kind":"calculation","calculation":"${weight} * 2"},{"name":"end","kind":"end","end":"completed","text":{"en":"End","es":"Fin"}}]}}`, nil)
+	r.api("POST", "/v1/surveys/flu/respondents", `{"respondents":[{"phone":"+15550001"}]}`, nil)
+	r.api("POST", "/v1/surveys/flu:launch", "", nil)
+	b, before := r.login("admin"), r.definitionOf("flu")["questions"]
+	const path = "/surveys/flu/questions"
+	page := b.get(path).want(200)
+	asked := regexp.MustCompile(`<(?:input|textarea|select)[^>]* name="((?:q\d|messages|refused|languages|tries|default)[^"]*)"[^>]*>`).FindAllStringSubmatch(page.body, -1)
+	texts := regexp.MustCompile(`^(messages\.thanks|q\d\.text|q\d\.c\d\.text|q\d\.message)\.e[ns]$`)
+	fields := 0
+	for _, in := range asked {
+		if hidden := strings.Contains(in[0], `type="hidden"`); hidden == texts.MatchString(in[1]) {
+			t.Errorf("after the launch: %s", in[0])
+		} else if !hidden {
+			fields++
+		}
+	}
+	if fields != 24 {
+		t.Errorf("%d texts can be corrected, want 24", fields)
+	}
+	if got := b.post(path, written(page, "say", "say", "yes")); got.status != 200 || !strings.Contains(got.body, "Weihgt?") && !strings.Contains(got.body, "¿Cuáles?") {
+		t.Errorf("it cannot be tried: %d", got.status)
+	}
+	b.post(path, written(page, "save")).want(303)
+	if now := r.definitionOf("flu")["questions"]; !cmp.Equal(now, before) {
+		t.Errorf("saved without a change: %s", cmp.Diff(before, now))
+	}
+	b.post(path, written(page, "save", "q0.text.en", "Cough?", "q0.c0.text.en", "Yes", "q2.text.en", "Weight?", "messages.thanks.en", "Thanks")).want(303)
+	r.audit("Weihgt?", "Weight?")
+	r.api("POST", "/v1/surveys/flu:stop", "", nil)
+	r.soon(func() bool { return !strings.Contains(b.get(path).body, "Save the corrected texts") })
+	if over := b.get(path).want(200); regexp.MustCompile(`<textarea|<select[^>]* name="q`).MatchString(over.body) {
+		t.Error("the survey is over, and fields are left")
+	}
 }
 
 // The page is in the language of the reader, and so is what an empty one begins with.

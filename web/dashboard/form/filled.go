@@ -39,7 +39,7 @@ func (f *Form) Hidden() []*Input { return f.folded(true) }
 
 func (f *Form) folded(folded bool) (list []*Input) {
 	for _, in := range f.Inputs {
-		if in.Folded == folded {
+		if in.Folded == folded && !(in.Fixed && in.Sent() == nil) {
 			list = append(list, in)
 		}
 	}

@@ -37,6 +37,42 @@ type Input struct {
 	Set     bool          // a secret that has a value
 	Remove  bool          // a secret that is to be removed
 	Lost    bool          // a secret that was typed, and is not sent back
+	Fixed   bool          // it is shown as it is, and cannot change
+}
+
+// Member returns which member of the body the field is, or is in.
+func (in *Input) Member() string { return in.place()[0] }
+
+// Sent returns what a browser sends back of a field that cannot change.
+func (in *Input) Sent() []string {
+	switch {
+	case in.Kind == Checks || in.Kind == TextList:
+		return in.Chosen
+	case in.Value != "":
+		return []string{in.Value}
+	}
+	return nil
+}
+
+// Reads returns the value of a field that cannot change, for a reader; empty: there is none.
+func (in *Input) Reads(l *locale.Locale) string {
+	var list []string
+	switch in.Kind {
+	case Select, Checks:
+		for _, c := range in.Options(l) {
+			if c.Chosen {
+				list = append(list, c.Text)
+			}
+		}
+		return strings.Join(list, ", ")
+	case Switch:
+		if in.Value == "true" {
+			return l.T("yes")
+		}
+		return ""
+	default:
+		return in.Value
+	}
 }
 
 // Describes reports whether the field has a help text.

@@ -55,6 +55,7 @@ type Row struct {
 	Then       string
 	ThenChoice []form.Choice
 	CanLead    bool
+	Fixed      bool // where it leads cannot change: ThenChoice is what was chosen
 }
 
 // spareRows is how many answers a question has room for in the beginning; there is always one to spare.
@@ -83,6 +84,25 @@ func Show(d Document, l *locale.Locale) (*Editor, error) {
 		e.Cards = append(e.Cards, c)
 	}
 	return e, nil
+}
+
+// Freeze shows as it is what cannot change after the launch: all but texts, if they may be corrected. No text can be
+// added, and no answer.
+func (e *Editor) Freeze(texts bool) {
+	freeze := func(f *form.Form) {
+		for _, in := range f.Inputs {
+			in.Fixed = !texts || in.Value == "" || !questions.Correctable(in.Member())
+		}
+	}
+	freeze(e.Form)
+	for _, c := range e.Cards {
+		freeze(c.Form)
+		c.Rows = slices.DeleteFunc(c.Rows, func(r *Row) bool { return r.Name == "" })
+		for _, r := range c.Rows {
+			freeze(r.Form)
+			r.Fixed, r.ThenChoice = true, slices.DeleteFunc(r.ThenChoice, func(to form.Choice) bool { return !to.Chosen })
+		}
+	}
 }
 
 // rest returns the members of an object that its form does not show, as JSON. Languages are among

@@ -84,6 +84,9 @@ func (d *questionsData) content(v *page.Visit) *page.Content {
 func (d *questionsData) show(v *page.Visit, asked questionnaire.Document) (err error) {
 	d.Editor, err = questionnaire.Show(asked, v.Locale)
 	d.Languages = asked.Languages()
+	if err == nil && d.Launched {
+		d.Freeze(d.Open)
+	}
 	return err
 }
 
