@@ -23,10 +23,23 @@ type second struct {
 	system  *channelbroker.System
 	channel weir.Channel
 	sends   *atomic.Int32
+	with    bool // contacts are accepted with other work
 }
 
-func newSecond(t *testing.T, wrap ...actor.ReceiverMiddleware) *second {
-	s := &second{claimStore: &claimStore{Store: storetest.Open(t, "sqlite://:memory:", persistence.Options{})}}
+// acceptedAlone accepts contacts by themselves, acceptedWith with other work.
+const (
+	acceptedAlone = false
+	acceptedWith  = true
+)
+
+// bothWays runs a test with contacts that are accepted by themselves, and with other work.
+func bothWays(t *testing.T, f func(t *testing.T, with bool)) {
+	t.Run("alone", func(t *testing.T) { inBubble(t, func(t *testing.T) { f(t, acceptedAlone) }) })
+	t.Run("with other work", func(t *testing.T) { inBubble(t, func(t *testing.T) { f(t, acceptedWith) }) })
+}
+
+func newSecond(t *testing.T, with bool, wrap ...actor.ReceiverMiddleware) *second {
+	s := &second{claimStore: &claimStore{Store: storetest.Open(t, "sqlite://:memory:", persistence.Options{})}, with: with}
 	s.system, s.channel, s.sends = startMute(t, s.claimStore, wrap...)
 	t.Cleanup(s.system.Close)
 	s.accept(t)
@@ -37,11 +50,34 @@ func newSecond(t *testing.T, wrap ...actor.ReceiverMiddleware) *second {
 
 func (s *second) accept(t *testing.T) weir.Contact {
 	t.Helper()
-	got, err := s.system.Accept(t.Context(), s.channel, []weir.Spec{{To: "+15550001", Priority: weir.Normal, Messages: []string{"hello"}}})
+	specs := []weir.Spec{{To: "+15550001", Priority: weir.Normal, Messages: []string{"hello"}}}
+	if !s.with {
+		got, err := s.system.Accept(t.Context(), s.channel, specs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got[0].Contact
+	}
+	stored, err := s.NewAcceptance(t.Context(), s.channel.ID, specs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return got[0].Contact
+	work := &otherWork{Acceptance: stored}
+	if err := s.system.AcceptWith(s.channel.ID, specs, work); err != nil {
+		t.Fatal(err)
+	}
+	return work.accepted[0].Contact
+}
+
+// otherWork is work that contacts are accepted with: it alone learns what became of them.
+type otherWork struct {
+	weir.Acceptance
+	accepted []weir.Accepted
+}
+
+func (w *otherWork) Wait() (_ []weir.Accepted, err error) {
+	w.accepted, err = w.Acceptance.Wait()
+	return w.accepted, err
 }
 
 // wantSent requires that the provider got both contacts, once, and that so many were
@@ -72,8 +108,8 @@ func crashOn(message string, armed *atomic.Bool) actor.ReceiverMiddleware {
 }
 
 func TestAccept_ClaimsAContactAtOnce(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newSecond(t)
+	bothWays(t, func(t *testing.T, with bool) {
+		s := newSecond(t, with)
 		c := s.accept(t)
 		if c.State != weir.Sending {
 			t.Errorf("it was answered as %s, want sending", c.State)
@@ -85,9 +121,9 @@ func TestAccept_ClaimsAContactAtOnce(t *testing.T) {
 // The broker crashes after contacts were accepted and claimed, and before it hears of it.
 // The contact certainly was not sent.
 func TestAccept_ClaimOutlivesItsBroker(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bothWays(t, func(t *testing.T, with bool) {
 		var armed atomic.Bool
-		s := newSecond(t, crashOn(".acceptedReserved", &armed))
+		s := newSecond(t, with, crashOn(".acceptedReserved", &armed))
 		armed.Store(true)
 		c := s.accept(t)
 		s.wantSent(t, c.Ref, 2)
@@ -100,9 +136,9 @@ func TestAccept_ClaimOutlivesItsBroker(t *testing.T) {
 // The broker crashes before it has submitted the contacts: the message is lost, and the
 // caller submits them.
 func TestAccept_OutlivesABrokerThatCrashes(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	bothWays(t, func(t *testing.T, with bool) {
 		var armed atomic.Bool
-		s := newSecond(t, crashOn(".accepting", &armed))
+		s := newSecond(t, with, crashOn(".accepting", &armed))
 		armed.Store(true)
 		begun := time.Now()
 		c := s.accept(t)
@@ -116,8 +152,8 @@ func TestAccept_OutlivesABrokerThatCrashes(t *testing.T) {
 // Another incarnation begins between the reservation and the commit: the contact waits, and is
 // claimed by the next one.
 func TestAccept_LeavesTheClaimToTheNextIncarnation(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		s := newSecond(t)
+	bothWays(t, func(t *testing.T, with bool) {
+		s := newSecond(t, with)
 		taken := make(chan struct{})
 		s.onSubmit = func() {
 			s.onSubmit = nil
@@ -144,7 +180,7 @@ func TestAccept_LeavesTheClaimToTheNextIncarnation(t *testing.T) {
 // the same.
 func TestAccept_DispatchesAfterItsCallerHasGone(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		s := newSecond(t)
+		s := newSecond(t, acceptedAlone)
 		ctx, cancel := context.WithCancel(t.Context())
 		s.onSubmit = func() { s.onSubmit = nil; time.AfterFunc(0, cancel) }
 		_, err := s.system.Accept(ctx, s.channel, []weir.Spec{{To: "+15550002", Priority: weir.Normal, Messages: []string{"hello"}}})
@@ -160,5 +196,42 @@ func TestAccept_DispatchesAfterItsCallerHasGone(t *testing.T) {
 		if c := s.accept(t); c.State != weir.Sending { // nothing is reserved for ever
 			t.Errorf("the next one is %s, want sending", c.State)
 		}
+	})
+}
+
+// refusedWork is work that the store refuses, and the contacts with it.
+type refusedWork struct{ done chan struct{} }
+
+var errRefused = &weir.Error{Code: weir.CodeConflict, Message: "the turn has passed"}
+
+func (w *refusedWork) Submit(c weir.Claims) bool {
+	if c.Done != nil {
+		c.Done(nil, errRefused)
+	}
+	close(w.done)
+	return true
+}
+
+func (w *refusedWork) Wait() ([]weir.Accepted, error) {
+	<-w.done
+	return nil, errRefused
+}
+
+// Work that is refused has nothing dispatched, and gives back the slots that were reserved for its contacts.
+func TestAccept_GivesBackWhatRefusedWorkHasReserved(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newSecond(t, acceptedWith)
+		for range 20 { // more than there are slots
+			err := s.system.AcceptWith(s.channel.ID, []weir.Spec{{To: "+15550002", Priority: weir.Normal, Messages: []string{"hello"}}}, &refusedWork{make(chan struct{})})
+			if weir.CodeOf(err) != weir.CodeConflict {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		c := s.accept(t)
+		if c.State != weir.Sending {
+			t.Errorf("the next one is %s, want sending", c.State)
+		}
+		s.wantSent(t, c.Ref, 1)
 	})
 }
