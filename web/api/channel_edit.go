@@ -8,6 +8,7 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/internal/document"
 	"weir/operators"
 )
 
@@ -39,8 +40,8 @@ type channelEditor struct {
 // edit is how a request wants a channel to be changed.
 type edit struct {
 	force   bool // allow a move to another place at the provider while contacts are in flight
-	create  bool // refuse to replace a channel
 	dry     bool // check only
+	on      document.Condition
 	request *http.Request
 }
 
@@ -57,13 +58,6 @@ func channelTag(ch *weir.Channel) string { return `"` + strconv.FormatInt(ch.Ver
 
 func errChannelVersion() error {
 	return weir.Errorf(weir.CodePrecondition, "the channel is not of the version in If-Match; get it again")
-}
-
-func errChannelExists(name string) *weir.Error {
-	return &weir.Error{
-		Code: weir.CodeConflict, Message: "there is a channel " + name + " already; nothing was changed",
-		Fields: []weir.FieldError{{Pointer: "/channel", Code: "conflict", Detail: "there is a channel of this name already"}},
-	}
 }
 
 // put creates a channel or replaces the one with that name. If two requests
@@ -86,8 +80,8 @@ func (e *channelEditor) put(ctx context.Context, want weir.Channel, how edit) (_
 	if err != nil {
 		return weir.Channel{}, before, false, err
 	}
-	if how.create {
-		return weir.Channel{}, before, false, errChannelExists(have.Name)
+	if how.on.Create {
+		return weir.Channel{}, before, false, how.on.Exists(have.Name)
 	}
 	have, err = e.update(ctx, have, how, func(ch *weir.Channel) error {
 		before = *ch

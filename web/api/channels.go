@@ -132,9 +132,10 @@ func (r *channelRoutes) put(c *route.Call) (route.Reply, error) {
 		want.Settings = given
 	}
 	checkChannel(r.directory, want, &c.Errors)
-	if c.Query.Bool("create") {
+	on := c.Condition("channel", "/channel")
+	if on.Create {
 		if _, err := r.editor.store.Channel(c, want.Name); err == nil {
-			return route.Reply{}, c.Taken(errChannelExists(want.Name))
+			return route.Reply{}, c.Taken(on, want.Name)
 		}
 	}
 	if err := c.Invalid(); err != nil {
@@ -143,7 +144,7 @@ func (r *channelRoutes) put(c *route.Call) (route.Reply, error) {
 	if err := r.mayUse(c, want.Type); err != nil {
 		return route.Reply{}, err
 	}
-	ch, before, created, err := r.editor.put(c, want, edit{force: c.Query.Bool("force"), create: c.Query.Bool("create"), dry: c.DryRun(), request: c.Request})
+	ch, before, created, err := r.editor.put(c, want, edit{force: c.Query.Bool("force"), on: on, dry: c.DryRun(), request: c.Request})
 	if err != nil {
 		return route.Reply{}, err
 	}

@@ -173,6 +173,8 @@ func (s *sentences) said(n ast.Node, errs bool) []ast.Expr {
 			return n.Args[2:3]
 		case slices.Contains([]string{"errorf", "tooLarge", "errBroken"}, name) && strings.Contains(s.dir, "workbook"):
 			return append(n.Args[:1:1], s.constantsOf(n.Args[1:])...)
+		case name == "Condition" && len(n.Args) == 2:
+			return conditionOn(n)
 		case name == "Refuse" && len(n.Args) == 2:
 			return n.Args[1:]
 		case name == "Errorf" && nameOf(n.Fun.(*ast.SelectorExpr).X) == "weir":
@@ -207,6 +209,18 @@ func (s *sentences) said(n ast.Node, errs bool) []ast.Expr {
 		}
 	}
 	return nil
+}
+
+// conditionOn returns what [document.Condition] says of a kind of document.
+func conditionOn(call *ast.CallExpr) (list []ast.Expr) {
+	kind, err := strconv.Unquote(call.Args[0].(*ast.BasicLit).Value)
+	if err != nil {
+		panic(err)
+	}
+	for _, text := range []string{"there is a " + kind + " %s already; nothing was changed", "there is a " + kind + " of this name already"} {
+		list = append(list, &ast.BasicLit{ValuePos: call.Pos(), Kind: token.STRING, Value: strconv.Quote(text)})
+	}
+	return list
 }
 
 // constantsOf returns the arguments that are constant texts, which are parts of a sentence.

@@ -103,8 +103,9 @@ func (r *limitRoutes) put(c *route.Call) (route.Reply, error) {
 	}
 	c.Errors.Append(validation.Without(wrong, c.Errors)...)
 	before := r.limits.Limits()[name]
-	if before != nil && c.Query.Bool("create") {
-		return route.Reply{}, c.Taken(errLimitExists(name))
+	on := c.Condition("limit", "/name")
+	if before != nil && on.Create {
+		return route.Reply{}, c.Taken(on, name)
 	}
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
@@ -122,13 +123,6 @@ func (r *limitRoutes) put(c *route.Call) (route.Reply, error) {
 		out.Changes[0].Before = limitText(before)
 	}
 	return out, nil
-}
-
-func errLimitExists(name string) *weir.Error {
-	return &weir.Error{
-		Code: weir.CodeConflict, Message: "there is a limit " + name + " already; nothing was changed",
-		Fields: []weir.FieldError{{Pointer: "/name", Code: "conflict", Detail: "there is a limit of this name already"}},
-	}
 }
 
 // limitPointers returns the pointers of the fields of which a limit needs one.

@@ -108,8 +108,9 @@ func (r *purposeRoutes) put(c *route.Call) (route.Reply, error) {
 	compiled, wrong := given.Compile()
 	c.Errors.Append(validation.Without(wrong, c.Errors)...)
 	before := r.purposes.Purposes()[name]
-	if before != nil && c.Query.Bool("create") {
-		return route.Reply{}, c.Taken(errPurposeExists(name))
+	on := c.Condition("purpose", "/name")
+	if before != nil && on.Create {
+		return route.Reply{}, c.Taken(on, name)
 	}
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
@@ -130,13 +131,6 @@ func (r *purposeRoutes) put(c *route.Call) (route.Reply, error) {
 		out.Changes = append(out.Changes, operators.FieldChange{Field: "exempt_reason", After: compiled.ExemptReason})
 	}
 	return out, nil
-}
-
-func errPurposeExists(name string) *weir.Error {
-	return &weir.Error{
-		Code: weir.CodeConflict, Message: "there is a purpose " + name + " already; nothing was changed",
-		Fields: []weir.FieldError{{Pointer: "/name", Code: "conflict", Detail: "there is a purpose of this name already"}},
-	}
 }
 
 // rulesText returns the rules of a purpose as the audit log has them.

@@ -78,7 +78,7 @@ func RightAnswer() Answer {
 // Checked is the reply to a dry run; err is what the store would have refused.
 func Checked(err error) (Reply, error) { return Reply{Status: http.StatusNoContent}, err }
 
-// Create is the query parameter of a route that can refuse to replace what exists. Its handler then returns [Call.Taken].
+// Create is the query parameter of a route that can refuse to replace what exists. It is [document.Condition.Create] of [Call.Condition].
 func Create(what string) httpjson.Parameter {
 	return httpjson.Parameter{Name: "create", Kind: "boolean", Description: "refuse (409) to replace a " + what + " that exists"}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/internal/document"
 	"weir/internal/validation"
 	"weir/operators"
 	"weir/web/auth"
@@ -192,8 +193,15 @@ func (c *Call) Decode(to any) { httpjson.Decode(c.Body, to) }
 // are none.
 func (c *Call) Invalid() error { return httpjson.Invalid(c.Errors) }
 
-// Taken returns the error of a request that would replace what exists, and must not: err, or all mistakes if there are others.
-func (c *Call) Taken(err *weir.Error) error {
+// Condition returns what the request demands of the document that it sets, a kind whose name has a pointer in mistakes.
+func (c *Call) Condition(kind, pointer string) document.Condition {
+	return document.Condition{Kind: kind, Pointer: pointer, Create: c.Query.Bool("create")}
+}
+
+// Taken returns the error of a request that is to create a document of a name that there is: the refusal, or all mistakes if there
+// are others.
+func (c *Call) Taken(on document.Condition, name string) error {
+	err := on.Exists(name)
 	if len(c.Errors) == 0 {
 		return err
 	}

@@ -125,8 +125,9 @@ func (s surveyRoutes) putSurvey(c *route.Call) (route.Reply, error) {
 	}
 	b, plan := s.definition(c, c.Body)
 	have, err := s.store.Survey(c, name)
-	if err == nil && !have.Deleting && c.Query.Bool("create") {
-		return route.Reply{}, c.Taken(errSurveyExists(name))
+	on := c.Condition("survey", "/survey")
+	if err == nil && !have.Deleting && on.Create {
+		return route.Reply{}, c.Taken(on, name)
 	}
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
@@ -169,13 +170,6 @@ func (s surveyRoutes) checked(have, want surveys.Survey, plan *surveys.Plan) (ro
 	view := surveyView(want)
 	view.Warnings = warnings
 	return route.Reply{Status: http.StatusOK, Body: view}, nil
-}
-
-func errSurveyExists(name string) *weir.Error {
-	return &weir.Error{
-		Code: weir.CodeConflict, Message: "there is a survey " + name + " already; nothing was changed",
-		Fields: []weir.FieldError{{Pointer: "/survey", Code: "conflict", Detail: "there is a survey of this name already"}},
-	}
 }
 
 // bodyOf returns the body that would write the survey.
