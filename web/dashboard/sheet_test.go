@@ -48,6 +48,8 @@ func TestFiles_NameTheSheetOfAWorkbook(t *testing.T) {
 				has(sentenceIn(l, "the workbook has no sheet of this name; its sheets are First, Second"), `name="sheet" value="Third"`)
 			b.upload(path, []string{"channel", "texts", "sheet", "Second"}, strings.NewReader("phone,text\n+15550003,x\n")).want(422).has(sentenceIn(l, "sheet is one of an Excel workbook (.xlsx)"))
 		}
+		// A file that has no sheets is not asked for one.
+		b.upload(path, []string{"channel", "texts"}, strings.NewReader("phone,text\n+15550003,x\n")).want(200).has("+15550003").hasNot(`name="sheet"`)
 		b.cookies["weir_language"] = "en"
 		page := b.upload(path, []string{"channel", "texts", "sheet", "Second"}, bytes.NewReader(book)).want(200).has(`<option value="` + send + `" selected>`)
 		b.upload(path+"/send", append(again(page), "sheet", hidden(page, "sheet"), "carried", hidden(page, "carried")), nil).want(200).has(`<dd id="refused">0</dd>`)

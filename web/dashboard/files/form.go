@@ -107,6 +107,7 @@ type Form struct {
 	First, More []Field
 	Encoding    string
 	Sheet       string // of a workbook; empty: the first one
+	text        bool   // the file that was previewed has no sheets
 	Name        string // of the file
 	Header      string // identifies the columns of the file that was previewed
 	Columns     []Column
@@ -223,8 +224,11 @@ func (f *Form) addFields(c *page.Caller) (err error) {
 	for _, e := range respondents.Encodings() {
 		encodings = append(encodings, page.Option{Value: e, Text: e})
 	}
+	f.First = append(f.First, Field{Name: "encoding", Label: f.T("Encoding"), Value: f.Encoding, Choices: encodings})
+	if f.text && f.Sheet == "" {
+		return err
+	}
 	f.First = append(f.First,
-		Field{Name: "encoding", Label: f.T("Encoding"), Value: f.Encoding, Choices: encodings},
 		Field{Name: imports.SheetParameter().Name, Label: f.T("Sheet"), Value: f.Sheet, Max: imports.SheetParameter().Longest, Help: f.T("Of an Excel workbook: the name of the sheet with the rows. Left empty, it is the first one that is not hidden.")})
 	return err
 }
@@ -249,8 +253,9 @@ func (f *Form) preview(v *page.Visit, u *upload) error {
 	if err != nil {
 		return uploadError(err)
 	}
+	f.text = !imports.IsPacked(head)
 	whole := len(head) <= maxCarried && u.form.Get("partial") == "" // a script sends the beginning only
-	if !whole && imports.IsPacked(head) {                           // it cannot be read from its beginning
+	if !whole && !f.text {                                          // it cannot be read from its beginning
 		return f.previewFile(v, u, nil, io.MultiReader(bytes.NewReader(head), u.file))
 	}
 	if !whole {
