@@ -19,18 +19,26 @@ import (
 // surveyPage returns the page of a survey in a language, without tags, of a Weir that answers as given.
 func surveyPage(t *testing.T, language string, api answers) string {
 	t.Helper()
+	return surveyPages(t, api)(language)
+}
+
+// surveyPages returns what reads the page of a survey in a language, as surveyPage does, each time of the same dashboard.
+func surveyPages(t *testing.T, api answers) func(language string) string {
+	t.Helper()
 	d, err := dashboard.New(dashboard.Options{Logger: slog.New(slog.DiscardHandler), Ending: func() bool { return false }, API: api})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), "GET", "/surveys/a", nil)
-	r.SetPathValue("name", "a")
-	r.Header.Set("Accept-Language", language)
-	d.Routes()["GET /surveys/{name}"].ServeHTTP(w, r)
-	if w.Code != 200 {
-		t.Errorf("%s: status %d", language, w.Code)
+	return func(language string) string {
+		w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), "GET", "/surveys/a", nil)
+		r.SetPathValue("name", "a")
+		r.Header.Set("Accept-Language", language)
+		d.Routes()["GET /surveys/{name}"].ServeHTTP(w, r)
+		if w.Code != 200 {
+			t.Errorf("%s: status %d", language, w.Code)
+		}
+		return html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(w.Body.String(), ""))
 	}
-	return html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(w.Body.String(), ""))
 }
 
 // surveyAnswers are those of a Weir with one survey, which runs.
@@ -87,4 +95,26 @@ func TestSurvey_AForecastOfAnEndThatHasPassedSaysSo(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The page keeps the course of a survey for a moment, but not past its end.
+func TestSurvey_CourseIsReadAnewWhenTheStateChanges(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		given := surveyAnswers()
+		course := func(completed int) {
+			given["/v1/surveys/a/course"] = api.CourseView{TimeZone: "UTC", Days: []api.CourseDayView{{Date: "2000-01-01", Started: 7000, Completed: completed}}}
+		}
+		page := surveyPages(t, given)
+		course(3111)
+		first := page("en")
+		course(3222)
+		if kept := page("en"); !strings.Contains(first, "3,111") || !strings.Contains(kept, "3,111") {
+			t.Errorf("the course is not shown, or not kept:\n%s", kept)
+		}
+		given["/v1/surveys/a"] = api.SurveyView{SurveySummary: api.SurveySummary{Survey: "a", State: surveys.Done}}
+		if done := page("en"); !strings.Contains(done, "3,222") {
+			t.Errorf("the course of the end is not shown:\n%s", done)
+		}
+	})
 }

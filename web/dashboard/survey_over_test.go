@@ -12,7 +12,7 @@ import (
 )
 
 // Scenario 479. In each state the pages of a survey offer what the API then does, and nothing else: respondents are taken in,
-// it is deleted, and cloned when it is over.
+// it is deleted, and cloned when it is over. When it is, no page says that its windows are open.
 func TestSurvey_PagesOfferWhatTheAPIDoes(t *testing.T) {
 	t.Parallel()
 	for _, state := range surveys.States() {
@@ -25,7 +25,7 @@ func TestSurvey_PagesOfferWhatTheAPIDoes(t *testing.T) {
 			people := b.get("/surveys/flu/respondents").want(200)
 			takes := state == surveys.Draft || state == surveys.Running || state == surveys.Paused
 			deletes := state == surveys.Draft || state == surveys.Done
-			for text, offered := range map[string]bool{`id="import"`: takes, `id="delete"`: deletes, `id="clone"`: state == surveys.Done} {
+			for text, offered := range map[string]bool{`id="import"`: takes, `id="delete"`: deletes, `id="clone"`: state == surveys.Done, `id="calendar-head"`: state != surveys.Done} {
 				if offered {
 					page.has(text)
 				} else {

@@ -37,11 +37,12 @@ func (r passedRow) CompletedShare() string {
 	return locale.Percent(float64(r.Completed), float64(r.Started))
 }
 
-// readCourse returns nil if the course is not known: the definition is no longer valid.
-func readCourse(c *page.Caller, known *page.Cache[*courseData], name string) (*courseData, error) {
-	return known.Get(name+"\n"+c.RightsKey(), func() (*courseData, error) {
+// readCourse returns nil if the course is not known: the definition is no longer valid. What was known in
+// another state of the survey is read anew, so that the course agrees with a state that has just changed.
+func readCourse(c *page.Caller, known *page.Cache[*courseData], s *api.SurveySummary) (*courseData, error) {
+	return known.Get(s.Survey+"\n"+string(s.State)+"\n"+c.RightsKey(), func() (*courseData, error) {
 		var v api.CourseView
-		err := c.Get(page.Path("v1", "surveys", name, "course"), nil, &v)
+		err := c.Get(page.Path("v1", "surveys", s.Survey, "course"), nil, &v)
 		if status, _ := page.StatusOf(err); err != nil && (status == http.StatusNotFound || status == http.StatusUnprocessableEntity) {
 			return nil, nil
 		}

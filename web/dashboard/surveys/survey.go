@@ -71,7 +71,7 @@ type surveyData struct {
 	OverQuota    bool // a bucket exceeds its quota
 	Arms         []armRow
 	Course       *courseData       // nil: nobody is in it, or its definition is not valid
-	Calendar     *scheduleCalendar // nil: the schedule is no longer valid
+	Calendar     *scheduleCalendar // nil: the schedule is no longer valid, or the survey is done
 	NoZone       string            // its time zone, if that is none
 	Log          []api.SurveyLogView
 }
@@ -124,14 +124,17 @@ func (k *knownOfSurveys) loadSurvey(v *page.Visit) (*page.Content, error) {
 		d.addStats(v, stats)
 	}
 	if stats != nil && stats.Respondents > 0 {
-		if d.Course, err = readCourse(v.Caller, k.courses, s.Survey); err != nil {
+		if d.Course, err = readCourse(v.Caller, k.courses, &s.SurveySummary); err != nil {
 			return nil, err
 		}
 	}
-	// A stored schedule may no longer be valid, for instance if this release has no such zone.
-	if schedule, wrong := calendar.Compile(s.Schedule); len(wrong) == 0 {
+	// A stored schedule may no longer be valid, for instance if this release has no such zone. That of a survey
+	// that is done opens nothing any more.
+	switch schedule, wrong := calendar.Compile(s.Schedule); {
+	case s.State == surveys.Done:
+	case len(wrong) == 0:
 		d.Calendar = calendarOf(v.Locale, s.Schedule, schedule, v.Now())
-	} else if slices.ContainsFunc(wrong, func(e weir.FieldError) bool { return strings.HasSuffix(e.Pointer, "/time_zone") }) {
+	case slices.ContainsFunc(wrong, func(e weir.FieldError) bool { return strings.HasSuffix(e.Pointer, "/time_zone") }):
 		d.NoZone = s.Schedule.TimeZone
 	}
 	var log api.SurveyLogList
