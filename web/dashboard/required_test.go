@@ -84,10 +84,10 @@ func TestForms_EmptyRequiredFieldsAreInTheLanguageOfThePage(t *testing.T) {
 		},
 		"/surveys/flu/pilot": {"numbers": "Must have 1 to 20 elements."},
 		"/contacts/_new":     {"channel": "Choose a channel.", "to": "Enter a phone number or another address."},
-		"/tokens":            {"name": "Must have 1 to 200 characters.", "scopes": "Must have 1 to 50 elements."},
+		"/tokens":            {"name": "Enter this.", "scopes": "Must have 1 to 50 elements."},
 		"/people":            {"search": "Enter a phone number or another address."},
 		"/people/record":     {"to": "Enter a phone number or another address.", "status": "Choose what the person said.", "words": "Write down what was said: it is the proof."},
-		"/prices/texts/edit": {"currency": "Is missing.", "per_attempt": "Enter at least one of the three amounts."},
+		"/prices/texts/edit": {"currency": "Enter this.", "per_attempt": "Enter at least one of the three amounts."},
 		"/router/desk":       {"worker": "Enter the ID of a worker."},
 	} {
 		b.cookies["weir_language"] = "en"

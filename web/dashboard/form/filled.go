@@ -4,17 +4,20 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
 
 	"weir"
 	"weir/web/dashboard/display"
+	"weir/web/dashboard/locale"
 )
 
 // Form is a form as it was filled in.
 type Form struct {
 	New      bool
+	Number   int // of a row
 	Inputs   []*Input
 	Mistakes map[string]string // by field
 	Rest     []weir.FieldError // what is about no field
@@ -23,10 +26,17 @@ type Form struct {
 	keeps []string
 }
 
-// Input returns the input of a field; nil: there is none.
+// Input returns the input of a field, also of one in a row; nil: there is none.
 func (f *Form) Input(name string) *Input {
-	if i := slices.IndexFunc(f.Inputs, func(in *Input) bool { return in.Name == name }); i >= 0 {
-		return f.Inputs[i]
+	for _, in := range f.Inputs {
+		if in.Name == name {
+			return in
+		}
+		for _, row := range in.Table {
+			if cell := row.Input(name); cell != nil {
+				return cell
+			}
+		}
 	}
 	return nil
 }
@@ -117,7 +127,7 @@ func (f *Form) Body() map[string]any {
 	return body
 }
 
-// put sets a value at a place of an object.
+// put sets a value at a place of an object. The members of an object are added to those that are there.
 func put(body map[string]any, place []string, v any) {
 	for ; len(place) > 1; place = place[1:] {
 		inner, _ := body[place[0]].(map[string]any)
@@ -126,6 +136,11 @@ func put(body map[string]any, place []string, v any) {
 			body[place[0]] = inner
 		}
 		body = inner
+	}
+	more, is := v.(map[string]any)
+	if inner, both := body[place[0]].(map[string]any); is && both {
+		maps.Copy(inner, more)
+		return
 	}
 	body[place[0]] = v
 }
@@ -160,36 +175,54 @@ func Place(beside map[string]string, mistakes []weir.FieldError, find func(*weir
 // Place shows mistakes beside the fields that they are about. own may say first which field one is
 // about, and in which words; its answer is the name of a field, or empty if it is about none. It may
 // be nil.
-func (f *Form) Place(mistakes []weir.FieldError, own func(field string, e *weir.FieldError) string) {
+func (f *Form) Place(l *locale.Locale, mistakes []weir.FieldError, own func(field string, e *weir.FieldError) string) {
 	f.Rest = append(f.Rest, Place(f.Mistakes, mistakes, func(e *weir.FieldError) Spot {
-		field, inner := f.find(e.Pointer)
+		in, inner := f.find(strings.Split(strings.TrimPrefix(e.Pointer, "/"), "/"))
+		field := ""
+		if in != nil {
+			field = in.Name
+			in.needs(l, e)
+		}
 		if own != nil {
 			field = own(field, e)
 		}
-		in := f.Input(field)
-		if in == nil {
+		if in = f.Input(field); in == nil {
 			return Spot{}
 		}
-		within := in.Kind == JSON && inner != ""
-		if within {
-			e.Detail = inner + ": " + e.Detail
+		where := in.where(l, inner)
+		if where != "" {
+			e.Detail = l.T("%[1]s: %[2]s", where, e.Detail)
 		}
-		return Spot{Field: field, Add: in.All || within}
+		return Spot{Field: field, Add: in.All || where != "" && in.Kind == JSON}
 	})...)
+}
+
+// needs words the mistake of a field in which nothing was entered.
+func (in *Input) needs(l *locale.Locale, e *weir.FieldError) {
+	missing := e.Code == "required" && e.Detail == l.Mistake("is missing")
+	if in.Value == "" && in.Chosen == nil && in.Kind != Checks && (missing || e.Code == "length") {
+		e.Detail = l.T("enter this")
+	}
 }
 
 // Placed reports whether every mistake that was found is beside a field.
 func (f *Form) Placed() bool { return len(f.Mistakes) > 0 && len(f.Rest) == 0 }
 
-// find returns the field that a JSON pointer is about, and where in its value; empty: none.
-func (f *Form) find(pointer string) (field, inner string) {
-	parts := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+// find returns the field that a JSON pointer is about, and where in its value; nil: none.
+func (f *Form) find(parts []string) (in *Input, inner []string) {
 	for _, in := range f.Inputs {
-		if place := in.place(); len(place) <= len(parts) && slices.Equal(place, parts[:len(place)]) {
-			return in.Name, strings.Join(parts[len(place):], "/")
+		place := in.place()
+		if len(place) > len(parts) || !slices.Equal(place, parts[:len(place)]) {
+			continue
+		}
+		if in.Table == nil {
+			return in, parts[len(place):]
+		}
+		if cell := in.cell(parts[len(place):]); cell != nil {
+			return cell, nil
 		}
 	}
-	return "", ""
+	return nil, nil
 }
 
 // Parts returns the fields that ask for a member, or for a part of it.

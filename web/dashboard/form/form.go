@@ -43,6 +43,12 @@ const (
 	Zone     Kind = "zone"   // a time zone
 	Pairs    Kind = "pairs"  // an object of texts, as lines NAME=VALUE
 	TextList Kind = "texts"  // texts, each of which may have lines
+	Clock    Kind = "clock"  // a time of a day
+	Only     Kind = "only"   // a list of one choice, or none
+	Dates    Kind = "dates"  // objects of a date and a name, as lines DATE NAME
+	Rows     Kind = "rows"   // objects, each in a row
+	Group    Kind = "group"  // one object, in a row
+	Named    Kind = "named"  // an object whose members are rows of a name and a text
 )
 
 // Field asks for a member of a body.
@@ -55,6 +61,7 @@ type Field struct {
 	Head, Note locale.Message // of a part of the form that begins here
 	Kind       Kind
 	Rows       int    // of lines
+	Size       int    // of characters that are seen
 	Upper      bool   // it is written in capital letters
 	Create     bool   // it is asked for in the form of a new document alone, and is no member: its name
 	Required   bool   // the browser demands it
@@ -71,7 +78,16 @@ type Field struct {
 	At           []string // where the body has it; nil: the member of its name
 	Words, Hints string   // label and help of a field that the API describes, in its words
 	Default      string
-	Needed       bool // it says that it is required
+	Called       locale.Message // begins its mistakes, which stand together with those of its neighbors
+
+	Each     *Declaration   // of a row of an object
+	Names    string         // of the inputs of a row: with its number, %[1]d, and the name of its field, %[2]s
+	From     int            // number of the first row; 0: 1
+	Count    int            // of rows; 0: 1
+	First    int            // rows that are not folded; 0: all
+	MoreRows locale.Message // opens those that are
+
+	Needed bool // it says that it is required
 }
 
 // place returns where the body has the field.
@@ -200,11 +216,16 @@ func (d *Declaration) Mistakes() (list []string) {
 // Under returns the declaration for one of several bodies on a page: the names of its inputs begin with
 // the prefix.
 func (d *Declaration) Under(prefix string) *Declaration {
+	return d.renamed(func(name string) string { return prefix + name })
+}
+
+// renamed returns the declaration with other names of its inputs.
+func (d *Declaration) renamed(rename func(string) string) *Declaration {
 	out := *d
 	out.Fields = slices.Clone(d.Fields)
 	for i := range out.Fields {
 		f := &out.Fields[i]
-		f.At, f.Name = f.place(), prefix+f.Name
+		f.At, f.Name = f.place(), rename(f.Name)
 	}
 	return &out
 }
@@ -214,7 +235,11 @@ func (d *Declaration) New(fresh bool) *Form {
 	f := &Form{New: fresh, Mistakes: map[string]string{}, keep: map[string]json.RawMessage{}, keeps: d.keep}
 	for _, field := range d.Fields {
 		if fresh || !field.Create {
-			f.Inputs = append(f.Inputs, &Input{Field: field, Form: f})
+			in := &Input{Field: field, Form: f}
+			for i := 0; field.Each != nil && i < max(1, field.Count); i++ {
+				in.Table = append(in.Table, field.Each.row(field.Names, max(1, field.From)+i, f))
+			}
+			f.Inputs = append(f.Inputs, in)
 		}
 	}
 	return f

@@ -200,7 +200,7 @@ func TestPlace_EachMistakeIsBesideItsField(t *testing.T) {
 	t.Parallel()
 	f := planFields().New(true)
 	f.Wrong("name", "Ours.")
-	f.Place(mistakes("/name", "theirs", "/title", "is long", "/title", "is dull", "/names/0", "first", "/names/1", "second", "/places/0", "no place", "/places/1", "no place either", "/rows/0/prefix", "odd", "", "all wrong", "/titles", "none"), nil)
+	f.Place(locale.New().Choose("en", ""), mistakes("/name", "theirs", "/title", "is long", "/title", "is dull", "/names/0", "first", "/names/1", "second", "/places/0", "no place", "/places/1", "no place either", "/rows/0/prefix", "odd", "", "all wrong", "/titles", "none"), nil)
 	want := map[string]string{"name": "Ours.", "title": "Is long.", "names": "First.", "places": "No place. No place either."}
 	if !reflect.DeepEqual(f.Mistakes, want) {
 		t.Errorf("beside fields: %q", f.Mistakes)
@@ -209,7 +209,7 @@ func TestPlace_EachMistakeIsBesideItsField(t *testing.T) {
 		t.Errorf("the rest: %+v", f.Rest)
 	}
 	f = planFields().New(false)
-	f.Place(mistakes("/name", "of a document that exists", "", "say more"), func(field string, e *weir.FieldError) string {
+	f.Place(locale.New().Choose("en", ""), mistakes("/name", "of a document that exists", "", "say more"), func(field string, e *weir.FieldError) string {
 		if e.Pointer == "" {
 			e.Detail += " here"
 			return "most"
@@ -243,7 +243,7 @@ func nested(fresh bool) *form.Form {
 func TestPlace_DeepInADocument(t *testing.T) {
 	t.Parallel()
 	f := nested(true)
-	f.Place(mistakes("/channel", "taken", "/settings/values/from", "short", "/settings/values", "none", "/settings/map/send/url", "odd", "/settings/map/send", "missing", "/settings", "few"), nil)
+	f.Place(locale.New().Choose("en", ""), mistakes("/channel", "taken", "/settings/values/from", "short", "/settings/values", "none", "/settings/map/send/url", "odd", "/settings/map/send", "missing", "/settings", "few"), nil)
 	want := map[string]string{"name": "Taken.", "value-from": "Short.", "set-map": "Send/url: odd. Send: missing."}
 	if !reflect.DeepEqual(f.Mistakes, want) || len(f.Rest) != 2 {
 		t.Errorf("%q, %+v", f.Mistakes, f.Rest)

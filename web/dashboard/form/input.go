@@ -29,6 +29,7 @@ type Input struct {
 	Form    *Form
 	Value   string
 	Chosen  []string // of several choices
+	Table   []*Form  // rows of inputs
 	Choices []Choice
 	More    template.HTML // follows the help
 	None    Offer         // instead of choices
@@ -125,12 +126,12 @@ func (in *Input) Options(l *locale.Locale) (list []Choice) {
 
 // Lines reports whether the value has lines.
 func (in *Input) Lines() bool {
-	return in.Kind == Area || in.Kind == Script || in.Kind == JSON || in.Kind == Words || in.Kind == Pairs
+	return slices.Contains([]Kind{Area, Script, JSON, Words, Pairs, Dates}, in.Kind)
 }
 
 // Plain reports whether no browser should correct the value.
 func (in *Input) Plain() bool {
-	return slices.Contains([]Kind{Code, URL, Script, JSON, Words, Zone, Pairs}, in.Kind)
+	return slices.Contains([]Kind{Code, URL, Script, JSON, Words, Zone, Pairs, Dates}, in.Kind)
 }
 
 // Height returns how many lines are shown.
@@ -177,6 +178,11 @@ func (in *Input) Choose(choices []Choice, complete bool) {
 
 // show fills in a value of a document; nil: there is none.
 func (in *Input) show(v any) {
+	if in.Table != nil {
+		in.showRows(v)
+		in.digest()
+		return
+	}
 	switch v := v.(type) {
 	case nil:
 		in.Value, in.Chosen = "", nil
@@ -195,7 +201,11 @@ func (in *Input) show(v any) {
 		}
 		return
 	case []any:
-		if between, ok := map[Kind]string{Words: "\n", Checks: "\n", List: ", "}[in.Kind]; ok {
+		if in.Kind == Dates {
+			in.Value = showDates(v)
+			return
+		}
+		if between, ok := map[Kind]string{Words: "\n", Checks: "\n", Only: "\n", List: ", "}[in.Kind]; ok {
 			in.Chosen = nil
 			for _, x := range v {
 				in.Chosen = append(in.Chosen, fmt.Sprint(x))
@@ -211,6 +221,13 @@ func (in *Input) show(v any) {
 
 // fill fills in what a browser sent.
 func (in *Input) fill(sent map[string][]string) {
+	if in.Table != nil {
+		for _, row := range in.Table {
+			row.Fill(sent)
+		}
+		in.digest()
+		return
+	}
 	text := ""
 	if list := sent[in.Name]; len(list) > 0 {
 		text = list[0]
@@ -286,6 +303,18 @@ func (in *Input) pairs() (all map[string]string, ok bool) {
 // json returns the value for the body; nil: there is none.
 func (in *Input) json() any {
 	switch in.Kind {
+	case Rows, Group, Named:
+		return in.objects()
+	case Dates:
+		if list := in.dates(); list != nil {
+			return list
+		}
+		return nil
+	case Only:
+		if in.Value != "" {
+			return []string{in.Value}
+		}
+		return nil
 	case Checks:
 		if len(in.Chosen) > 0 {
 			return in.Chosen

@@ -58,7 +58,7 @@ func (c *Content) Refused(l *locale.Locale, f *form.Form, err error, own OwnPlac
 	default:
 		return nil, err
 	}
-	f.Place(p.Errors, own)
+	f.Place(l, p.Errors, own)
 	c.Status, c.Flash = status, &Flash{Bad: true, Text: l.T(words.Correct)}
 	if len(f.Mistakes) == 0 {
 		c.Flash.Text = l.T(words.Nothing)

@@ -224,10 +224,10 @@ func (e *Editor) Place(mistakes []weir.FieldError) {
 	for _, m := range mistakes {
 		i, inner, ok := questionOf(m.Pointer)
 		if !ok || i >= len(e.Cards) {
-			e.Form.Place([]weir.FieldError{m}, nil)
+			e.Form.Place(e.locale, []weir.FieldError{m}, nil)
 			continue
 		}
-		e.Cards[i].place(inner, m)
+		e.Cards[i].place(e.locale, inner, m)
 	}
 	e.Mistakes = e.Rest
 	var left []weir.FieldError
@@ -242,7 +242,7 @@ func (e *Editor) Place(mistakes []weir.FieldError) {
 }
 
 // place shows a mistake beside the field of a question or of one of its answers.
-func (c *Card) place(pointer string, m weir.FieldError) {
+func (c *Card) place(l *locale.Locale, pointer string, m weir.FieldError) {
 	m.Pointer = pointer
 	f := c.Form
 	if after, ok := strings.CutPrefix(pointer, "/choices/"); ok {
@@ -254,7 +254,7 @@ func (c *Card) place(pointer string, m weir.FieldError) {
 	if m.Pointer == "/" {
 		m.Pointer = "/text" // of what else would an answer be told
 	}
-	f.Place([]weir.FieldError{m}, func(field string, m *weir.FieldError) string {
+	f.Place(l, []weir.FieldError{m}, func(field string, m *weir.FieldError) string {
 		if field == "" { // a text that lacks a language
 			for _, in := range f.Parts(strings.TrimPrefix(m.Pointer, "/")) {
 				if field == "" || f.Mistakes[field] != "" || in.Value == "" && f.Input(field).Value != "" {

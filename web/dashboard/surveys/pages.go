@@ -69,7 +69,7 @@ func Pages(cards *page.Cache[[]Card], sender *files.Sender) []*page.Page {
 				})},
 			},
 		},
-		{Name: "respondent_form", Path: one + "/respondents/{id}/edit", Scopes: admin, Load: editRespondent, Posted: changeRespondent, Room: maxRespondentForm},
+		{Name: "document_form", Path: one + "/respondents/{id}/edit", Scopes: admin, Load: editRespondent, Posted: changeRespondent, Room: maxRespondentForm},
 		{Name: "survey_log", Path: one + "/log", Scopes: reader, Load: loadSurveyLog},
 	}, sender.Pages(one+"/import", admin, newRespondentFile)...)
 }

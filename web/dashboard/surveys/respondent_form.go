@@ -6,9 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
-	"weir"
 	"weir/api"
 	"weir/operators"
 	"weir/web/dashboard/form"
@@ -22,29 +20,27 @@ const (
 	spareAttributes   = 3
 )
 
-// respondentForm is the form that corrects a respondent, as it was filled in.
-type respondentForm struct {
-	*locale.Locale
-	Survey, ID string
-	Phone      string // as typed
-	Masked     string // the present number, if it may not be shown; the field is then empty
-	Rows       []attributeRow
-	Mistakes   map[string]string
-	Problem    *page.Problem
+// respondentFields are the fields of a correction: one for each attribute that the respondent has, and rows for new ones.
+func respondentFields(r *api.RespondentView) *form.Declaration {
+	fields := []form.Field{{Name: "phone", Kind: form.Phone, Label: "Phone number", Help: "Empty: it stays."}}
+	for i, name := range slices.Sorted(maps.Keys(r.Attributes)) {
+		fields = append(fields, form.Field{Name: fmt.Sprintf("value_%d", i+1), At: []string{"attributes", name}, Kind: form.Text, MaxLength: 500, Words: name})
+	}
+	fields = append(fields, form.Field{
+		Name: "attributes", Kind: form.Named, Label: "Attribute %d", Names: "%[2]s_%[1]d", From: len(fields), Count: spareAttributes,
+		Each: form.Of(newAttribute{}, nil,
+			form.Field{Name: "name", Kind: form.Code, Size: 12, Label: "New attribute"},
+			form.Field{Name: "value", Kind: form.Text, MaxLength: 500, Label: "Value"}),
+	})
+	fields[1].Head, fields[1].Note = "Attributes", "To remove an attribute, empty its value."
+	return form.Of(api.RespondentPatch{}, nil, fields...)
 }
 
-// attributeRow is a row for an attribute. Those that the respondent has keep their name.
-type attributeRow struct {
-	Row         int
-	Name, Value string
-	Has         bool
+// newAttribute is an attribute that is added.
+type newAttribute struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
-
-// NameField returns the name of the field for the attribute's name.
-func (r attributeRow) NameField() string { return fmt.Sprintf("name_%d", r.Row) }
-
-// ValueField returns the name of the field for its value.
-func (r attributeRow) ValueField() string { return fmt.Sprintf("value_%d", r.Row) }
 
 func respondentLink(survey, id string) string {
 	return Link(survey) + "/respondents/" + url.PathEscape(id)
@@ -59,95 +55,53 @@ func readRespondent(v *page.Visit) (r api.RespondentView, err error) {
 	return r, err
 }
 
-func respondentFormOf(l *locale.Locale, r *api.RespondentView, shown bool) *respondentForm {
-	f := &respondentForm{Locale: l, Survey: r.Survey, ID: r.ID, Phone: r.Phone, Mistakes: map[string]string{}}
-	if !shown {
-		f.Phone, f.Masked = "", r.Phone
+// respondentForm returns the page that corrects a respondent, and its form.
+func respondentForm(v *page.Visit) (*api.RespondentView, *page.FormData, *page.Content, error) {
+	r, err := readRespondent(v)
+	if err != nil {
+		return nil, nil, nil, err
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.Attributes)) {
-		f.Rows = append(f.Rows, attributeRow{len(f.Rows) + 1, name, r.Attributes[name], true})
+	f := respondentFields(&r).New(false)
+	shown := map[string]any{"phone": r.Phone, "attributes": r.Attributes}
+	if !v.May(operators.ScopePIIRead) {
+		delete(shown, "phone")
+		f.Input("phone").Hints = v.T("It is %s now; this token may not see it.", r.Phone)
 	}
-	for range spareAttributes {
-		f.Rows = append(f.Rows, attributeRow{Row: len(f.Rows) + 1})
-	}
-	return f
-}
-
-func (f *respondentForm) content() *page.Content {
-	return &page.Content{Title: f.T("Correct respondent %[1]s of %[2]s", f.ID, f.Survey), Crumbs: respondentCrumbs(f.Locale, f.Survey, f.ID, page.Crumb{Text: f.T("Correct")}), Data: f}
+	d := &page.FormData{Form: f, Action: respondentLink(r.Survey, r.ID) + "/edit", Back: respondentLink(r.Survey, r.ID), About: "A respondent can be corrected before the first contact."}
+	c := &page.Content{Title: v.T("Correct respondent %[1]s of %[2]s", r.ID, r.Survey), Crumbs: respondentCrumbs(v.Locale, r.Survey, r.ID, page.Crumb{Text: v.T("Correct")}), Data: d}
+	return &r, d, c, f.Show(shown)
 }
 
 func editRespondent(v *page.Visit) (*page.Content, error) {
-	r, err := readRespondent(v)
-	if err != nil {
-		return nil, err
-	}
-	return respondentFormOf(v.Locale, &r, v.May(operators.ScopePIIRead)).content(), nil
+	_, _, c, err := respondentForm(v)
+	return c, err
 }
 
 // changeRespondent sends what differs from what the form showed, so that a masked value is
 // never written.
 func changeRespondent(v *page.Visit) (*page.Content, error) {
-	r, err := readRespondent(v)
+	r, d, c, err := respondentForm(v)
 	if err != nil {
 		return nil, err
 	}
-	f := respondentFormOf(v.Locale, &r, v.May(operators.ScopePIIRead))
-	patch := f.read(v.Request.PostForm, &r)
-	err = v.Call(http.MethodPatch, page.Path("v1", "surveys", f.Survey, "respondents", f.ID), patch, nil)
-	c := f.content()
+	was, sent := d.Texts(), v.Request.PostForm
+	for _, in := range d.Inputs {
+		if in.At != nil && !sent.Has(in.Name) { // somebody else has added it meanwhile
+			sent.Set(in.Name, in.Value)
+		}
+	}
+	d.Fill(sent)
+	patch := d.Changes(was)
+	if d.Input("phone").Value == "" {
+		delete(patch, "phone")
+	}
+	err = v.Call(http.MethodPatch, page.Path("v1", "surveys", r.Survey, "respondents", r.ID), patch, nil)
 	if err == nil {
-		c.To, c.Flash = respondentLink(f.Survey, f.ID), &page.Flash{Text: f.T("Respondent %s is corrected.", f.ID)}
+		c.To, c.Flash = d.Back, &page.Flash{Text: v.T("Respondent %s is corrected.", r.ID)}
 		return c, nil
 	}
-	status, p := page.StatusOf(err)
-	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict {
-		return nil, err
-	}
-	f.Problem = page.Place(p, f.Mistakes, f.spot)
-	c.Status, c.Flash = status, &page.Flash{Bad: true, Text: f.T("Nothing was saved.")}
-	return c, nil
-}
-
-// read fills in what was posted, and returns the changes.
-func (f *respondentForm) read(form url.Values, r *api.RespondentView) map[string]any {
-	patch, attributes := map[string]any{}, map[string]any{}
-	if f.Phone = strings.TrimSpace(form.Get("phone")); f.Phone != "" && f.Phone != r.Phone {
-		patch["phone"] = f.Phone
-	}
-	for i := range f.Rows {
-		row := &f.Rows[i]
-		if !row.Has {
-			row.Name = strings.TrimSpace(form.Get(row.NameField()))
-		} else if !form.Has(row.ValueField()) {
-			continue
-		}
-		row.Value = strings.TrimSpace(form.Get(row.ValueField()))
-		switch {
-		case row.Name == "" && row.Value == "" || row.Value == r.Attributes[row.Name]:
-		case row.Value == "":
-			attributes[row.Name] = nil
-		default:
-			attributes[row.Name] = row.Value
-		}
-	}
-	if len(attributes) > 0 {
-		patch["attributes"] = attributes
-	}
-	return patch
-}
-
-// spot returns the field that a mistake of the API is about.
-func (f *respondentForm) spot(e *weir.FieldError) form.Spot {
-	if e.Pointer == "/phone" {
-		return form.Spot{Field: "phone"}
-	}
-	if name, ok := strings.CutPrefix(e.Pointer, "/attributes/"); ok {
-		if i := slices.IndexFunc(f.Rows, func(r attributeRow) bool { return r.Name == name && (name != "" || r.Value != "") }); i >= 0 {
-			return form.Spot{Field: f.Rows[i].ValueField()}
-		}
-	}
-	return form.Spot{}
+	d.Problem, err = c.Refused(v.Locale, d.Form, err, nil, page.NotSaved())
+	return c, err
 }
 
 // askRespondent returns the question about a respondent.
