@@ -156,7 +156,7 @@ func TestPurposes_EveryMistakeIsShownAtOnceBesideItsField(t *testing.T) {
 		for _, field := range marked {
 			page.has(`id="` + field + `-wrong"`)
 		}
-		page.has("Nothing was saved. Correct the marked fields", "Quiet hours to: enter this, too.", "Within: &#34;week&#34; is not a delay", "Line 3: ", "Line 4: ", `value="25:00"`, `value="Mars/Olympus"`, "2026-12-25 Christmas\n\nChristmas\n2026-02-30 none</textarea>", `value="many"`, `value="week"`, `value="calendar" selected`, "<details open>", " checked").
+		page.has("Nothing was saved. Correct the marked fields", "Quiet hours to: enter this.", "Within: &#34;week&#34; is not a delay", "Line 3: ", "Line 4: ", `value="25:00"`, `value="Mars/Olympus"`, "2026-12-25 Christmas\n\nChristmas\n2026-02-30 none</textarea>", `value="many"`, `value="week"`, `value="calendar" selected`, "<details open>", " checked").
 			hasNot(`id="cap_1_within-wrong"`, `id="cap_2_max-wrong"`, `role="alert"`)
 	}
 	check(b.post("/purposes/_new", purposeForm(append(wrong, "name", "Research!")...)).want(422).has(`id="name-wrong"`, `value="Research!"`))

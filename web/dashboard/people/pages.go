@@ -31,11 +31,11 @@ func purposePages() []*page.Page {
 	admins := []operators.Scope{operators.ScopePeopleAdmin}
 	return []*page.Page{
 		{Name: "purposes", Path: purposesPath, Nav: "Purposes", Scopes: readers, Load: loadPurposes},
-		{Name: "purpose_form", Path: newPurposePath, Scopes: admins, Load: newPurpose, Posted: createPurpose},
+		{Name: "document_form", Path: newPurposePath, Scopes: admins, Load: newPurpose, Posted: createPurpose},
 		{
 			Name: "purpose", Path: one, Scopes: readers, Load: loadPurpose,
 			Actions: []page.Action{{Path: one + "/delete", Scopes: admins, Ask: askDeletePurpose, Run: deletePurpose}},
 		},
-		{Name: "purpose_form", Path: one + "/edit", Scopes: admins, Load: editPurpose, Posted: changePurpose},
+		{Name: "document_form", Path: one + "/edit", Scopes: admins, Load: editPurpose, Posted: changePurpose},
 	}
 }

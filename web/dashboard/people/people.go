@@ -315,7 +315,7 @@ func readConsentForm(form url.Values) *consentForm {
 	return &consentForm{
 		Purpose: cmp.Or(form.Get("purpose"), people.AllPurposes),
 		To:      strings.TrimSpace(form.Get("to")), Status: form.Get("status"), At: strings.TrimSpace(form.Get("at")), Once: form.Get("once"), Mistakes: map[string]string{},
-		Words: strings.TrimSpace(unixLines(form.Get("words"))),
+		Words: strings.TrimSpace(strings.ReplaceAll(form.Get("words"), "\r\n", "\n")),
 	}
 }
 

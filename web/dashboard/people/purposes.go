@@ -2,12 +2,8 @@ package people
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
-	"strconv"
-	"strings"
 
 	"weir"
 	"weir/people"
@@ -151,224 +147,49 @@ const (
 	shownCaps = 3 // rows that are not folded
 )
 
-// purposeForm is the form that sets the rules of a purpose, as it was filled in. The names of
-// its fields are those of the API, with the parts joined by underscores.
-type purposeForm struct {
-	New                                       bool // with a name to fill in
-	Name, Title, Consent                      string
-	QuietFrom, QuietTo, TimeZone, RepeatGuard string
-	Holidays                                  string // a line each
-	Exempt                                    bool
-	ExemptReason                              string
-	Help, Confirmation                        string
-	Caps                                      []capRow
-	Mistakes                                  map[string]string // by field
-	Problem                                   *page.Problem     // an error of the API that is about no field
-
-	capRows, holidayLines []int // row or line of what the API got, counted from 1
+// purposeFields are the fields of the form that sets the rules of a purpose. Their names are those of the API, with the
+// parts joined by underscores.
+func purposeFields() *form.Declaration {
+	hours := form.Of(people.Hours{}, nil,
+		form.Field{Name: "from", Kind: form.Clock, Label: "Quiet hours from", Called: "quiet hours from", Help: "In the time zone of the person."},
+		form.Field{Name: "to", Kind: form.Clock, Label: "to", Called: "quiet hours to", Help: "They may pass midnight."})
+	caps := form.Of(people.Cap{}, nil,
+		form.Field{Name: "max", Label: "Contacts", Called: "contacts"},
+		form.Field{Name: "within", Kind: form.Code, Size: 6, Label: "Within", Called: "within"},
+		form.Field{Name: "kind", Required: true, Labels: []locale.Message{"before each contact", "calendar days"}, Label: "Time counts", Called: "time counts"},
+		form.Field{Name: "over", Required: true, Labels: []locale.Message{"of this purpose", "of all purposes"}, Label: "Contacts count", Called: "contacts count"})
+	return form.Of(people.Purpose{}, nil,
+		form.Field{Name: "name", Create: true, Kind: form.Code, MaxLength: 63, Required: true, Label: "Name", Help: "As contacts and surveys name it, such as <code>research</code>. It cannot be changed later."},
+		form.Field{Name: "title", Label: "Title", Help: "For people. Optional, like all that follows."},
+		form.Field{Name: "consent", Required: true, Head: "Consent", Labels: []locale.Message{"people who have not refused", "only people whose consent is recorded"}, Label: "Contact"},
+		form.Field{Name: "exempt_from", Kind: form.Only, Label: "Exempt from refusals: people who refused are contacted, too"},
+		form.Field{Name: "exempt_reason", Label: "Reason of the exemption", Help: "Required with an exemption, such as “flood warnings”. It is in the audit log."},
+		form.Field{Name: "quiet_hours", Kind: form.Group, Each: hours, Names: "quiet_hours_%[2]s", Head: "Hours and days", Label: "Quiet hours"},
+		form.Field{Name: "time_zone", Kind: form.Zone, Label: "Time zone", Help: "Such as <code>Africa/Nairobi</code>, for people whose zone neither the contact nor the number determines. Empty: UTC."},
+		form.Field{Name: "holidays", Kind: form.Dates, Rows: 4, All: true, Label: "Holidays", Help: "One per line: a date and, if you like, a name, such as <code>2026-12-25 Christmas Day</code>."},
+		form.Field{
+			Name: "caps", Kind: form.Rows, Each: caps, Names: "cap_%[1]d_%[2]s", Count: maxCaps, First: shownCaps, MoreRows: "More caps", Label: "Cap %d", Head: "Caps",
+			Note: "How many contacts a person gets at most, such as 2 within <code>7d</code>. A contact beyond waits. To remove a cap, empty its first two fields.",
+		},
+		form.Field{Name: "repeat_guard", Kind: form.Code, Label: "Repeat guard", Help: "The same text to one address is suppressed within this time, such as <code>24h</code>."},
+		form.Field{Name: "help", Kind: form.Area, Rows: 3, Head: "Answers", Label: "Help", Help: "Answers a message such as <code>help</code> or <code>info</code>: who is writing, and how to stop it. At most once in 24 hours. Empty: no answer."},
+		form.Field{Name: "confirmation", Kind: form.Area, Rows: 3, Label: "Confirmation of a refusal", Help: "The one answer to a stop word, within five minutes and also in quiet hours. It only confirms. Empty: no answer."},
+	)
 }
 
-// capRow is a row of the form for a cap.
-type capRow struct {
-	Form                    *purposeForm
-	Row                     int
-	Max, Within, Kind, Over string
-}
-
-// Field returns the name of a field of the row.
-func (r capRow) Field(name string) string { return fmt.Sprintf("cap_%d_%s", r.Row, name) }
-
-// Fields returns the names of all fields of the row.
-func (r capRow) Fields() []string {
-	return []string{r.Field("max"), r.Field("within"), r.Field("kind"), r.Field("over")}
-}
-
-func (r capRow) empty() bool { return r.Max == "" && r.Within == "" }
-
-// FirstCaps and MoreCaps return the rows that are shown, and those that are folded.
-func (f *purposeForm) FirstCaps() []capRow { return f.Caps[:shownCaps] }
-
-// MoreCaps returns the rows that are folded.
-func (f *purposeForm) MoreCaps() []capRow { return f.Caps[shownCaps:] }
-
-// Unfolded reports whether one of the folded rows is filled in.
-func (f *purposeForm) Unfolded() bool {
-	return slices.ContainsFunc(f.MoreCaps(), func(r capRow) bool { return !r.empty() })
-}
-
-// Policies returns the choices of consent.
-func (*purposeForm) Policies(l *locale.Locale) []page.Option {
-	return []page.Option{{Value: string(people.UnlessRefused), Text: l.T("people who have not refused")}, {Value: string(people.IfRecorded), Text: l.T("only people whose consent is recorded")}}
-}
-
-// Kinds returns how a cap can count time.
-func (*purposeForm) Kinds(l *locale.Locale) []page.Option {
-	return []page.Option{{Value: string(people.Rolling), Text: l.T("before each contact")}, {Value: string(people.Calendar), Text: l.T("calendar days")}}
-}
-
-// Overs returns which contacts a cap can count.
-func (*purposeForm) Overs(l *locale.Locale) []page.Option {
-	return []page.Option{{Value: string(people.OverPurpose), Text: l.T("of this purpose")}, {Value: string(people.OverAll), Text: l.T("of all purposes")}}
-}
-
-// Back returns the page to return to.
-func (f *purposeForm) Back() string {
+// purposeForm returns the page of the form of a purpose; its name is empty: of a new one.
+func purposeForm(l *locale.Locale, f *form.Form, name string) (*page.Content, *page.FormData) {
 	if f.New {
-		return purposesPath
+		d := &page.FormData{Form: f, Action: newPurposePath, Back: purposesPath}
+		return &page.Content{Title: l.T("New purpose"), Crumbs: []page.Crumb{{Text: l.T("Purposes"), Link: purposesPath}, {Text: l.T("New")}}, Data: d}, d
 	}
-	return purposeLink(f.Name)
-}
-
-// addRows adds empty rows for the caps that can still be set.
-func (f *purposeForm) addRows() {
-	for row := len(f.Caps) + 1; row <= maxCaps; row++ {
-		f.Caps = append(f.Caps, capRow{Form: f, Row: row})
-	}
-}
-
-// formOf returns the form of a purpose with its rules filled in.
-func formOf(p *peopleapi.PurposeView) *purposeForm {
-	f := &purposeForm{
-		Name: p.Name, Title: p.Title, Consent: string(p.Consent), TimeZone: p.TimeZone, RepeatGuard: p.RepeatGuard,
-		Exempt: len(p.ExemptFrom) > 0, ExemptReason: p.ExemptReason,
-		Help: p.Help, Confirmation: p.Confirmation,
-	}
-	if h := p.QuietHours; h != nil {
-		f.QuietFrom, f.QuietTo = h.From, h.To
-	}
-	for i, k := range p.Caps {
-		f.Caps = append(f.Caps, capRow{f, i + 1, strconv.Itoa(k.Max), k.Within, string(k.Kind), string(k.Over)})
-	}
-	var lines []string
-	for _, h := range p.Holidays {
-		lines = append(lines, strings.TrimSpace(h.Date+" "+h.Name))
-	}
-	f.Holidays = strings.Join(lines, "\n")
-	f.addRows()
-	return f
-}
-
-func readPurposeForm(form url.Values) *purposeForm {
-	field := func(name string) string { return strings.TrimSpace(form.Get(name)) }
-	f := &purposeForm{
-		Name: field("name"), Title: field("title"), Consent: field("consent"), QuietFrom: field("quiet_hours_from"), QuietTo: field("quiet_hours_to"),
-		TimeZone: field("time_zone"), RepeatGuard: field("repeat_guard"), Exempt: field("exempt_from") != "", ExemptReason: field("exempt_reason"),
-		Help: unixLines(field("help")), Confirmation: unixLines(field("confirmation")), Holidays: unixLines(form.Get("holidays")), Mistakes: map[string]string{},
-	}
-	f.addRows()
-	for i := range f.Caps {
-		r := &f.Caps[i]
-		r.Max, r.Within, r.Kind, r.Over = field(r.Field("max")), field(r.Field("within")), field(r.Field("kind")), field(r.Field("over"))
-	}
-	return f
-}
-
-// unixLines returns a text with line breaks of one character: browsers count one, and send two.
-func unixLines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
-
-// body returns the rules for the API. Fields that are empty are left out, so that the API
-// reports those that are missing.
-func (f *purposeForm) body() map[string]any {
-	body := page.Filled("title", f.Title, "consent", f.Consent, "time_zone", f.TimeZone, "repeat_guard", f.RepeatGuard, "exempt_reason", f.ExemptReason, "help", f.Help, "confirmation", f.Confirmation)
-	if hours := page.Filled("from", f.QuietFrom, "to", f.QuietTo); len(hours) > 0 {
-		body["quiet_hours"] = hours
-	}
-	if f.Exempt {
-		body["exempt_from"] = []people.Rule{people.RuleConsent}
-	}
-	var caps, holidays []map[string]any
-	for _, r := range f.Caps {
-		if r.empty() {
-			continue
-		}
-		one := page.Filled("max", r.Max, "within", r.Within, "kind", r.Kind, "over", r.Over)
-		if n, err := strconv.Atoi(r.Max); err == nil {
-			one["max"] = n
-		}
-		caps, f.capRows = append(caps, one), append(f.capRows, r.Row)
-	}
-	for i, line := range strings.Split(f.Holidays, "\n") {
-		date, name, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if date == "" {
-			continue
-		}
-		holidays, f.holidayLines = append(holidays, page.Filled("date", date, "name", strings.TrimSpace(name))), append(f.holidayLines, i+1)
-	}
-	if len(caps) > 0 {
-		body["caps"] = caps
-	}
-	if len(holidays) > 0 {
-		body["holidays"] = holidays
-	}
-	return body
-}
-
-// spot returns the field that a mistake of the API is about.
-func (f *purposeForm) spot(l *locale.Locale) func(*weir.FieldError) form.Spot {
-	return func(e *weir.FieldError) form.Spot {
-		if e.Detail == l.Mistake("is missing") { // the other field of a pair is filled in
-			e.Detail = l.T("enter this, too")
-		}
-		if e.Pointer == "/name" && e.Code == "conflict" {
-			e.Detail = l.T("There is a purpose of this name already: edit that one.")
-		}
-		field, where := f.fieldOf(l, strings.Split(strings.TrimPrefix(e.Pointer, "/"), "/"))
-		if where != "" {
-			e.Detail = l.T("%[1]s: %[2]s", where, e.Detail)
-		}
-		return form.Spot{Field: field, Add: field == "holidays"}
-	}
-}
-
-// fieldOf returns the field that a JSON pointer is about, and where a mistake in it is if that
-// is not obvious: the line, or which of several fields. Empty: it is about none.
-func (f *purposeForm) fieldOf(l *locale.Locale, pointer []string) (field, where string) {
-	at := func(list []int) int {
-		if len(pointer) < 2 {
-			return 0
-		}
-		if i, err := strconv.Atoi(pointer[1]); err == nil && i >= 0 && i < len(list) {
-			return list[i]
-		}
-		return 0
-	}
-	switch pointer[0] {
-	case "title", "consent", "time_zone", "repeat_guard", "exempt_from", "exempt_reason", "help", "confirmation":
-		return pointer[0], ""
-	case "name":
-		if f.New {
-			return "name", ""
-		}
-	case "quiet_hours":
-		if len(pointer) == 2 {
-			labels := map[string]locale.Message{"from": "quiet hours from", "to": "quiet hours to"}
-			return "quiet_hours_" + pointer[1], l.T(labels[pointer[1]])
-		}
-	case "caps":
-		if row := at(f.capRows); row > 0 && len(pointer) == 3 {
-			labels := map[string]locale.Message{"max": "contacts", "within": "within", "kind": "time counts", "over": "contacts count"}
-			return f.Caps[row-1].Field(pointer[2]), l.T(labels[pointer[2]])
-		}
-	case "holidays":
-		if n := at(f.holidayLines); n > 0 {
-			where = l.T("line %d", n)
-		}
-		return "holidays", where
-	}
-	return "", ""
-}
-
-func (f *purposeForm) content(l *locale.Locale) *page.Content {
-	if f.New {
-		return &page.Content{Title: l.T("New purpose"), Crumbs: []page.Crumb{{Text: l.T("Purposes"), Link: purposesPath}, {Text: l.T("New")}}, Data: f}
-	}
-	return &page.Content{Title: l.T("Edit purpose %s", f.Name), Crumbs: purposeCrumbs(l, f.Name, page.Crumb{Text: l.T("Edit")}), Data: f}
+	d := &page.FormData{Form: f, Action: purposeLink(name) + "/edit", Back: purposeLink(name)}
+	return &page.Content{Title: l.T("Edit purpose %s", name), Crumbs: purposeCrumbs(l, name, page.Crumb{Text: l.T("Edit")}), Data: d}, d
 }
 
 func newPurpose(v *page.Visit) (*page.Content, error) {
-	f := formOf(&peopleapi.PurposeView{})
-	f.New = true
-	return f.content(v.Locale), nil
+	c, _ := purposeForm(v.Locale, purposeFields().New(true), "")
+	return c, nil
 }
 
 func editPurpose(v *page.Visit) (*page.Content, error) {
@@ -376,46 +197,44 @@ func editPurpose(v *page.Visit) (*page.Content, error) {
 	if err != nil {
 		return nil, err
 	}
-	return formOf(&p.PurposeView).content(v.Locale), nil
+	f := purposeFields().New(false)
+	c, _ := purposeForm(v.Locale, f, p.Name)
+	return c, f.Show(p.PurposeView)
 }
 
 // createPurpose creates a purpose.
 func createPurpose(v *page.Visit) (*page.Content, error) {
-	f := readPurposeForm(v.Request.PostForm)
-	f.New = true
-	name := f.Name
+	f := purposeFields().New(true)
+	f.Fill(v.Request.PostForm)
+	name := f.Input("name").Value
 	if !people.ValidPurposeName(name) {
-		f.Mistakes["name"] = v.T("1 to 63 characters: a-z, 0-9, underscores and hyphens. It begins with a letter or a digit, and is not %s.", people.AllPurposes)
+		f.Wrong("name", v.T("1 to 63 characters: a-z, 0-9, underscores and hyphens. It begins with a letter or a digit, and is not %s.", people.AllPurposes))
 		name = v.NewName()
 	}
-	return f.save(v, name, "Purpose %s is created.")
+	return savePurpose(v, f, name, "Purpose %s is created.")
 }
 
 func changePurpose(v *page.Visit) (*page.Content, error) {
-	f := readPurposeForm(v.Request.PostForm)
-	f.Name = v.Request.PathValue("name")
-	return f.save(v, f.Name, "Purpose %s is changed.")
+	f := purposeFields().New(false)
+	f.Fill(v.Request.PostForm)
+	return savePurpose(v, f, v.Request.PathValue("name"), "Purpose %s is changed.")
 }
 
-// save sets the rules, or shows the form again with every mistake.
-func (f *purposeForm) save(v *page.Visit, name string, became locale.Message) (*page.Content, error) {
-	err := v.Save(http.MethodPut, page.Path("v1", "purposes", name)+page.Creating(f.New), f.body(), f.Mistakes, nil)
-	c := f.content(v.Locale)
+// savePurpose sets the rules, or shows the form again with every mistake.
+func savePurpose(v *page.Visit, f *form.Form, name string, became locale.Message) (*page.Content, error) {
+	err := v.Save(http.MethodPut, page.Path("v1", "purposes", name)+page.Creating(f.New), f.Body(), f.Mistakes, nil)
 	if err == nil {
-		c.To = purposeLink(name)
-		c.Flash = &page.Flash{Text: v.T(became, name) + " " + v.T("Its rules apply to every later claim, also of contacts that wait. A contact that waits for a rule checks them when that time has come.")}
-		return c, nil
+		text := v.T(became, name) + " " + v.T("Its rules apply to every later claim, also of contacts that wait. A contact that waits for a rule checks them when that time has come.")
+		return &page.Content{To: purposeLink(name), Flash: &page.Flash{Text: text}}, nil
 	}
-	status, p := page.StatusOf(err)
-	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict {
-		return nil, err
-	}
-	f.Problem = page.Place(p, f.Mistakes, f.spot(v.Locale))
-	c.Status, c.Flash = status, &page.Flash{Bad: true, Text: v.T("Nothing was saved. Correct the marked fields of the form.")}
-	if len(f.Mistakes) == 0 {
-		c.Flash.Text = v.T("Nothing was saved.")
-	}
-	return c, nil
+	c, d := purposeForm(v.Locale, f, name)
+	d.Problem, err = c.Refused(v.Locale, f, err, func(field string, e *weir.FieldError) string {
+		if field == "name" && e.Code == "conflict" {
+			e.Detail = v.T("There is a purpose of this name already: edit that one.")
+		}
+		return field
+	}, page.NotSaved())
+	return c, err
 }
 
 func askDeletePurpose(v *page.Visit) (*page.Question, error) {
