@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// headroom is what the process allocates and never touches, in bytes. Without a limit, the peak of resident memory
-// rises by at most as much.
+// headroom is the size, in bytes, of memory that the process allocates and never touches. Without a limit, the peak of
+// resident memory rises by at most this size.
 const headroom = 22 << 20
 
 // Variables are those of Go that users set; empty: they are not set.

@@ -17,7 +17,7 @@ import (
 	"weir/persistence/storetest"
 )
 
-// listHistory is what a store has to list, whatever of its index by channel is written.
+// listHistory holds the contacts that a store has to list, however much of its index by channel is written.
 type listHistory struct {
 	*bench
 	kept     string // the URL
@@ -29,7 +29,7 @@ type listHistory struct {
 }
 
 // testListHistories lists contacts after random histories: acceptances, ends at instants in any order, purges, erasures,
-// and processes that end without more ado; the next one finds the index by channel as that has left it, or an
+// and processes that are killed. The next process finds the index by channel as the last one left it, or an
 // older schema without it, or is given smaller ids.
 func testListHistories(t *testing.T, backend Backend) {
 	if backend.URL(t) == "sqlite://:memory:" { // nothing of it outlives its process

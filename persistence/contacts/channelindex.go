@@ -19,8 +19,8 @@ import (
 // indexEvery is how many contacts one batch adds to a table of the index by channel.
 const indexEvery = 4000
 
-// channelIndex finds the contacts of a channel, by their ids, and those that are done, by
-// their ends, where the database has no index for that ([dialect.Statements.IndexLater]). Its
+// channelIndex finds the contacts of a channel by their ids, and its done contacts by their
+// ends, where the database has no index for that ([dialect.Statements.IndexLater]). Its
 // tables contacts_by_channel and contacts_by_end get their rows some thousand at a time, by a
 // batch; until then the rows are known in memory alone, and found again at a start: contacts
 // by their ids, which are greater than high, and ends by the log of the contacts in flight.
@@ -105,8 +105,8 @@ const (
 	indexedSQL       = "UPDATE meta SET value = ? WHERE name = "
 )
 
-// write adds what is in memory alone to a table, once it is enough. It comes behind the
-// statements that insert the contacts of the batch.
+// write adds the rows that are in memory alone to a table, once there are enough of them. It
+// follows the statements that insert the contacts of the batch.
 func (x *channelIndex) write(t *commit.Tx) {
 	if x == nil {
 		return
