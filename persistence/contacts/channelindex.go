@@ -288,6 +288,19 @@ func (x *channelIndex) endedOnly(channel int64, from place, low, high int64, new
 	return list
 }
 
+// endedBefore returns the channels that have contacts which were done before an instant and whose ends
+// are in memory alone.
+func (x *channelIndex) endedBefore(at int64) (list []weir.ChannelID) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for channel, ends := range x.ended {
+		if ends[0].Pos < at {
+			list = append(list, weir.ChannelID(channel))
+		}
+	}
+	return list
+}
+
 // has reports whether contacts of a channel are in memory alone.
 func (x *channelIndex) has(channel weir.ChannelID) bool {
 	x.mu.RLock()

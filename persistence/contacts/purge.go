@@ -32,10 +32,14 @@ func (s *Purger) Purge(ctx context.Context, before time.Time, limit int) (int, e
 	if err != nil {
 		return 0, err
 	}
+	due, err := s.due(ctx, before)
+	if err != nil {
+		return 0, s.Failure("purge", err)
+	}
 	total := 0
 	for i := range channels {
 		for _, chunk := range []func(context.Context, weir.ChannelID, time.Time, int) (int, error){s.purgeContacts, s.purgeIncoming} {
-			for total < limit {
+			for due[channels[i].ID] && total < limit {
 				want := min(columns.PurgeChunk, limit-total)
 				n, err := chunk(ctx, channels[i].ID, before, want)
 				if err != nil {
@@ -54,6 +58,32 @@ func (s *Purger) Purge(ctx context.Context, before time.Time, limit int) (int, e
 		}
 	}
 	return total, nil
+}
+
+// due returns the channels from which a purge has something to delete. It takes one statement for
+// all of them: most of the time there is none.
+func (s *Purger) due(ctx context.Context, before time.Time) (map[weir.ChannelID]bool, error) {
+	at, ends := columns.Micros(before), "contacts_done"
+	var list []weir.ChannelID
+	if s.contacts.index.inUse() {
+		ends = "contacts_by_end"
+		// Before the table is read: a batch may move ends from memory to it meanwhile.
+		list = s.contacts.index.endedBefore(at)
+	}
+	var rows []weir.ChannelID
+	err := s.Read.SelectContext(ctx, &rows, purgeDueSQL(ends), at, at)
+	due := map[weir.ChannelID]bool{}
+	for _, id := range append(list, rows...) {
+		due[id] = true
+	}
+	return due, err
+}
+
+// purgeDueSQL finds the channels whose first end, or first message, is from before an instant. EXISTS
+// would leave it to the database whether it reads all ends at once.
+func purgeDueSQL(ends string) string {
+	return "SELECT c.id FROM channels c WHERE (SELECT d.finished_at FROM " + ends + " d WHERE d.channel_id = c.id ORDER BY d.finished_at LIMIT 1) < ? " +
+		"OR (SELECT i.received_at FROM incoming i WHERE i.channel_id = c.id ORDER BY i.id LIMIT 1) < ?"
 }
 
 const purgeSQL = "SELECT id, finished_at AS pos FROM contacts_done WHERE channel_id = ? AND finished_at < ? ORDER BY finished_at LIMIT ?"
