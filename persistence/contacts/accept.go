@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"weir"
 	"weir/events"
@@ -81,7 +82,8 @@ type insertions struct {
 	gate     Gate
 	waiting  *waiting
 	scratch  *scratch
-	accepted []Insertion // by this batch
+	accepted []Insertion  // by this batch
+	inserted atomic.Int64 // contacts, each try of a batch included
 }
 
 // add inserts contacts and reports the result of each. Where a key is
@@ -90,6 +92,7 @@ func (s *insertions) add(t *commit.Tx, list []Insertion) error {
 	if len(list) == 0 {
 		return nil
 	}
+	s.inserted.Add(int64(len(list)))
 	for i := range list {
 		list[i].Into.Contact = list[i].Contact
 	}

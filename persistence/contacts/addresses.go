@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"math"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -20,9 +21,13 @@ import (
 // Addresses keeps the index of contacts by address. It is written in the background, a
 // segment of contacts at a time: an index that each acceptance wrote would dirty a page more
 // for each contact, because addresses come in no order.
+//
+// Only the owner of the database writes it, one call at a time.
 type Addresses struct {
 	*commit.DB
 	channels *channels.Store
+	inserted *atomic.Int64 // contacts, by this process; also by tries of batches that failed
+	next     int64         // the value of inserted from which on a segment may be full; 0: at once
 }
 
 const (
@@ -73,8 +78,13 @@ func (fence) Write(t *commit.Tx, r *commit.Request) error {
 
 // IndexAddresses adds the oldest contacts that are in no segment, size of them, to the index.
 // It does nothing while there are fewer, and returns whether it did something. Another call may
-// repeat what one that was interrupted has begun. It is for the owner of the database.
+// repeat what one that was interrupted has begun. It is for the owner of the database. It reads
+// nothing until as many contacts have been inserted as a segment lacked at the last call.
 func (s *Addresses) IndexAddresses(ctx context.Context, size int) (more bool, err error) {
+	inserted := s.inserted.Load() // before the fence: what is counted later may not be read
+	if inserted < s.next {
+		return false, nil
+	}
 	var last segment
 	if err := s.Read.GetContext(ctx, &last, "SELECT COALESCE(MAX(id), 0) AS id, COALESCE(MAX(high), 0) AS high FROM address_segments"); err != nil {
 		return false, s.Failure("read the index of addresses", err)
@@ -89,8 +99,12 @@ func (s *Addresses) IndexAddresses(ctx context.Context, size int) (more bool, er
 		return false, err
 	}
 	list, err := s.behind(ctx, last.High, r.IDs[0], size)
-	if err != nil || len(list) < size {
+	if err != nil {
 		return false, s.Failure("read contacts that are not indexed", err)
+	}
+	if len(list) < size {
+		s.next = inserted + int64(size-len(list))
+		return false, nil
 	}
 	next := segment{last.ID + 1, list[len(list)-1].ID}
 	return true, s.Failure("index addresses", s.writeSegment(ctx, next, list))
@@ -164,23 +178,19 @@ func (s *Addresses) writeSegment(ctx context.Context, next segment, list []locat
 	return err
 }
 
-// oldest returns the id of the oldest contact of all channels.
-func (s *Addresses) oldest(ctx context.Context) (oldest int64, err error) {
+// The statements that report whether a contact of any channel has an id up to a bound.
+const (
+	anyUpToSQL    = "SELECT EXISTS (SELECT 1 FROM channels c WHERE (SELECT x.id FROM contacts x WHERE x.channel_id = c.id ORDER BY x.id LIMIT 1) <= ?)"
+	anyUpToAllSQL = "SELECT EXISTS (SELECT 1 FROM contacts WHERE id <= ?)" // where contacts are in the order of their ids
+)
+
+// holds reports whether a segment has contacts that are not deleted.
+func (s *Addresses) holds(ctx context.Context, old segment) (holds bool, err error) {
+	text := anyUpToSQL
 	if s.Dialect.IndexLater {
-		return oldest, s.Read.GetContext(ctx, &oldest, "SELECT COALESCE(MIN(id), ?) FROM contacts", int64(math.MaxInt64))
+		text = anyUpToAllSQL
 	}
-	all, err := s.channels.All(ctx)
-	oldest = math.MaxInt64
-	for i := range all {
-		var first *int64
-		if err := s.Read.GetContext(ctx, &first, "SELECT MIN(id) FROM contacts WHERE channel_id = ?", int64(all[i].ID)); err != nil {
-			return 0, err
-		}
-		if first != nil {
-			oldest = min(oldest, *first)
-		}
-	}
-	return oldest, err
+	return holds, s.Read.GetContext(ctx, &holds, text, old.High)
 }
 
 const segmentPartSQL = "SELECT COALESCE(MAX(hash), -1) FROM (SELECT hash FROM contact_addresses WHERE segment = ? ORDER BY hash, id LIMIT ?) AS part"
@@ -188,13 +198,12 @@ const segmentPartSQL = "SELECT COALESCE(MAX(hash), -1) FROM (SELECT hash FROM co
 // PurgeAddresses removes a part of a segment, limit rows of it, whose contacts are all
 // deleted, and returns whether it did something.
 func (s *Addresses) PurgeAddresses(ctx context.Context, limit int) (more bool, err error) {
-	oldest, err := s.oldest(ctx)
-	if err != nil {
-		return false, s.Failure("find the oldest contact", err)
-	}
 	var old []segment
-	if err := s.Read.SelectContext(ctx, &old, "SELECT id, high FROM address_segments WHERE high < ? ORDER BY id LIMIT 1", oldest); err != nil || len(old) == 0 {
+	if err := s.Read.SelectContext(ctx, &old, "SELECT id, high FROM address_segments ORDER BY id LIMIT 1"); err != nil || len(old) == 0 {
 		return false, s.Failure("read the index of addresses", err)
+	}
+	if holds, err := s.holds(ctx, old[0]); err != nil || holds {
+		return false, s.Failure("find the oldest contact", err)
 	}
 	err = s.Transaction(ctx, func(tx *sqlx.Tx) error {
 		var high int64

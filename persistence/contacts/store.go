@@ -48,6 +48,6 @@ func New(db *commit.DB, channels *channels.Store, log *events.Log, metrics *Metr
 	batch := newPart(reader, contactEvents{log}, observer, gate)
 	return &Store{
 		Queue: &Queue{db, batch, flights, waiting, index}, Reader: reader, DeadLetterStore: &DeadLetterStore{db, reader, batch.insertions},
-		Incoming: &Incoming{db, batch.receipts}, Figures: &Figures{db, flights, waiting, metrics}, Purger: &Purger{db, channels, reader}, Addresses: &Addresses{db, channels},
+		Incoming: &Incoming{db, batch.receipts}, Figures: &Figures{db, flights, waiting, metrics}, Purger: &Purger{db, channels, reader}, Addresses: &Addresses{DB: db, channels: channels, inserted: &batch.insertions.inserted},
 	}
 }
