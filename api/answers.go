@@ -14,7 +14,8 @@ type AnswerView struct {
 type AnswersView struct {
 	Survey      string             `json:"survey" doc:"its name"`
 	Respondents int                `json:"respondents" doc:"of the survey, also those who have not been asked yet"`
-	By          string             `json:"by,omitempty" enum:"day,arm,language" doc:"how the answers are grouped; absent: they are not"`
+	By          string             `json:"by,omitempty" enum:"day,arm,language,attribute" doc:"how the answers are grouped; absent: they are not"`
+	Attribute   string             `json:"attribute,omitempty" doc:"by whose values they are grouped; absent: by none" example:"region"`
 	Questions   []AnswerCountsView `json:"questions" doc:"in the order in which they are asked"`
 }
 
@@ -25,12 +26,13 @@ type AnswerCountsView struct {
 	Statuses map[AnswerStatus]int `json:"by_status" doc:"how many respondents, by what became of the question. Those in the middle of the interview, before this question, are in none"`
 	Values   []ValueCountView     `json:"values" doc:"how many respondents, by answer: choices in their order, numbers and dates from the smallest, those of more than 24 values in ranges. Texts have none"`
 	Summary  *AnswerSummaryView   `json:"summary,omitempty" doc:"of numbers and dates; absent without any"`
-	Groups   []AnswerGroupView    `json:"groups,omitempty" nullable:"false" doc:"the same of each day, arm or language, in order; only with by. Together they are the counts of the question"`
+	Groups   []AnswerGroupView    `json:"groups,omitempty" nullable:"false" doc:"the same of each day, arm, language or value of the attribute, in order; only with by or attribute. Together they are the counts of the question"`
 }
 
-// AnswerGroupView counts the answers of a day, arm or language to one question.
+// AnswerGroupView counts the answers of a day, arm, language or value of an attribute to one question.
 type AnswerGroupView struct {
-	Group    string               `json:"group" doc:"a day as 2026-01-31, in the time zone of the survey; the number of an arm from 0; or the language of the conversation. Empty: not known, of answers from before they were counted so" example:"2026-01-31"`
+	Group    string               `json:"group" doc:"a day as 2026-01-31, in the time zone of the survey; the number of an arm from 0; the language of the conversation; or a value of the attribute. Empty: not known, of answers from before they were counted so; or no value" example:"2026-01-31"`
+	Other    bool                 `json:"other,omitempty" doc:"of all values that the survey does not list, together; group is empty"`
 	Statuses map[AnswerStatus]int `json:"by_status" doc:"how many respondents, by what became of the question"`
 	Values   []ValueCountView     `json:"values" doc:"how many respondents, by the answers and ranges of the question"`
 	Summary  *AnswerSummaryView   `json:"summary,omitempty" doc:"of numbers and dates; absent without any"`

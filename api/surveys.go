@@ -13,6 +13,7 @@ type SurveyDefinition struct {
 	Cutoff         int                           `json:"cutoff,omitempty" doc:"how many are enough; 0: no limit"`
 	CountPartial   bool                          `json:"count_partial,omitempty" doc:"partial answers count as well"`
 	Quotas         []Bucket                      `json:"quotas,omitempty"`
+	Breakdowns     []Breakdown                   `json:"breakdowns,omitempty" nullable:"false" doc:"with questions: up to 5 attributes of the respondents by whose values the answers are counted, too, when they arrive. Drafts only"`
 	QuotaMessage   string                        `json:"quota_message,omitempty" maxLength:"1600" doc:"sent, instead of the application's messages, to a respondent who is answering by text and is rejected because the quota is full; absent: nothing is sent" example:"Thank you, we have all the answers that we need."`
 	Answer         *Answer                       `json:"answer,omitempty" doc:"without an application: the first message of a respondent is the whole interview. Absent: messages are not evaluated, unless by the application. It may change while the survey runs"`
 	StopWords      []string                      `json:"stop_words,omitzero" doc:"words that refuse; absent: those of the installation, by default those of docs/consent.md, such as stop, quit and baja"`
@@ -66,6 +67,12 @@ type Arm struct {
 type Bucket struct {
 	Where map[string]Match `json:"where" doc:"what each attribute has to be"`
 	Quota int              `json:"quota" doc:"how many are wanted"`
+}
+
+// Breakdown is an attribute by whose values answers are counted.
+type Breakdown struct {
+	Attribute string   `json:"attribute" doc:"its name" example:"region"`
+	Values    []string `json:"values" doc:"up to 50 values that are counted apart, ignoring case and surrounding space; all others are counted together" example:"[\"north\",\"south\"]"`
 }
 
 // Match is a condition on an attribute: equal to one of some texts, ignoring case
@@ -125,6 +132,7 @@ type SurveyPatch struct {
 	Cutoff             *int                          `json:"cutoff,omitempty" nullable:"true"`
 	CountPartial       *bool                         `json:"count_partial,omitempty" nullable:"true"`
 	Quotas             []Bucket                      `json:"quotas,omitzero" doc:"replaced as a whole; of a survey that was launched only the numbers may change"`
+	Breakdowns         []Breakdown                   `json:"breakdowns,omitzero" doc:"replaced as a whole; drafts only"`
 	QuotaMessage       *string                       `json:"quota_message,omitempty" maxLength:"1600" nullable:"true" doc:"sent to a respondent who is answering by text when the quota turns out to be full"`
 	Answer             *Answer                       `json:"answer,omitempty" doc:"merged field by field; null: messages are not evaluated by Weir"`
 	StopWords          []string                      `json:"stop_words,omitzero"`

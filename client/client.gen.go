@@ -42,7 +42,7 @@ type Answer = api.Answer
 // AnswerCountsView How many respondents gave which answer to one question.
 type AnswerCountsView = api.AnswerCountsView
 
-// AnswerGroupView How many respondents of a day, arm or language gave which answer to one question.
+// AnswerGroupView How many respondents of a day, arm, language or value of an attribute gave which answer to one question.
 type AnswerGroupView = api.AnswerGroupView
 
 // AnswerSummaryView What the numbers or dates that were answered come to.
@@ -95,6 +95,9 @@ type BrakeFigures = api.BrakeFigures
 
 // Braked What a brake has done: why a channel or a survey is paused.
 type Braked = api.Braked
+
+// Breakdown An attribute by whose values the answers to questions are counted.
+type Breakdown = api.Breakdown
 
 // BreakerView A channel's circuit breaker.
 type BreakerView = api.BreakerView
@@ -1124,6 +1127,9 @@ type GetSurveyAnswersParams struct {
 
 	// By count the answers of each day, arm or language, too. A day is that of the answer, in the time zone of the survey; the language is that of the conversation: day, arm, language
 	By string `form:"by,omitempty" json:"by,omitempty,omitzero"`
+
+	// Attribute in place of by: count the answers of each value of this attribute of the respondents, too. It is one of the survey's breakdowns
+	Attribute string `form:"attribute,omitempty" json:"attribute,omitempty,omitzero"`
 }
 
 // ListSurveyTextsParams defines parameters for ListSurveyTexts.
@@ -2164,6 +2170,7 @@ func (c *Client) GetSurveyAnswers(ctx context.Context, survey string, params Get
 	r.Query = url.Values{}
 	setQuery(r.Query, "arm", params.Arm)
 	setQuery(r.Query, "by", params.By)
+	setQuery(r.Query, "attribute", params.Attribute)
 	return call[AnswersView](ctx, c, r)
 }
 

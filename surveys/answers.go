@@ -33,22 +33,30 @@ type AnswerSum struct {
 	Day      int // since 1970; 0: not known
 	Arm      int
 	Language string // empty: not known
+	Place    int    // in a breakdown; only of sums that are grouped by one
 }
 
 // Count adds what an answer changes of the sums of an arm. What it replaces is taken from the day and
 // the language under which that was counted.
 func (r *Recorded) Count(sums map[AnswerSum]int, arm int) {
+	r.each(func(a *questions.Answer, value string, n int) {
+		sums[AnswerSum{Question: r.Question, Status: a.Status, Value: value, Day: a.Day, Arm: arm, Language: a.Language}] += n
+	})
+}
+
+// each calls count for everything under which the answers are counted: with -1 of the one that is
+// replaced, with 1 of the new one.
+func (r *Recorded) each(count func(a *questions.Answer, value string, n int)) {
 	for _, one := range []struct {
-		answer questions.Answer
+		answer *questions.Answer
 		n      int
-	}{{r.Was, -1}, {r.Answer, 1}} {
+	}{{&r.Was, -1}, {&r.Answer, 1}} {
 		if one.answer.Status == "" {
 			continue
 		}
-		key := AnswerSum{Question: r.Question, Status: one.answer.Status, Day: one.answer.Day, Arm: arm, Language: one.answer.Language}
-		sums[key] += one.n
-		for _, key.Value = range one.answer.Counted(r.Kind) {
-			sums[key] += one.n
+		count(one.answer, "", one.n)
+		for _, value := range one.answer.Counted(r.Kind) {
+			count(one.answer, value, one.n)
 		}
 	}
 }
@@ -62,6 +70,8 @@ const (
 	ByDay      SumsBy = "day"
 	ByArm      SumsBy = "arm"
 	ByLanguage SumsBy = "language"
+	// ByAttribute groups by the place in a breakdown. These sums are of no day and no language.
+	ByAttribute SumsBy = "attribute"
 )
 
 // AllArms selects the sums of every arm.
@@ -72,6 +82,8 @@ type SumFilter struct {
 	Survey int64
 	Arm    int // or AllArms
 	By     SumsBy
+	// Breakdown is the place of an attribute in the definition, with [ByAttribute].
+	Breakdown int
 }
 
 // Of returns the key of the sum to which another adds, without the columns by which sums are not grouped.
@@ -84,6 +96,8 @@ func (by SumsBy) Of(k AnswerSum) AnswerSum {
 		of.Arm = k.Arm
 	case ByLanguage:
 		of.Language = k.Language
+	case ByAttribute:
+		of.Place = k.Place
 	case ByNothing:
 	}
 	return of

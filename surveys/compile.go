@@ -24,6 +24,7 @@ func (d Definition) Compile(def Defaults) (*Plan, []weir.FieldError) {
 	schedule, wrong := calendar.Compile(d.Schedule)
 	m.AddPart("/schedule", wrong)
 	m.AddPart("/quotas", Quotas(d.Quotas).check())
+	m.AddPart("/breakdowns", Breakdowns(d.Breakdowns).check())
 	m.AddPart("/brake", (*weir.Brake)(d.Brake).Check())
 	m.AddPart("/budget", (*limits.Budget)(d.Budget).Check())
 	pl := &Plan{
@@ -85,6 +86,9 @@ func (d Definition) compileAnswer(pl *Plan, m *validation.Errors) {
 // compileQuestions checks the questions, and that nothing else evaluates the answers.
 func (d Definition) compileQuestions(pl *Plan, m *validation.Errors) {
 	if d.Questions == nil {
+		if len(d.Breakdowns) > 0 {
+			m.Add("/breakdowns", "conflict", "is for questions that Weir asks; leave it out")
+		}
 		return
 	}
 	for _, other := range []struct {

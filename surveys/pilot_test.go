@@ -38,7 +38,7 @@ func TestPilot_KeepsTheRulesOfContactAlone(t *testing.T) {
 		FallbackDelay: "1h", Cutoff: 1, CountPartial: true, Quotas: surveys.Quotas{{}}, QuotaMessage: "x", Answer: &surveys.Answer{}, StopWords: []string{"x"},
 		HelpWords: []string{"x"}, AnswerWords: []string{"x"}, Purpose: "x", Brake: &api.Brake{}, Budget: &api.Budget{}, Labels: []string{"x"}, Weight: 1,
 		LimitPerMinute: 1, BatchSize: 1, InitialSuccessRate: new(float64), Region: "MX", Arms: []surveys.Arm{{}}, Modes: map[surveys.Mode]surveys.ModeSpec{surveys.SMS: {}},
-		Questionnaires: map[string]map[surveys.Mode][]surveys.Content{"q": {}}, Questions: &questions.Definition{},
+		Questionnaires: map[string]map[surveys.Mode][]surveys.Content{"q": {}}, Questions: &questions.Definition{}, Breakdowns: []surveys.Breakdown{{}},
 	}
 	d.Schedule.StartDate, d.Schedule.EndDate, d.Schedule.TimeZone, d.Schedule.BlockedDays = "2030-01-01", "2030-01-02", "UTC", []string{"2030-01-01"}
 	is, was := reflect.ValueOf(d.Pilot()), reflect.ValueOf(d)

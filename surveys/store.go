@@ -42,6 +42,8 @@ type Work struct {
 	Survey int64
 	Moves  []Move
 	Taken  []int64 // outbox entries that need no move
+	// Definition is that of the survey, by which answers are counted by attribute.
+	Definition *Definition
 }
 
 // Replies returns the moves that make a reply on the channel of the first of them, which is that of all replies of a survey.

@@ -126,7 +126,7 @@ func dropRefused(ctx context.Context, r *roundState, sv *surveyState, p part, re
 }
 
 func workOf(sv *surveyState, changes []surveys.Change) surveys.Work {
-	work := surveys.Work{Survey: sv.survey.ID}
+	work := surveys.Work{Survey: sv.survey.ID, Definition: &sv.survey.Definition}
 	for i := range changes {
 		work.Moves = append(work.Moves, changes[i].Move)
 	}

@@ -22,6 +22,7 @@ func RunSurveys(t *testing.T, open func(t testing.TB) SurveyStores) {
 		{"removal of respondents", testRespondentRemoval},
 		{"moves", testMoves},
 		{"answers to questions", testSurveyAnswers},
+		{"answers by attribute", testSurveyBreakdowns},
 		{"moves that enqueue", testEnqueue},
 		{"moves that are refused", testRefusedMoves},
 		{"ready slots", testReady},

@@ -22,6 +22,8 @@ const (
 	insertAnswerSums = "INSERT INTO survey_answer_counts (survey_id, question, status, value, day, arm, language, n) VALUES "
 	answersSQL       = "SELECT respondent_id, question, status, value, raw, day, language FROM survey_answers WHERE survey_id = ? AND respondent_id IN "
 	answerSumColumns = 8
+	insertBreakdowns = "INSERT INTO survey_answer_breakdowns (survey_id, breakdown, question, status, value, place, arm, n) VALUES "
+	breakdownColumns = 8
 	// answersEndSQL finds the respondent at whom a page ends that examines some answers, of whichever
 	// questions: the primary key has the respondents in front.
 	answersEndSQL = "SELECT respondent_id FROM survey_answers WHERE survey_id = ? AND respondent_id > ? ORDER BY respondent_id LIMIT 1 OFFSET ?"
@@ -67,6 +69,56 @@ func answerSumRows(survey int64, sums map[surveys.AnswerSum]int) (args []any) {
 	return args
 }
 
+// breakdowns counts the answers of moves by attribute, and moves those that a respondent has given before, if an
+// attribute by which they are counted is another now.
+func (w *surveyWork) breakdowns(t *commit.Tx, _ *commit.Request, moves []*move) error {
+	if w.work.Definition == nil || len(w.work.Definition.Breakdowns) == 0 {
+		return nil
+	}
+	breakdowns, sums := surveys.Breakdowns(w.work.Definition.Breakdowns), map[surveys.BreakdownSum]int{}
+	elsewhere := map[int64]*move{}
+	for _, m := range moves {
+		had, has := breakdowns.Places(m.Was.Attributes), breakdowns.Places(m.is.Attributes)
+		for i := range m.Answers {
+			m.Answers[i].CountBy(sums, m.is.Arm, had, has)
+		}
+		if !slices.Equal(had, has) {
+			elsewhere[int64(m.is.ID)] = m
+		}
+	}
+	for ids := range slices.Chunk(slices.Sorted(maps.Keys(elsewhere)), columns.KeysPerList) {
+		var rows []answerRow
+		if err := t.SelectContext(t.Ctx, &rows, answersSQL+columns.Marks(len(ids)), append([]any{w.work.Survey}, columns.Arguments(ids)...)...); err != nil {
+			return err
+		}
+		for i := range rows {
+			m, a := elsewhere[rows[i].Respondent], rows[i].answer()
+			if slices.ContainsFunc(m.Answers, func(r surveys.Recorded) bool { return r.Question == a.Question }) {
+				continue // replaced, and counted so
+			}
+			kept := surveys.Recorded{Answer: a, Was: a, Kind: questions.KindOf(w.work.Definition.Questions, a.Question)}
+			kept.CountBy(sums, m.is.Arm, breakdowns.Places(m.Was.Attributes), breakdowns.Places(m.is.Attributes))
+		}
+	}
+	args := breakdownRows(w.work.Survey, sums)
+	_, err := multirow.InsertCounted(t, insertBreakdowns, w.s.adds.breakdowns, args, len(args)/breakdownColumns)
+	return err
+}
+
+// breakdownRows are the values of survey_answer_breakdowns, in one order for all.
+func breakdownRows(survey int64, sums map[surveys.BreakdownSum]int) (args []any) {
+	keys := slices.SortedFunc(maps.Keys(sums), func(a, b surveys.BreakdownSum) int {
+		return cmp.Or(cmp.Compare(a.Breakdown, b.Breakdown), cmp.Compare(a.Question, b.Question), cmp.Compare(a.Status, b.Status),
+			cmp.Compare(a.Value, b.Value), cmp.Compare(a.Place, b.Place), cmp.Compare(a.Arm, b.Arm))
+	})
+	for _, k := range keys {
+		if n := sums[k]; n != 0 {
+			args = append(args, survey, int64(k.Breakdown), k.Question, string(k.Status), k.Value, int64(k.Place), int64(k.Arm), int64(n))
+		}
+	}
+	return args
+}
+
 // answerRow is a row of survey_answers.
 type answerRow struct {
 	Respondent int64  `db:"respondent_id"`
@@ -102,17 +154,26 @@ func (s *Reader) Answers(ctx context.Context, survey int64, ids []surveys.Respon
 }
 
 // answerSumsSQL reads sums of answers, grouped by one more column at most.
-func answerSumsSQL(f surveys.SumFilter) string {
+func answerSumsSQL(f surveys.SumFilter) (string, []any) {
+	args := []any{f.Survey}
+	if f.By == surveys.ByAttribute {
+		args = append(args, f.Breakdown)
+	}
+	arm := ""
+	if f.Arm != surveys.AllArms {
+		arm, args = " AND arm = ?", append(args, f.Arm)
+	}
+	if f.By == surveys.ByAttribute {
+		return "SELECT question, status, value, 0 AS day, 0 AS arm, '' AS language, place, SUM(n) AS n FROM survey_answer_breakdowns WHERE survey_id = ? AND breakdown = ?" +
+			arm + " GROUP BY question, status, value, place HAVING SUM(n) <> 0", args
+	}
 	selected := map[surveys.SumsBy]string{surveys.ByDay: "0 AS day", surveys.ByArm: "0 AS arm", surveys.ByLanguage: "'' AS language"}
-	key, arm := "question, status, value", ""
+	key := "question, status, value"
 	if f.By != surveys.ByNothing {
 		selected[f.By], key = string(f.By), key+", "+string(f.By)
 	}
-	if f.Arm != surveys.AllArms {
-		arm = " AND arm = ?"
-	}
 	return "SELECT question, status, value, " + selected[surveys.ByDay] + ", " + selected[surveys.ByArm] + ", " + selected[surveys.ByLanguage] +
-		", SUM(n) AS n FROM survey_answer_counts WHERE survey_id = ?" + arm + " GROUP BY " + key + " HAVING SUM(n) <> 0"
+		", 0 AS place, SUM(n) AS n FROM survey_answer_counts WHERE survey_id = ?" + arm + " GROUP BY " + key + " HAVING SUM(n) <> 0", args
 }
 
 // AnswerSums implements [surveys.RespondentReader].
@@ -124,18 +185,16 @@ func (s *Reader) AnswerSums(ctx context.Context, f surveys.SumFilter) (map[surve
 		Day      int    `db:"day"`
 		Arm      int    `db:"arm"`
 		Language string `db:"language"`
+		Place    int    `db:"place"`
 		N        int    `db:"n"`
 	}
-	args := []any{f.Survey}
-	if f.Arm != surveys.AllArms {
-		args = append(args, f.Arm)
-	}
-	if err := s.Read.SelectContext(ctx, &rows, answerSumsSQL(f), args...); err != nil {
+	text, args := answerSumsSQL(f)
+	if err := s.Read.SelectContext(ctx, &rows, text, args...); err != nil {
 		return nil, s.Failure("read the sums of answers", err)
 	}
 	sums := make(map[surveys.AnswerSum]int, len(rows))
 	for _, r := range rows {
-		sums[surveys.AnswerSum{Question: r.Question, Status: questions.Status(r.Status), Value: r.Value, Day: r.Day, Arm: r.Arm, Language: r.Language}] = r.N
+		sums[surveys.AnswerSum{Question: r.Question, Status: questions.Status(r.Status), Value: r.Value, Day: r.Day, Arm: r.Arm, Language: r.Language, Place: r.Place}] = r.N
 	}
 	return sums, nil
 }
@@ -192,19 +251,26 @@ func (s *Importer) removeAnswers(ctx context.Context, tx *sqlx.Tx, r *surveys.Re
 	if err := json.Unmarshal([]byte(stored), &definition); err != nil {
 		return err
 	}
-	sums := map[surveys.AnswerSum]int{}
+	sums, byAttribute := map[surveys.AnswerSum]int{}, map[surveys.BreakdownSum]int{}
+	places := surveys.Breakdowns(definition.Breakdowns).Places(r.Attributes)
 	for i := range rows {
 		gone := surveys.Recorded{Was: rows[i].answer(), Answer: questions.Answer{Question: rows[i].Question}}
 		if definition.Questions != nil {
 			gone.Kind = questions.KindOf(definition.Questions, rows[i].Question)
 		}
 		gone.Count(sums, r.Arm)
+		gone.CountBy(byAttribute, r.Arm, places, nil)
 	}
 	if _, err := tx.ExecContext(ctx, "DELETE FROM survey_answers WHERE survey_id = ? AND respondent_id = ?", r.Survey, int64(r.ID)); err != nil {
 		return err
 	}
 	for part := range slices.Chunk(answerSumRows(r.Survey, sums), answerSumColumns*columns.KeysPerList) {
 		if _, err := tx.ExecContext(ctx, insertAnswerSums+columns.RowsOf(len(part)/answerSumColumns, answerSumColumns)+s.adds.answerSums, part...); err != nil {
+			return err
+		}
+	}
+	for part := range slices.Chunk(breakdownRows(r.Survey, byAttribute), breakdownColumns*columns.KeysPerList) {
+		if _, err := tx.ExecContext(ctx, insertBreakdowns+columns.RowsOf(len(part)/breakdownColumns, breakdownColumns)+s.adds.breakdowns, part...); err != nil {
 			return err
 		}
 	}

@@ -17,6 +17,11 @@ type statement = struct {
 
 func named(name, text string, args ...any) statement { return statement{name, text, args} }
 
+func sumsOf(name string, f surveys.SumFilter) statement {
+	text, args := answerSumsSQL(f)
+	return named(name, text, args...)
+}
+
 // SurveyStatements lists the statements that a survey broker, a list and a
 // sweep run.
 func (s *Store) SurveyStatements(now time.Time, r surveys.Respondent, channel weir.ChannelID, imp int64) []statement {
@@ -43,8 +48,9 @@ func (s *Store) SurveyStatements(now time.Time, r surveys.Respondent, channel we
 		named("attempts", attemptsSQL, survey),
 		named("end of a page of answers", answersEndSQL, survey, id, 100),
 		named("texts", textsSQL, survey, id, id+1000, "q", "answered", 100),
-		named("sums of answers", answerSumsSQL(surveys.SumFilter{Survey: survey, Arm: surveys.AllArms}), survey),
-		named("sums of answers by day", answerSumsSQL(surveys.SumFilter{Survey: survey, Arm: 1, By: surveys.ByDay}), survey, 1),
+		sumsOf("sums of answers", surveys.SumFilter{Survey: survey, Arm: surveys.AllArms}),
+		sumsOf("sums of answers by day", surveys.SumFilter{Survey: survey, Arm: 1, By: surveys.ByDay}),
+		sumsOf("sums of answers by attribute", surveys.SumFilter{Survey: survey, Arm: 1, By: surveys.ByAttribute, Breakdown: 2}),
 		named("quarters", quartersSQL, survey),
 		named("log", surveyLog, survey, int64(0), 100),
 		named("recent log", recentLog, survey, int64(math.MaxInt64), int64(0), 100),

@@ -144,7 +144,7 @@ const (
 )
 
 // additions are the ends of statements that add to numbers.
-type additions struct{ sums, attempts, begun, quarters, answers, answerSums string }
+type additions struct{ sums, attempts, begun, quarters, answers, answerSums, breakdowns string }
 
 func newAdditions(d dialect.Statements) additions {
 	quarters := d.Merge("survey_id", "quarter", "mode", "arm")
@@ -164,6 +164,7 @@ func newAdditions(d dialect.Statements) additions {
 	return additions{
 		answers:    answers,
 		answerSums: d.Add("survey_id", "question", "status", "value", "day", "arm", "language"),
+		breakdowns: d.Add("survey_id", "breakdown", "status", "question", "value", "place", "arm"),
 		sums:       d.Add("survey_id", "status", "disposition", "bucket", "counted", "furthest"),
 		attempts:   d.Add("survey_id", "mode", "outcome"),
 		begun:      d.Add("survey_id", "second"),

@@ -323,6 +323,7 @@ func removeSurvey(ctx context.Context, tx *sqlx.Tx, survey int64) error {
 	for _, q := range []string{
 		"DELETE FROM survey_sums WHERE survey_id = ?", "DELETE FROM survey_attempts WHERE survey_id = ?",
 		"DELETE FROM survey_begun WHERE survey_id = ?", "DELETE FROM survey_quarters WHERE survey_id = ?", "DELETE FROM survey_answer_counts WHERE survey_id = ?",
+		"DELETE FROM survey_answer_breakdowns WHERE survey_id = ?",
 		"DELETE FROM survey_answers WHERE survey_id = ?", "DELETE FROM imports WHERE survey_id = ?",
 		"DELETE FROM surveys WHERE id = ? AND deleting = 1",
 	} {

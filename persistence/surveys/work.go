@@ -115,6 +115,9 @@ func (s *Rounds) newWork(ctx context.Context, w surveys.Work) (*surveyWork, erro
 			bytes += len(k) + len(v) + 8
 		}
 		rows += 3 * len(m.Answers)
+		if w.Definition != nil {
+			rows += 2 * len(w.Definition.Breakdowns) * len(m.Answers)
+		}
 		for _, a := range m.Answers {
 			bytes += 300 + len(a.Value) + len(a.Raw)
 		}
@@ -158,7 +161,7 @@ func (w *surveyWork) Write(t *commit.Tx, r *commit.Request) error {
 	if err := w.updateRespondents(t, moves); err != nil {
 		return err
 	}
-	for _, step := range []func(*commit.Tx, *commit.Request, []*move) error{w.sum, w.answers, w.attempts, w.quarters, w.begun, w.log, w.take} {
+	for _, step := range []func(*commit.Tx, *commit.Request, []*move) error{w.sum, w.breakdowns, w.answers, w.attempts, w.quarters, w.begun, w.log, w.take} {
 		if err := step(t, r, moves); err != nil {
 			return err
 		}

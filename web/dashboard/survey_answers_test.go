@@ -32,12 +32,16 @@ func (r *rig) asking(name string, answers ...map[string]questions.Answer) {
 		{Name: "born", Kind: questions.Date, Text: text("When?", "¿Cuándo?")},
 	}}
 	v, _, err := store.PutSurvey(ctx, surveys.Survey{Name: name, Definition: surveys.Definition{
-		Questions: asked, Arms: []surveys.Arm{{Modes: []surveys.Mode{surveys.SMS}, Ratio: 50}, {Modes: []surveys.Mode{surveys.SMS}, Ratio: 50}},
+		Breakdowns: []surveys.Breakdown{{Attribute: "region", Values: []string{"north", "<south>"}}},
+		Questions:  asked, Arms: []surveys.Arm{{Modes: []surveys.Mode{surveys.SMS}, Ratio: 50}, {Modes: []surveys.Mode{surveys.SMS}, Ratio: 50}},
 	}})
 	must(err)
 	var people []surveys.Respondent
 	for i := range max(1, len(answers)) {
 		people = append(people, surveys.Respondent{Phone: fmt.Sprintf("+1555%07d", i), Bucket: surveys.NoBucket, Progress: surveys.NewProgress()})
+		if region := []string{"North", "<south>", "east", ""}[i%4]; region != "" {
+			people[i].Attributes = map[string]string{"region": region}
+		}
 	}
 	added, err := store.Add(ctx, v.ID, 0, people)
 	must(err)
@@ -58,7 +62,7 @@ func (r *rig) asking(name string, answers ...map[string]questions.Answer) {
 		moves = append(moves, m)
 	}
 	if len(moves) > 0 {
-		done, err := store.Work(ctx, surveys.Work{Survey: v.ID, Moves: moves})
+		done, err := store.Work(ctx, surveys.Work{Survey: v.ID, Definition: &v.Definition, Moves: moves})
 		must(err)
 		if len(done.Stale)+len(done.Refused) > 0 {
 			r.t.Fatalf("%+v", done)
@@ -140,9 +144,16 @@ func TestSurveyAnswers_TablesByDayArmAndLanguage(t *testing.T) {
 	).hasNot("<i>away", "The tables have the latest")
 	b.get("/surveys/flu/answers?by=arm").want(200).has(`<th scope="row">0</th><td class="number">3</td><td class="number">2 <span class="quiet">67 %</span></td>`, `<th scope="row">1</th><td class="number">2</td><td class="number">1 <span class="quiet">50 %</span></td>`)
 	b.get("/surveys/flu/answers?by=language&arm=1").want(200).has(`<th scope="row">es</th><td class="number">2</td>`).hasNot(`<th scope="row">en</th>`)
+	b.get("/surveys/flu/answers?by=attribute.region").want(200).has(`<option value="attribute.region" selected>region</option>`, `<th scope="col">region</th>`,
+		`<th scope="row">north</th><td class="number">2</td><td class="number">1 <span class="quiet">50 %</span></td>`,
+		`<th scope="row">&lt;south&gt;</th><td class="number">1</td><td class="number">0 <span class="quiet">0 %</span></td>`,
+		`<th scope="row">other</th><td class="number">1</td>`, `<th scope="row">none</th><td class="number">1</td>`)
+	b.get("/surveys/flu/answers?by=attribute.region&arm=1").want(200).has(`<th scope="row">&lt;south&gt;</th>`, `<th scope="row">none</th>`).hasNot(`<th scope="row">north</th>`)
+	b.get("/surveys/flu/answers?by=attribute.sex").want(200).hasNot(`id="groups-1"`)
 	b.get("/surveys/long/answers?by=day").want(200).has("The tables have the latest 31 days", ">2025-02-14<").hasNot(">2025-01-14<")
 	b.post("/language", url.Values{"language": {"es"}, "back": {"/"}}).want(303)
 	b.get("/surveys/flu/answers?by=language").want(200).has(`<th scope="col">Idioma</th><th scope="col" class="number">Contestado</th>`, `<th scope="row">desconocido</th>`)
+	b.get("/surveys/flu/answers?by=attribute.region").want(200).has(`<th scope="row">otros</th>`, `<th scope="row">ninguno</th>`)
 }
 
 // Without questions, or without answers, the page says what to do.

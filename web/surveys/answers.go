@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"weir"
 	"weir/api"
@@ -95,6 +96,7 @@ func (s answersRoute) routes() []*route.Route {
 		Query: []httpjson.Parameter{
 			{Name: "arm", Kind: "integer", Default: int64(surveys.AllArms), Minimum: surveys.AllArms, Maximum: math.MaxInt32, Description: "only respondents of this arm, from 0; -1: of all"},
 			{Name: "by", Kind: "string", Enum: httpjson.Words([]surveys.SumsBy{surveys.ByDay, surveys.ByArm, surveys.ByLanguage}), Single: true, Description: "count the answers of each day, arm or language, too. A day is that of the answer, in the time zone of the survey; the language is that of the conversation"},
+			{Name: "attribute", Kind: "string", Description: "in place of by: count the answers of each value of this attribute of the respondents, too. It is one of the survey's breakdowns"},
 		},
 		Handle:  s.onSurvey(s.answers),
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "the sums", Body: route.TypeOf[api.AnswersView]()}},
@@ -145,6 +147,10 @@ func (s answersRoute) texts(c *route.Call, v surveys.Survey) (route.Reply, error
 func (s answersRoute) answers(c *route.Call, v surveys.Survey) (route.Reply, error) {
 	asked := asked(v)
 	view := api.AnswersView{Survey: v.Name, Questions: make([]api.AnswerCountsView, len(asked))}
+	f := sumFilter(c, &v)
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
+	}
 	if len(asked) == 0 {
 		return route.Reply{Status: http.StatusOK, Body: view}, nil
 	}
@@ -155,17 +161,42 @@ func (s answersRoute) answers(c *route.Call, v surveys.Survey) (route.Reply, err
 	for _, n := range people.Respondents {
 		view.Respondents += n
 	}
-	f := surveys.SumFilter{Survey: v.ID, Arm: c.Query.Int("arm"), By: surveys.SumsBy(c.Query.Text("by"))}
 	sums, err := s.store.AnswerSums(c, f)
 	if err != nil {
 		return route.Reply{}, err
 	}
-	view.By = string(f.By)
+	view.By, view.Attribute = string(f.By), c.Query.Text("attribute")
 	counted := countAnswers(sums, f.By)
+	var values []string
+	if f.By == surveys.ByAttribute {
+		values = v.Definition.Breakdowns[f.Breakdown].Values
+	}
 	for i, q := range asked {
-		view.Questions[i] = counted[q.name].view(q, f.By)
+		view.Questions[i] = counted[q.name].view(q, f.By, values)
 	}
 	return route.Reply{Status: http.StatusOK, Body: view}, nil
+}
+
+// sumFilter reads which sums a request is about, and how they are grouped.
+func sumFilter(c *route.Call, v *surveys.Survey) surveys.SumFilter {
+	f := surveys.SumFilter{Survey: v.ID, Arm: c.Query.Int("arm"), By: surveys.SumsBy(c.Query.Text("by"))}
+	attribute := c.Query.Text("attribute")
+	if attribute == "" {
+		return f
+	}
+	breakdowns := surveys.Breakdowns(v.Definition.Breakdowns)
+	if f.By != surveys.ByNothing {
+		c.Errors.Add("/attribute", "conflict", "cannot be combined with by; leave one of the two out")
+	}
+	f.By, f.Breakdown = surveys.ByAttribute, breakdowns.Index(attribute)
+	switch {
+	case f.Breakdown >= 0:
+	case len(breakdowns) == 0:
+		c.Errors.Add("/attribute", "unknown", "the survey counts answers by no attribute; its field breakdowns lists them before the launch")
+	default:
+		c.Errors.Add("/attribute", "unknown", "the survey counts answers by these attributes: %s", strings.Join(breakdowns.Attributes(), ", "))
+	}
+	return f
 }
 
 // answerCounts are the sums of a question.
@@ -209,7 +240,7 @@ func countAnswers(sums map[surveys.AnswerSum]int, by surveys.SumsBy) map[string]
 		if by == surveys.ByNothing {
 			continue
 		}
-		group := surveys.AnswerSum{Day: k.Day, Arm: k.Arm, Language: k.Language}
+		group := surveys.AnswerSum{Day: k.Day, Arm: k.Arm, Language: k.Language, Place: k.Place}
 		if q.groups[group] == nil {
 			g := newAnswerGroup()
 			q.groups[group] = &g
@@ -219,28 +250,40 @@ func countAnswers(sums map[surveys.AnswerSum]int, by surveys.SumsBy) map[string]
 	return counted
 }
 
-// view returns the counts of a question; nil: it has no answers.
-func (a *answerCounts) view(q askedQuestion, by surveys.SumsBy) api.AnswerCountsView {
+// view returns the counts of a question; nil: it has no answers. The values are those of a breakdown.
+func (a *answerCounts) view(q askedQuestion, by surveys.SumsBy, values []string) api.AnswerCountsView {
 	if a == nil {
 		a = &answerCounts{all: newAnswerGroup()}
 	}
 	bars, summary := questions.Summarize(q.Question, a.all.values)
 	view := api.AnswerCountsView{Question: q.name, Kind: q.kind, Statuses: a.all.statuses, Values: valueCounts(bars), Summary: summaryView(summary)}
 	groups := slices.SortedFunc(maps.Keys(a.groups), func(a, b surveys.AnswerSum) int {
-		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.Language, b.Language))
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.Language, b.Language), cmp.Compare(placeOrder(a.Place), placeOrder(b.Place)))
 	})
 	for _, k := range groups {
 		g := a.groups[k]
 		_, summary := questions.Summarize(q.Question, g.values)
 		view.Groups = append(view.Groups, api.AnswerGroupView{
-			Group: groupName(k, by), Statuses: g.statuses, Values: valueCounts(questions.CountIn(q.Question, bars, g.values)), Summary: summaryView(summary),
+			Group: groupName(k, by, values), Other: k.Place == surveys.OtherValue, Statuses: g.statuses, Values: valueCounts(questions.CountIn(q.Question, bars, g.values)), Summary: summaryView(summary),
 		})
 	}
 	return view
 }
 
-func groupName(k surveys.AnswerSum, by surveys.SumsBy) string {
+// placeOrder puts the places of other values and of none behind those of the listed values.
+func placeOrder(place int) int {
+	if place > 0 {
+		return place
+	}
+	return math.MaxInt + place
+}
+
+func groupName(k surveys.AnswerSum, by surveys.SumsBy, values []string) string {
 	switch {
+	case by == surveys.ByAttribute && k.Place > 0 && k.Place <= len(values):
+		return values[k.Place-1]
+	case by == surveys.ByAttribute:
+		return ""
 	case by == surveys.ByArm:
 		return strconv.Itoa(k.Arm)
 	case by == surveys.ByLanguage:

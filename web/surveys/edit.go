@@ -297,7 +297,7 @@ func checkFrozen(state surveys.State, was, is map[string]any) error {
 				out.Fields = append(out.Fields, f)
 			}
 			continue
-		case name != "arms" && name != "questionnaires" && name != "questions" && name != "region":
+		case name != "arms" && name != "breakdowns" && name != "questionnaires" && name != "questions" && name != "region":
 			continue
 		}
 		if !reflect.DeepEqual(a, b) {

@@ -26,7 +26,7 @@ type answersData struct {
 	Questions   []answeredQuestion
 	Arm         string // of which the answers are; empty: all
 	Arms        []string
-	By          string // what the tables of groups are by; empty: there are none
+	By          string // of Offers what the tables of groups are by; empty: there are none
 	Offers      []form.Choice
 	GroupHead   string // names what the groups are
 	Cut         bool   // there are more groups than are shown
@@ -34,6 +34,9 @@ type answersData struct {
 
 // maxGroups is how many days the page shows, each a row of the table of every question.
 const maxGroups = 31
+
+// byAttribute begins the offers of attributes.
+const byAttribute = "attribute."
 
 // MaxGroups is for the text that says so.
 func (*answersData) MaxGroups() int { return maxGroups }
@@ -52,7 +55,7 @@ type answeredQuestion struct {
 	Groups  []answeredGroup
 }
 
-// answeredGroup is what a day, arm or language answered to a question.
+// answeredGroup is what a day, arm, language or value of an attribute answered to a question.
 type answeredGroup struct {
 	Name  string
 	Cells []answeredCell
@@ -106,11 +109,18 @@ func (d *answersData) offer(v *page.Visit, query url.Values, s *api.SurveyView) 
 	if len(s.Questions.Languages) > 1 {
 		d.Offers = append(d.Offers, form.Choice{Value: string(surveys.ByLanguage), Text: v.T("Language")})
 	}
+	for _, b := range s.Breakdowns {
+		d.Offers = append(d.Offers, form.Choice{Value: byAttribute + b.Attribute, Text: b.Attribute})
+	}
 	var offered []string
 	for _, o := range d.Offers {
 		offered = append(offered, o.Value)
 	}
 	d.By = page.Choose(v, query, "by", offered)
+	if attribute, of := strings.CutPrefix(d.By, byAttribute); of {
+		query.Del("by")
+		query.Set("attribute", attribute)
+	}
 	if i := slices.Index(offered, d.By); i >= 0 {
 		d.GroupHead = d.Offers[i].Text
 	}
@@ -136,13 +146,13 @@ func (d *answersData) group(v *page.Visit, asked *questions.Definition, a *api.A
 		one.Heads = append(one.Heads, v.T("Median"))
 	}
 	groups := a.Groups
-	if d.Cut = d.Cut || len(groups) > maxGroups; len(groups) > maxGroups {
-		groups = groups[len(groups)-maxGroups:]
+	if d.By == string(surveys.ByDay) && len(groups) > maxGroups {
+		d.Cut, groups = true, groups[len(groups)-maxGroups:]
 	}
 	for i := range groups {
 		g := &groups[i]
 		n := g.Statuses[questions.Answered]
-		row := answeredGroup{Name: groupName(v, asked, d.By, g.Group), Cells: []answeredCell{{Value: v.Number(n)}}}
+		row := answeredGroup{Name: groupName(v, asked, d.By, g), Cells: []answeredCell{{Value: v.Number(n)}}}
 		switch {
 		case choice:
 			for _, b := range g.Values {
@@ -160,8 +170,14 @@ func (d *answersData) group(v *page.Visit, asked *questions.Definition, a *api.A
 	}
 }
 
-func groupName(v *page.Visit, asked *questions.Definition, by, group string) string {
-	if group == "" {
+func groupName(v *page.Visit, asked *questions.Definition, by string, g *api.AnswerGroupView) string {
+	group := g.Group
+	switch {
+	case g.Other:
+		return v.T("other")
+	case group == "" && strings.HasPrefix(by, byAttribute):
+		return v.T("none")
+	case group == "":
 		return v.T("unknown")
 	}
 	if by == string(surveys.ByLanguage) {

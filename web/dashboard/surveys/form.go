@@ -257,7 +257,7 @@ func (f *surveyForm) limits(b *api.SurveyBody) {
 	f.RichQuotas = len(b.Quotas) > maxFormRows-spareQuotas || slices.ContainsFunc(b.Quotas, func(q surveys.Bucket) bool { return !plainQuota(q) })
 	f.Kept = nil
 	for name, present := range map[string]bool{
-		"stop_words": b.StopWords != nil, "labels": len(b.Labels) > 0, "weight": b.Weight != 0, "batch_size": b.BatchSize != 0, "initial_success_rate": b.InitialSuccessRate != nil,
+		"stop_words": b.StopWords != nil, "labels": len(b.Labels) > 0, "breakdowns": len(b.Breakdowns) > 0, "weight": b.Weight != 0, "batch_size": b.BatchSize != 0, "initial_success_rate": b.InitialSuccessRate != nil,
 		"arms": many, "questionnaires": many, "questions": b.Questions != nil, "quotas": f.RichQuotas,
 	} {
 		if present {

@@ -1,11 +1,13 @@
 package surveys
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +20,8 @@ import (
 
 const answersAbout = `Show how many respondents gave which answer to the questions that Weir asks, with the share of
 those who answered, and what became of the question for the others. --by day, arm or language
-shows the same for each of these. With a QUESTION, list what each respondent answered to it:
+shows the same for each of these, --attribute for each value of an attribute of the respondents
+that is among the breakdowns of the survey. With a QUESTION, list what each respondent answered to it:
 the way to read texts, which nobody counts. That needs the scope pii:read.
 
 The answers of a pilot are shown under its name, NAME~pilot1.`
@@ -26,15 +29,17 @@ The answers of a pilot are shown under its name, NAME~pilot1.`
 // answersCommand makes "weir survey answers".
 func answersCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var texts client.ListSurveyTextsParams
+	var attribute string
 	by, arm, limit := command.NewChoice("", "day", "arm", "language"), -1, 100
 	c := r.WatchCommand("answers NAME [QUESTION]", "Show what respondents answered", answersAbout, `  weir survey answers flu --watch
   weir survey answers flu --by language
+  weir survey answers flu --attribute region
   weir survey answers flu why --search "no time"`,
 		func(ctx context.Context, to *client.Client, args []string, out io.Writer) error {
 			if len(args) > 1 {
 				return printTexts(ctx, a, r, to, args, texts, limit, out)
 			}
-			view, err := to.GetSurveyAnswers(ctx, args[0], client.GetSurveyAnswersParams{Arm: &arm, By: by.Value})
+			view, err := to.GetSurveyAnswers(ctx, args[0], client.GetSurveyAnswersParams{Arm: &arm, By: by.Value, Attribute: attribute})
 			if err != nil {
 				return err
 			}
@@ -45,6 +50,7 @@ func answersCommand(a *app.App, r *app.Connection) *cobra.Command {
 		})
 	f := c.Flags()
 	f.Var(&by, "by", "count the answers of each of these, too")
+	f.StringVar(&attribute, "attribute", "", "in place of --by: count the answers of each value of this attribute, too")
 	f.IntVar(&arm, "arm", arm, "only respondents of this arm, from 0; -1: of all")
 	f.StringVar(&texts.Search, "search", "", "only answers that contain it, in any case, with or without accents")
 	f.IntVar(&limit, "limit", limit, "maximum number of answers to the QUESTION; 0 lists all")
@@ -56,8 +62,10 @@ func answersCommand(a *app.App, r *app.Connection) *cobra.Command {
 			return command.UsageError(c, "--limit must be 0 or more")
 		case len(args) == 1 && of("search", "limit"):
 			return command.UsageError(c, "--search and --limit are for a QUESTION")
-		case len(args) == 2 && of("by", "arm"):
-			return command.UsageError(c, "--by and --arm are for all questions together")
+		case of("by") && of("attribute"):
+			return command.UsageError(c, "--by and --attribute exclude each other")
+		case len(args) == 2 && of("by", "attribute", "arm"):
+			return command.UsageError(c, "--by, --attribute and --arm are for all questions together")
 		}
 		return valid(c, args)
 	}
@@ -85,12 +93,12 @@ func printAnswers(a *app.App, r *app.Connection, out io.Writer, view *client.Ans
 	}
 	columns := []terminal.Column{app.Column("QUESTION"), app.Column("ANSWER", 8), app.NumberColumn("RESPONDENTS"), app.NumberColumn("SHARE")}
 	if view.By != "" {
-		columns = slices.Insert(columns, 1, app.Column(groupColumn(view.By)))
+		columns = slices.Insert(columns, 1, app.Column(groupColumn(view)))
 	}
 	l := a.Console.NewList(&r.Output, out, columns...)
 	lines := func(yield func(answerLine, error) bool) {
 		for i := range view.Questions {
-			for _, line := range answerLines(&view.Questions[i], view.By != "") {
+			for _, line := range answerLines(&view.Questions[i], view.By) {
 				if !yield(line, nil) {
 					return
 				}
@@ -107,29 +115,27 @@ func printAnswers(a *app.App, r *app.Connection, out io.Writer, view *client.Ans
 }
 
 // groupColumn is the head of the column of groups.
-func groupColumn(by string) string {
-	switch by {
-	case "day":
-		return "DAY"
-	case "arm":
-		return "ARM"
-	default:
-		return "LANGUAGE"
-	}
+func groupColumn(view *client.AnswersView) string {
+	return terminal.Visible(strings.ToUpper(cmp.Or(view.Attribute, view.By)))
 }
 
 // answerLine is a line about a question.
 type answerLine struct{ question, group, answer, count, share string }
 
 // answerLines returns the lines about a question: of all its answers, or of those of each group.
-func answerLines(q *client.AnswerCountsView, grouped bool) (list []answerLine) {
-	if !grouped {
+func answerLines(q *client.AnswerCountsView, by string) (list []answerLine) {
+	if by == "" {
 		return groupLines(answerLine{question: q.Question}, q.Statuses, q.Values, q.Summary)
 	}
 	for i := range q.Groups {
 		g := &q.Groups[i]
 		group := g.Group
-		if group == "" {
+		switch {
+		case g.Other:
+			group = "(other)"
+		case group == "" && by == "attribute":
+			group = "(none)"
+		case group == "":
 			group = "unknown"
 		}
 		list = append(list, groupLines(answerLine{question: q.Question, group: group}, g.Statuses, g.Values, g.Summary)...)

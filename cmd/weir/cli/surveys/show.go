@@ -81,6 +81,9 @@ func surveyText(clock *app.Clock, s *client.SurveyView) string {
 	number("per minute", s.LimitPerMinute)
 	number("weight", s.Weight)
 	line("labels", strings.Join(s.Labels, ", "))
+	for _, b := range s.Breakdowns {
+		line("breakdown", b.Attribute+": "+strings.Join(b.Values, ", "))
+	}
 	line("region", s.Region)
 	if s.Application != nil {
 		line("application", s.Application.URL)
