@@ -509,7 +509,7 @@ func (b *broker) onRemoved(m removeDone) {
 
 // forget drops what this process keeps about a deleted channel.
 func (b *broker) forget(ch weir.Channel) {
-	b.shared.metrics.forget(ch.Name)
+	b.shared.metrics.forget(ch.Name, b.series)
 	b.shared.directory.Forget(b.state.channel)
 	b.shared.minutes.forget(b.state.channel)
 	b.shared.healths.forget(b.state.channel)
@@ -616,7 +616,7 @@ func (b *broker) onAccepting(a *acceptance) {
 		for i := range fresh {
 			if fresh[i].State == weir.Sending {
 				b.state.recordClaims([]weir.AttemptRef{fresh[i].AttemptRef()}, nil)
-				series.wait().Observe(0)
+				series.waited(0)
 			}
 		}
 		b.post(gen, acceptedReserved{a.specs[:n], fresh})
@@ -707,12 +707,12 @@ func (b *broker) execute(e core.Effects) {
 func (b *broker) count(e core.Effects) {
 	name := b.ch.Name
 	for _, f := range e.Finished {
-		b.series.finish(f.Outcome).Inc()
+		b.shared.metrics.finished.WithLabelValues(name, string(f.Outcome)).Inc()
 		if c, ok := operators.OutcomeCounter(f.Outcome); ok {
 			b.state.meter.count(c, 1)
 		}
 		if f.Active > 0 {
-			b.series.active().Observe(f.Active.Seconds())
+			b.shared.metrics.active.WithLabelValues(name).Observe(f.Active.Seconds())
 		}
 		if f.Outcome == weir.DeadLetter {
 			b.shared.metrics.deadLetters.WithLabelValues(name).Inc()
@@ -742,7 +742,7 @@ func (b *broker) count(e core.Effects) {
 func (b *broker) commit(k core.Commit, forget []weir.AttemptRef) {
 	for i := range k.Transitions {
 		if t := &k.Transitions[i]; t.Was == weir.Queued && t.Contact.State == weir.Sending {
-			b.series.wait().Observe(t.Contact.ClaimedAt.Sub(t.Contact.QueuedAt).Seconds())
+			b.series.waited(t.Contact.ClaimedAt.Sub(t.Contact.QueuedAt))
 		}
 	}
 	hitFailpoint(k, "before")

@@ -1,7 +1,8 @@
 package channels
 
 import (
-	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
@@ -72,8 +73,20 @@ const nativeFactor = 1.1
 // nativeBuckets bounds the memory of a channel's histogram, which then gets a coarser resolution.
 const nativeBuckets = 100
 
-// forget drops the series of a deleted channel.
-func (m *Metrics) forget(name string) {
+// channelSeries are the series of one channel. Once it is deleted they do not come back: a call
+// of its provider may still be under way.
+type channelSeries struct {
+	name    string
+	typ     string // of the channel
+	metrics *Metrics
+	deleted atomic.Bool
+}
+
+// forget drops the series of a deleted channel; nil: its broker has counted nothing.
+func (m *Metrics) forget(name string, f *channelSeries) {
+	if f != nil {
+		f.deleted.Store(true)
+	}
 	label := prometheus.Labels{"channel": name}
 	for _, v := range []*prometheus.CounterVec{m.accepted, m.finished, m.skipped, m.requests, m.reconciled, m.deadLetters} {
 		v.DeletePartialMatch(label)
@@ -83,55 +96,25 @@ func (m *Metrics) forget(name string) {
 	m.reconcileLast.DeletePartialMatch(label)
 }
 
-// channelSeries holds the series of one channel that every contact counts into,
-// looked up once. They outlive forget: a call that is still under way then counts
-// into series that are no longer exported. A series first used after forget is
-// registered again.
-type channelSeries struct {
-	name     string
-	typ      string // of the channel
-	metrics  *Metrics
-	wait     func() prometheus.Observer
-	active   func() prometheus.Observer
-	finished sync.Map // counters by outcome
-	requests sync.Map // provider calls by operation and result
-}
-
-// request holds the series of one kind of provider call.
-type request struct {
-	count   prometheus.Counter
-	seconds prometheus.Observer
-}
-
-func (f *channelSeries) finish(o weir.Outcome) prometheus.Counter {
-	c, ok := f.finished.Load(o)
-	if !ok {
-		c, _ = f.finished.LoadOrStore(o, f.metrics.finished.WithLabelValues(f.name, string(o)))
+// called counts a call of the provider.
+func (f *channelSeries) called(operation, result string, took time.Duration) {
+	if !f.deleted.Load() {
+		f.metrics.requests.WithLabelValues(f.name, operation, result).Inc()
 	}
-	return c.(prometheus.Counter) //nolint:forcetypeassert // nothing else is in it
+	f.metrics.requestSeconds.WithLabelValues(operation).Observe(took.Seconds())
 }
 
-func (f *channelSeries) request(operation, result string) *request {
-	key := [2]string{operation, result}
-	if r, ok := f.requests.Load(key); ok {
-		return r.(*request)
+// waited observes how long a contact waited for its claim.
+func (f *channelSeries) waited(d time.Duration) {
+	if !f.deleted.Load() {
+		f.metrics.wait.WithLabelValues(f.name).Observe(d.Seconds())
 	}
-	r, _ := f.requests.LoadOrStore(key, &request{
-		f.metrics.requests.WithLabelValues(f.name, operation, result),
-		f.metrics.requestSeconds.WithLabelValues(operation),
-	})
-	return r.(*request)
 }
 
 // known returns the series of a channel. A series begins with its first event,
 // except those whose first increase triggers an alert: rates need a start at zero.
 func (m *Metrics) known(name, typ string) *channelSeries {
-	f := &channelSeries{
-		name: name, typ: typ, metrics: m,
-		wait:   sync.OnceValue(func() prometheus.Observer { return m.wait.WithLabelValues(name) }),
-		active: sync.OnceValue(func() prometheus.Observer { return m.active.WithLabelValues(name) }),
-	}
-	f.finish(weir.Lost)
+	m.finished.WithLabelValues(name, string(weir.Lost))
 	m.deadLetters.WithLabelValues(name)
-	return f
+	return &channelSeries{name: name, typ: typ, metrics: m}
 }

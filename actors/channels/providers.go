@@ -32,9 +32,7 @@ func (p *providers) call(f *channelSeries, operation string, timeout time.Durati
 	defer cancel()
 	begun := time.Now()
 	result := do(ctx)
-	r := f.request(operation, result)
-	r.count.Inc()
-	r.seconds.Observe(time.Since(begun).Seconds())
+	f.called(operation, result, time.Since(begun))
 }
 
 // traceCall exports a call of a provider. begun is zero if it was not called.
