@@ -146,9 +146,9 @@ type QueueReader interface {
 
 // ChannelStore stores the channels.
 type ChannelStore interface {
-	// PutChannel creates or replaces a channel by its name. The store assigns ID,
-	// Secret, Version and the instants; the stored channel is returned. A channel
-	// of another type is not replaced: CodeConflict.
+	// PutChannel creates a channel, unless there is one of its name: that one stays
+	// as it is, and created is false. The store assigns ID, Secret, Version and the
+	// instants; the stored channel is returned.
 	PutChannel(ctx context.Context, c Channel) (_ Channel, created bool, err error)
 	// UpdateChannel changes a channel if its version is still c.Version; otherwise
 	// it returns CodeConflict.

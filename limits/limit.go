@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir/api"
+	"weir/internal/document"
 	"weir/internal/validation"
 )
 
@@ -258,8 +259,8 @@ type Limits interface {
 	// LimitUse returns how much of each is used, as of the latest write.
 	LimitUse() map[string]LimitUse
 	// PutLimit sets a limit. When it returns, every later claim is judged by it.
-	PutLimit(ctx context.Context, name string, l *Limit) error
+	PutLimit(ctx context.Context, name string, l *Limit, on document.Condition) error
 	// CheckLimit returns the error that PutLimit would, and writes nothing.
-	CheckLimit(ctx context.Context, name string, l *Limit) error
+	CheckLimit(ctx context.Context, name string, l *Limit, on document.Condition) error
 	DeleteLimit(ctx context.Context, name string) error
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"weir/internal/document"
 )
 
 // Status is what a person, or somebody for the person, has said.
@@ -211,9 +213,9 @@ type Purposes interface {
 	Purposes() map[string]*Purpose
 	// PutPurpose sets the compiled rules of a purpose. When it returns, every later claim is
 	// judged by them.
-	PutPurpose(ctx context.Context, name string, p *Purpose) error
+	PutPurpose(ctx context.Context, name string, p *Purpose, on document.Condition) error
 	// CheckPurpose returns the error that PutPurpose would, and writes nothing.
-	CheckPurpose(ctx context.Context, name string, p *Purpose) error
+	CheckPurpose(ctx context.Context, name string, p *Purpose, on document.Condition) error
 	// DeletePurpose deletes a purpose. For contacts that have it already its rules hold.
 	DeletePurpose(ctx context.Context, name string) error
 }

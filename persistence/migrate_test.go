@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir"
+	"weir/internal/document"
 	"weir/migrations"
 	"weir/persistence"
 	"weir/persistence/storetest"
@@ -195,7 +196,7 @@ func TestMigrate_CountsRespondentsByTheirFurthestStep(t *testing.T) {
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		ctx := t.Context()
 		s := storetest.Open(t, url, persistence.Options{})
-		v, _, err := s.PutSurvey(ctx, surveys.Survey{Name: "flu"})
+		v, _, err := s.PutSurvey(ctx, surveys.Survey{Name: "flu"}, document.Condition{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -255,7 +256,7 @@ func TestMigrate_CountsAnswersByDayAndLanguage(t *testing.T) {
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		ctx := t.Context()
 		s := storetest.Open(t, url, persistence.Options{})
-		v, _, err := s.PutSurvey(ctx, surveys.Survey{Name: "flu"})
+		v, _, err := s.PutSurvey(ctx, surveys.Survey{Name: "flu"}, document.Condition{})
 		if err != nil {
 			t.Fatal(err)
 		}

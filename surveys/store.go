@@ -7,6 +7,7 @@ import (
 
 	"weir"
 	"weir/events"
+	"weir/internal/document"
 	"weir/internal/phonenumber"
 	"weir/surveys/questions"
 )
@@ -100,7 +101,7 @@ type PendingWork interface {
 // Store stores surveys and their respondents.
 type Store interface {
 	// PutSurvey creates a survey, or replaces a draft, by its name.
-	PutSurvey(ctx context.Context, s Survey) (_ Survey, created bool, err error)
+	PutSurvey(ctx context.Context, s Survey, on document.Condition) (_ Survey, created bool, err error)
 	// UpdateSurvey changes a survey if its version is still s.Version; otherwise it
 	// returns weir.CodeConflict. A changed definition reassigns the respondents'
 	// buckets only if the survey is a draft, in steps that survive a crash. Some steps

@@ -3,11 +3,20 @@ package document
 
 import "weir"
 
-// Condition is what a request demands of the document that it sets. Kind and Pointer are for messages: what kind of document it is,
-// such as "limit", and where its name is. The zero Condition demands nothing.
+// Condition is what a request demands of the document that it sets. The store checks it where the change is committed, so that of
+// several requests that create a document at once one does. Kind and Pointer are for messages: what kind of document it is, such as
+// "limit", and where its name is. The zero Condition demands nothing.
 type Condition struct {
 	Kind, Pointer string
 	Create        bool // there is none of the name
+}
+
+// Check returns why the document of a name must not be set; nil: the condition holds.
+func (c Condition) Check(name string, exists bool) error {
+	if c.Create && exists {
+		return c.Exists(name)
+	}
+	return nil
 }
 
 // Exists is the refusal to replace the document of a name.

@@ -105,19 +105,8 @@ func (s *Store) PutChannel(ctx context.Context, c weir.Channel) (weir.Channel, b
 		err := t.GetContext(t.Ctx, &row, "SELECT "+channelColumns+" FROM channels WHERE name = ?"+s.Dialect.ForUpdate, c.Name)
 		if created = errors.Is(err, sql.ErrNoRows); created {
 			row, err = createChannel(t, c, settings)
-			return err
 		}
-		if err != nil {
-			return err
-		}
-		if row.Deleting {
-			return weir.Errorf(weir.CodeConflict, "the channel is being deleted")
-		}
-		if row.Type != c.Type {
-			return weir.Errorf(weir.CodeConflict, "there is a channel of this name and of another type")
-		}
-		writeChannel(t, &row, c, settings)
-		return nil
+		return err
 	})
 	if err != nil {
 		return weir.Channel{}, false, err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/internal/document"
 	"weir/limits"
 	"weir/people"
 )
@@ -15,7 +16,7 @@ import (
 func testDailySums(t *testing.T, backend Backend) {
 	b := withKeys(t, backend)
 	b.ok(b.PutPrice(b.ctx(), "a", usd("1")))
-	b.ok(b.PutLimit(b.ctx(), "budget", &limits.Limit{Surveys: []string{"s"}, Currency: "USD", Money: "1.5"}))
+	b.ok(b.PutLimit(b.ctx(), "budget", &limits.Limit{Surveys: []string{"s"}, Currency: "USD", Money: "1.5"}, document.Condition{}))
 	_, by := b.owned("a")
 	of := func(key, survey string) weir.Spec {
 		s := sms(key)
@@ -66,7 +67,7 @@ func testDailySums(t *testing.T, backend Backend) {
 	}
 	must[[]weir.Accepted](t)(b.acceptClaimed(by, len(specs), specs...))
 	b.ok(b.OpenPeople(b.ctx(), nil))
-	b.ok(b.PutLimit(b.ctx(), "budget", &limits.Limit{Surveys: []string{"s"}, Currency: "USD", Money: "2"}))
+	b.ok(b.PutLimit(b.ctx(), "budget", &limits.Limit{Surveys: []string{"s"}, Currency: "USD", Money: "2"}, document.Condition{}))
 	must[[]weir.Accepted](t)(b.acceptClaimed(by, 3, of("again", "invented-0"), of("more", "another"), of("5", "s")))
 	named := map[string]string{}
 	for _, x := range must[[]limits.Spending](t)(b.Spending(b.ctx(), today, today, nil, 9999)) {

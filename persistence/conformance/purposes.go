@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"weir"
+	"weir/internal/document"
 	"weir/internal/phonenumber"
 	"weir/limits"
 	"weir/people"
@@ -18,6 +19,7 @@ import (
 func purposeTopics() []topic {
 	return []topic{
 		{"purposes", testPurposes},
+		{"documents that several create at once", testCreatorsAtOnce},
 		{"claims that a cap delays", testCappedClaims},
 		{"a cap that is made longer", testLongerCap},
 		{"a claim that is retracted in its batch", testRetractedClaim},
@@ -47,7 +49,7 @@ func (b *bench) purpose(name string, p people.Purpose) {
 	if len(wrong) > 0 {
 		b.t.Fatal(wrong)
 	}
-	b.ok(b.PutPurpose(b.ctx(), name, compiled))
+	b.ok(b.PutPurpose(b.ctx(), name, compiled, document.Condition{}))
 }
 
 func smsFor(purpose, key string) weir.Spec {
@@ -207,7 +209,7 @@ func testRetractedClaim(t *testing.T, backend Backend) {
 	b := withKeys(t, backend)
 	b.purpose("research", people.Purpose{Caps: []people.Cap{{Max: 1, Within: "7d"}}})
 	b.ok(b.PutPrice(b.ctx(), "a", usd("1")))
-	b.ok(b.PutLimit(b.ctx(), "purse", &limits.Limit{Channels: []string{"a"}, Currency: "USD", MoneyPerDay: "100", NewPeoplePerDay: 10}))
+	b.ok(b.PutLimit(b.ctx(), "purse", &limits.Limit{Channels: []string{"a"}, Currency: "USD", MoneyPerDay: "100", NewPeoplePerDay: 10}, document.Condition{}))
 	id, lease := b.owned("a")
 	later := smsFor("research", "2")
 	later.NotBefore, later.To = now().Add(time.Hour), "+15550002"
@@ -397,7 +399,7 @@ func testCapsRace(t *testing.T, backend Backend) {
 			purpose = "p1"
 			most = b.Purposes()[purpose].Caps[0].Max
 		} else {
-			b.ok(b.PutPurpose(b.ctx(), purpose, compiled))
+			b.ok(b.PutPurpose(b.ctx(), purpose, compiled, document.Condition{}))
 		}
 		var all sync.WaitGroup
 		var mu sync.Mutex
@@ -444,7 +446,7 @@ func testCapsRace(t *testing.T, backend Backend) {
 // is undone, the contact stays where it was, and nothing is written.
 func testLimits(t *testing.T, backend Backend) {
 	b := withKeys(t, backend)
-	b.ok(b.PutLimit(b.ctx(), "account", &limits.Limit{Channels: []string{"a", "b", "gone"}, InFlight: 3}))
+	b.ok(b.PutLimit(b.ctx(), "account", &limits.Limit{Channels: []string{"a", "b", "gone"}, InFlight: 3}, document.Condition{}))
 	a, byA := b.owned("a")
 	other, byB := b.owned("b")
 	free, byFree := b.owned("c")
@@ -494,7 +496,7 @@ func testLimits(t *testing.T, backend Backend) {
 // whoever was contacted is not new, and whoever was certainly not reached does not count.
 func testNewPeople(t *testing.T, backend Backend) {
 	b := withKeys(t, backend)
-	b.ok(b.PutLimit(b.ctx(), "portfolio", &limits.Limit{Channels: []string{"a", "b"}, NewPeoplePerDay: 2}))
+	b.ok(b.PutLimit(b.ctx(), "portfolio", &limits.Limit{Channels: []string{"a", "b"}, NewPeoplePerDay: 2}, document.Condition{}))
 	a, byA := b.owned("a")
 	_, byB := b.owned("b")
 	to := func(key, number string) weir.Spec {
@@ -511,7 +513,7 @@ func testNewPeople(t *testing.T, backend Backend) {
 	if use := b.LimitUse()["portfolio"]; use.NewPeople != 2 || use.InFlightNow != 3 {
 		t.Errorf("after a start: %+v", use)
 	}
-	b.ok(b.PutLimit(b.ctx(), "portfolio", &limits.Limit{Channels: []string{"a", "b"}, NewPeoplePerDay: 2}))
+	b.ok(b.PutLimit(b.ctx(), "portfolio", &limits.Limit{Channels: []string{"a", "b"}, NewPeoplePerDay: 2}, document.Condition{}))
 	over := must[[]weir.Accepted](t)(b.acceptClaimed(byB, 1, to("5", "+15550003")))[0].Contact
 	if over.State != weir.Delayed || over.Receipt.Rule != "limit_new_people" || over.DueAt.Before(first.ClaimedAt.Add(23*time.Hour)) {
 		t.Errorf("a third person over another channel: %+v", over.Progress)
@@ -536,7 +538,7 @@ func testNewPeople(t *testing.T, backend Backend) {
 func testReplies(t *testing.T, backend Backend) {
 	b := withKeys(t, backend)
 	b.purpose("research", people.Purpose{Caps: []people.Cap{{Max: 1, Within: "7d", Over: people.OverAll}}})
-	b.ok(b.PutLimit(b.ctx(), "portfolio", &limits.Limit{Channels: []string{"a"}, NewPeoplePerDay: 9}))
+	b.ok(b.PutLimit(b.ctx(), "portfolio", &limits.Limit{Channels: []string{"a"}, NewPeoplePerDay: 9}, document.Condition{}))
 	_, lease := b.owned("a")
 	var replies []weir.Spec
 	for i := range 40 {
@@ -582,8 +584,8 @@ func testReplies(t *testing.T, backend Backend) {
 // testOneNewPerson: a limit of one person a day has a history of its channels, and of no others.
 func testOneNewPerson(t *testing.T, backend Backend) {
 	b := withKeys(t, backend)
-	b.ok(b.PutLimit(b.ctx(), "one", &limits.Limit{Channels: []string{"a"}, NewPeoplePerDay: 1}))
-	b.ok(b.PutLimit(b.ctx(), "account", &limits.Limit{Channels: []string{"a", "b"}, InFlight: 9}))
+	b.ok(b.PutLimit(b.ctx(), "one", &limits.Limit{Channels: []string{"a"}, NewPeoplePerDay: 1}, document.Condition{}))
+	b.ok(b.PutLimit(b.ctx(), "account", &limits.Limit{Channels: []string{"a", "b"}, InFlight: 9}, document.Condition{}))
 	_, byA := b.owned("a")
 	_, byB := b.owned("b")
 	other := sms("2")
@@ -610,7 +612,7 @@ func testMoney(t *testing.T, backend Backend) {
 	b := withKeys(t, backend)
 	b.ok(b.PutPrice(b.ctx(), "a", usd("1")))
 	b.ok(b.PutPrice(b.ctx(), "b", usd("0.5")))
-	b.ok(b.PutLimit(b.ctx(), "purse", &limits.Limit{Channels: []string{"a", "b"}, Currency: "USD", MoneyPerDay: "3.5", MoneyPerMonth: "30"}))
+	b.ok(b.PutLimit(b.ctx(), "purse", &limits.Limit{Channels: []string{"a", "b"}, Currency: "USD", MoneyPerDay: "3.5", MoneyPerMonth: "30"}, document.Condition{}))
 	wantSpent := func(want string) {
 		t.Helper()
 		if use := b.LimitUse()["purse"]; use.Today.String() != want || use.Month != use.Today || use.Spent != use.Today {
@@ -674,9 +676,9 @@ func testMoney(t *testing.T, backend Backend) {
 	}
 	b.ok(b.CheckPrice(b.ctx(), "a", usd("7")))
 	b.ok(b.CheckPrice(b.ctx(), "c", usd("7")))
-	b.ok(b.CheckLimit(b.ctx(), "purse", &limits.Limit{Channels: []string{"a"}, InFlight: 1}))
-	b.ok(b.CheckLimit(b.ctx(), "other", &limits.Limit{Channels: []string{"a"}, InFlight: 1}))
-	b.ok(b.CheckPurpose(b.ctx(), "other", &people.Purpose{}))
+	b.ok(b.CheckLimit(b.ctx(), "purse", &limits.Limit{Channels: []string{"a"}, InFlight: 1}, document.Condition{}))
+	b.ok(b.CheckLimit(b.ctx(), "other", &limits.Limit{Channels: []string{"a"}, InFlight: 1}, document.Condition{}))
+	b.ok(b.CheckPurpose(b.ctx(), "other", &people.Purpose{}, document.Condition{}))
 	if limits, purposes := b.Limits(), b.Purposes(); len(limits) != 1 || limits["purse"].InFlight != 0 || purposes["other"] != nil {
 		t.Errorf("dry runs have changed something: %+v, %+v", limits, purposes)
 	}
@@ -740,7 +742,7 @@ func testBudgetsAtStart(t *testing.T, backend Backend) {
 func testBudgets(t *testing.T, backend Backend) {
 	b := withKeys(t, backend)
 	b.ok(b.PutPrice(b.ctx(), "a", usd("1")))
-	b.ok(b.PutLimit(b.ctx(), "budget", &limits.Limit{Surveys: []string{"s"}, Currency: "USD", Money: "1.5"}))
+	b.ok(b.PutLimit(b.ctx(), "budget", &limits.Limit{Surveys: []string{"s"}, Currency: "USD", Money: "1.5"}, document.Condition{}))
 	_, by := b.owned("a")
 	of := func(key, survey string) weir.Spec {
 		s := sms(key)
@@ -758,7 +760,7 @@ func testBudgets(t *testing.T, backend Backend) {
 	if want := "limit budget: 1.00 of 1.50 USD spent, and a contact for 1.00 more would exceed it"; over.Reason != want {
 		t.Errorf("why: %q, want %q", over.Reason, want)
 	}
-	b.ok(b.PutLimit(b.ctx(), "budget", &limits.Limit{Surveys: []string{"s"}, Currency: "USD", Money: "2"}))
+	b.ok(b.PutLimit(b.ctx(), "budget", &limits.Limit{Surveys: []string{"s"}, Currency: "USD", Money: "2"}, document.Condition{}))
 	over = must[[]weir.Accepted](t)(b.acceptClaimed(by, 1, of("4", "s")))[0].Contact
 	if over.State != weir.Sending {
 		t.Errorf("with more money: %+v", over.Progress)
@@ -797,7 +799,7 @@ func testTwoNotations(t *testing.T, backend Backend) {
 		for i, pair := range pairs {
 			name := fmt.Sprint("channel-", n, "-", i)
 			_, lease := b.owned(name)
-			b.ok(b.PutLimit(b.ctx(), name, &limits.Limit{Channels: []string{name}, NewPeoplePerDay: 1}))
+			b.ok(b.PutLimit(b.ctx(), name, &limits.Limit{Channels: []string{name}, NewPeoplePerDay: 1}, document.Condition{}))
 			// For a contact without a purpose the limit alone counts.
 			for purpose, want := range map[string]people.Rule{capped: people.RuleCap, "guarded": people.RuleRepeat, "": ""} {
 				var specs []weir.Spec

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"weir"
+	"weir/internal/document"
 	"weir/surveys"
 	"weir/surveys/questions"
 )
@@ -14,7 +15,7 @@ import (
 func testSurveyAnswers(t *testing.T, d *surveyBench) {
 	v := d.survey("a")
 	v.Definition.Questions = &questions.Definition{Questions: []questions.Question{{Name: "q", Kind: questions.ChooseMany}, {Name: "t", Kind: questions.FreeText}, {Name: "n", Kind: questions.Number}}}
-	v, _, err := d.PutSurvey(d.ctx(), v)
+	v, _, err := d.PutSurvey(d.ctx(), v, document.Condition{})
 	d.ok(err)
 	channel := d.Channel(t, "texts")
 	list, at := d.people(v.ID, 1, 3), now()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/internal/document"
 	"weir/surveys"
 )
 
@@ -55,7 +56,7 @@ func quotas(m, f int) surveys.Quotas {
 
 func (d *surveyBench) survey(name string) surveys.Survey {
 	d.t.Helper()
-	v, created, err := d.PutSurvey(d.ctx(), surveys.Survey{Name: name, Definition: surveys.Definition{Quotas: quotas(5, 5)}})
+	v, created, err := d.PutSurvey(d.ctx(), surveys.Survey{Name: name, Definition: surveys.Definition{Quotas: quotas(5, 5)}}, document.Condition{})
 	d.ok(err)
 	if !created {
 		d.t.Fatalf("survey %s was there", name)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/document"
 	"weir/surveys"
 	"weir/surveys/questions"
 )
@@ -18,7 +19,7 @@ func testSurveyBreakdowns(t *testing.T, d *surveyBench) {
 	v := d.survey("a")
 	v.Definition.Questions = &questions.Definition{Questions: []questions.Question{{Name: "q", Kind: questions.ChooseMany}, {Name: "n", Kind: questions.Number}}}
 	v.Definition.Breakdowns = []surveys.Breakdown{{Attribute: "region", Values: []string{"north", "South"}}, {Attribute: "team", Values: []string{"a"}}}
-	v, _, err := d.PutSurvey(d.ctx(), v)
+	v, _, err := d.PutSurvey(d.ctx(), v, document.Condition{})
 	d.ok(err)
 	random, values := rand.New(rand.NewPCG(1, 2)), map[string][]string{"q": {"a", "b", "a b"}, "n": {"7", "123456"}}
 	ids := []surveys.RespondentID{}

@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"weir"
+	"weir/internal/document"
 	"weir/surveys"
 )
 
 func testCorrections(t *testing.T, d *surveyBench) {
-	v, _, err := d.PutSurvey(d.ctx(), surveys.Survey{Name: "a", Definition: surveys.Definition{Quotas: quotas(1, 2)}})
+	v, _, err := d.PutSurvey(d.ctx(), surveys.Survey{Name: "a", Definition: surveys.Definition{Quotas: quotas(1, 2)}}, document.Condition{})
 	d.ok(err)
 	all := d.people(v.ID, 1, 4)
 	correct := func(list ...surveys.Correction) []surveys.Corrected {

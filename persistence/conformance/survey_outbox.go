@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"weir"
+	"weir/internal/document"
 	"weir/operators"
 	"weir/surveys"
 )
@@ -120,7 +121,7 @@ func testReplyOutbox(t *testing.T, backend Backend) {
 // deleteEntries deletes outbox entries through works: the entries of a stale move stay.
 func (b *bench) deleteEntries(got []surveys.OutboxEntry) {
 	b.t.Helper()
-	v, _, err := b.PutSurvey(b.ctx(), surveys.Survey{Name: "s"})
+	v, _, err := b.PutSurvey(b.ctx(), surveys.Survey{Name: "s"}, document.Condition{})
 	b.ok(err)
 	added, err := b.Add(b.ctx(), v.ID, 0, []surveys.Respondent{person(1, ""), person(2, "")})
 	b.ok(err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/internal/document"
 	"weir/internal/phonenumber"
 	"weir/surveys"
 	"weir/surveys/questions"
@@ -17,7 +18,7 @@ func testSurveys(t *testing.T, d *surveyBench) {
 		Name: "a", Title: "A survey ✓", Definition: surveys.Definition{Quotas: quotas(1, 2), Cutoff: 7},
 		Application: surveys.Application{URL: "https://app.example/hook", Secret: "s3"},
 	}
-	stored, created, err := d.PutSurvey(d.ctx(), v)
+	stored, created, err := d.PutSurvey(d.ctx(), v, document.Condition{})
 	d.ok(err)
 	if !created || stored.ID == 0 || stored.State != surveys.Draft || stored.Created.IsZero() {
 		t.Errorf("created %v: %+v", created, stored)
@@ -27,7 +28,7 @@ func testSurveys(t *testing.T, d *surveyBench) {
 	same(t, "the survey as read", again, stored)
 	same(t, "its application", again.Application, v.Application)
 	v.Title = "B"
-	put, created, err := d.PutSurvey(d.ctx(), v)
+	put, created, err := d.PutSurvey(d.ctx(), v, document.Condition{})
 	d.ok(err)
 	if created || put.ID != stored.ID || put.Title != "B" || put.Version != stored.Version+1 {
 		t.Errorf("put again: %v, %+v", created, put)
@@ -44,7 +45,7 @@ func testSurveys(t *testing.T, d *surveyBench) {
 	if read.State != surveys.Running || !read.Launched.Equal(put.Launched) || read.Cause != surveys.ByUser {
 		t.Errorf("launched: %+v", read)
 	}
-	_, _, err = d.PutSurvey(d.ctx(), v)
+	_, _, err = d.PutSurvey(d.ctx(), v, document.Condition{})
 	wantCode(t, err, weir.CodeConflict)
 	_, err = d.Survey(d.ctx(), "none")
 	wantCode(t, err, weir.CodeNotFound)
@@ -89,7 +90,7 @@ func testSurveyByID(t *testing.T, d *surveyBench) {
 	}
 	v = read()
 	v.Definition.Questions = &questions.Definition{Questions: []questions.Question{{Name: "q", Kind: questions.FreeText}}}
-	_, _, err := d.PutSurvey(d.ctx(), v)
+	_, _, err := d.PutSurvey(d.ctx(), v, document.Condition{})
 	d.ok(err)
 	v = read()
 	v.State, v.Launched = surveys.Running, now()

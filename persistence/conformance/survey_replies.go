@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"weir"
+	"weir/internal/document"
 	"weir/people"
 	"weir/surveys"
 )
@@ -21,7 +22,7 @@ type replying struct {
 func newReplying(b *bench, persons int) *replying {
 	b.t.Helper()
 	id, lease := b.owned("a")
-	v, _, err := b.PutSurvey(b.ctx(), surveys.Survey{Name: "s"})
+	v, _, err := b.PutSurvey(b.ctx(), surveys.Survey{Name: "s"}, document.Condition{})
 	b.ok(err)
 	var list []surveys.Respondent
 	for i := range persons {

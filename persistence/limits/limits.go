@@ -9,6 +9,7 @@ import (
 
 	"weir"
 	"weir/api"
+	"weir/internal/document"
 	"weir/limits"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
@@ -118,13 +119,13 @@ func (s *limitStore) loadAll(ctx context.Context) error {
 func (s *limitStore) Limits() map[string]*limits.Limit { return s.rules.committed() }
 
 // PutLimit implements [limits.Limits].
-func (s *limitStore) PutLimit(ctx context.Context, name string, l *limits.Limit) error {
-	return s.Change(ctx, s.put(name, l, false))
+func (s *limitStore) PutLimit(ctx context.Context, name string, l *limits.Limit, on document.Condition) error {
+	return s.Change(ctx, s.put(name, l, on, false))
 }
 
 // CheckLimit implements [limits.Limits].
-func (s *limitStore) CheckLimit(ctx context.Context, name string, l *limits.Limit) error {
-	return s.Check(ctx, s.put(name, l, true))
+func (s *limitStore) CheckLimit(ctx context.Context, name string, l *limits.Limit, on document.Condition) error {
+	return s.Check(ctx, s.put(name, l, on, true))
 }
 
 // DeleteLimit implements [limits.Limits].
@@ -138,8 +139,8 @@ func (s *limitStore) DeleteLimit(ctx context.Context, name string) error {
 type limitChange = change[limits.Limit, limits.Limit]
 
 // put returns the work that sets a limit.
-func (s *limitStore) put(name string, to *limits.Limit, dry bool) *limitChange {
-	w := &limitChange{of: s.rules, name: name, to: to, dry: dry, step: limitsStep}
+func (s *limitStore) put(name string, to *limits.Limit, on document.Condition, dry bool) *limitChange {
+	w := &limitChange{of: s.rules, name: name, to: to, on: on, dry: dry, step: limitsStep}
 	if to.CountsMoney() {
 		w.step = pricesStep
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"weir/internal/document"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
 )
@@ -80,7 +81,8 @@ func (n *named[D, T]) publish() {
 type change[D, T any] struct {
 	of     *named[D, T]
 	name   string
-	to     *D           // nil: delete them
+	to     *D // nil: delete them
+	on     document.Condition
 	step   int          // of the schema, with which programs begin to heed them
 	refuse func() error // by what the batch leaves; nil: nothing speaks against it
 	dry    bool         // check only
@@ -88,11 +90,13 @@ type change[D, T any] struct {
 
 // Write implements [commit.Work].
 func (w *change[D, T]) Write(t *commit.Tx, r *commit.Request) error {
-	if w.refuse != nil {
-		if err := w.refuse(); err != nil {
-			r.Refuse(err)
-			return nil
-		}
+	err := w.on.Check(w.name, w.of.now()[w.name] != nil)
+	if err == nil && w.refuse != nil {
+		err = w.refuse()
+	}
+	if err != nil {
+		r.Refuse(err)
+		return nil
 	}
 	if w.dry {
 		r.Refuse(commit.CheckedError{})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/internal/document"
 	consent "weir/people"
 	"weir/persistence"
 	"weir/persistence/people"
@@ -29,7 +30,7 @@ func TestGate_ReadsLongHistoriesAPartAtATime(t *testing.T) {
 			if len(wrong) > 0 {
 				t.Fatal(wrong)
 			}
-			if err := s.PutPurpose(t.Context(), "p", p); err != nil {
+			if err := s.PutPurpose(t.Context(), "p", p, document.Condition{}); err != nil {
 				t.Fatal(err)
 			}
 		}

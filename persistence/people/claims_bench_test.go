@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/internal/document"
 	consent "weir/people"
 	"weir/persistence"
 	"weir/persistence/fill"
@@ -41,7 +42,7 @@ func benchmarkClaims(b *testing.B, mysqlToo bool) {
 			if err := s.OpenPeople(b.Context(), nil); err != nil {
 				b.Fatal(err)
 			}
-			if err := s.PutPurpose(b.Context(), "p", p); err != nil {
+			if err := s.PutPurpose(b.Context(), "p", p, document.Condition{}); err != nil {
 				b.Fatal(err)
 			}
 			c, _, err := s.PutChannel(b.Context(), weir.Channel{Name: "a", Capacity: 1})

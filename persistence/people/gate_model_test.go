@@ -14,6 +14,7 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/internal/document"
 	"weir/internal/polling"
 	"weir/limits"
 	consent "weir/people"
@@ -320,13 +321,13 @@ func run(t *testing.T, url string, pass func(time.Duration), h history) []string
 		p.ok(p.store.PutPrice(t.Context(), channelNames()[0], &limits.Price{Currency: "USD", PerSegment: "1"}))
 	}
 	if h.Limited {
-		p.ok(p.store.PutLimit(t.Context(), "account", &limits.Limit{Channels: channelNames(), InFlight: inFlightMost}))
+		p.ok(p.store.PutLimit(t.Context(), "account", &limits.Limit{Channels: channelNames(), InFlight: inFlightMost}, document.Condition{}))
 	}
 	for i, name := range purposeNames() {
 		p.purposes[name] = consent.NoRules()
 		if h.Rules[i] > 0 {
 			p.purposes[name] = compiledRules(h.Rules[i])
-			p.ok(p.store.PutPurpose(t.Context(), name, p.purposes[name]))
+			p.ok(p.store.PutPurpose(t.Context(), name, p.purposes[name], document.Condition{}))
 		}
 	}
 	for _, b := range h.Batches {
@@ -587,7 +588,7 @@ func (p *play) submit(e event, now time.Time) submitted {
 		return submitted{}
 	case "rules":
 		name, to := purposeNames()[e.Purpose], compiledRules(e.Rules)
-		check := p.later(func() error { return p.store.PutPurpose(ctx, name, to) })
+		check := p.later(func() error { return p.store.PutPurpose(ctx, name, to, document.Condition{}) })
 		p.purposes[name] = to
 		return submitted{check: check}
 	case "accept", "dispatch", "conflict":

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/internal/document"
 	"weir/people"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
@@ -133,13 +134,13 @@ func (s *purposeStore) loadAll(ctx context.Context) error {
 func (s *purposeStore) Purposes() map[string]*people.Purpose { return s.current.Load().live }
 
 // PutPurpose implements [people.Purposes].
-func (s *purposeStore) PutPurpose(ctx context.Context, name string, p *people.Purpose) error {
-	return s.DB.Change(ctx, &purposeChange{s: s, name: name, to: &stored{Purpose: p}})
+func (s *purposeStore) PutPurpose(ctx context.Context, name string, p *people.Purpose, on document.Condition) error {
+	return s.DB.Change(ctx, &purposeChange{s: s, name: name, to: &stored{Purpose: p}, on: on})
 }
 
 // CheckPurpose implements [people.Purposes].
-func (s *purposeStore) CheckPurpose(ctx context.Context, name string, p *people.Purpose) error {
-	return s.DB.Check(ctx, &purposeChange{s: s, name: name, to: &stored{Purpose: p}, dry: true})
+func (s *purposeStore) CheckPurpose(ctx context.Context, name string, p *people.Purpose, on document.Condition) error {
+	return s.DB.Check(ctx, &purposeChange{s: s, name: name, to: &stored{Purpose: p}, on: on, dry: true})
 }
 
 // DeletePurpose implements [people.Purposes].
@@ -156,12 +157,18 @@ type purposeChange struct {
 	s    *purposeStore
 	name string
 	to   *stored
+	on   document.Condition
 	dry  bool // of [purposeStore.CheckPurpose]
 }
 
 // Write implements [commit.Work].
 func (w *purposeChange) Write(t *commit.Tx, r *commit.Request) error {
-	if live := w.s.now().live; !w.to.deleted && live[w.name] == nil && len(live) >= people.MaxPurposes {
+	live := w.s.now().live
+	if err := w.on.Check(w.name, live[w.name] != nil); err != nil {
+		r.Refuse(err)
+		return nil
+	}
+	if !w.to.deleted && live[w.name] == nil && len(live) >= people.MaxPurposes {
 		r.Refuse(weir.Errorf(weir.CodeConflict, "there are %d purposes, the most that are possible", len(live)))
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 
 	"weir"
 	"weir/events"
+	"weir/internal/document"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
 	"weir/persistence/contacts"
@@ -117,7 +118,7 @@ func (r *surveyRow) changes() []any {
 }
 
 // PutSurvey implements [surveys.Store].
-func (s *Definitions) PutSurvey(ctx context.Context, v surveys.Survey) (surveys.Survey, bool, error) {
+func (s *Definitions) PutSurvey(ctx context.Context, v surveys.Survey, on document.Condition) (surveys.Survey, bool, error) {
 	var row surveyRow
 	var created bool
 	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
@@ -126,6 +127,9 @@ func (s *Definitions) PutSurvey(ctx context.Context, v surveys.Survey) (surveys.
 		if created = errors.Is(err, sql.ErrNoRows); created {
 			row, err = s.createSurvey(ctx, tx, v)
 			return err
+		}
+		if err == nil {
+			err = on.Check(v.Name, true)
 		}
 		if err != nil {
 			return err
@@ -141,6 +145,9 @@ func (s *Definitions) PutSurvey(ctx context.Context, v surveys.Survey) (surveys.
 		return err
 	})
 	if s.Database.Duplicate(err) {
+		if err := on.Check(v.Name, true); err != nil {
+			return surveys.Survey{}, false, err
+		}
 		return surveys.Survey{}, false, weir.Errorf(weir.CodeConflict, "another request has just created the survey")
 	}
 	if err != nil {

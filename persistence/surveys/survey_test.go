@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/internal/document"
 	"weir/persistence"
 	"weir/persistence/storetest"
 	"weir/surveys"
@@ -15,7 +16,7 @@ import (
 
 func newSurvey(t *testing.T, s *persistence.Store, q surveys.Quotas) surveys.Survey {
 	t.Helper()
-	v, _, err := s.PutSurvey(t.Context(), surveys.Survey{Name: "a", Definition: surveys.Definition{Quotas: q}})
+	v, _, err := s.PutSurvey(t.Context(), surveys.Survey{Name: "a", Definition: surveys.Definition{Quotas: q}}, document.Condition{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +140,7 @@ func TestSurvey_SortingIsDoneByTheSweepOrTheLaunch(t *testing.T) {
 		addPeople(t, s, v.ID, 0, 0, n)
 		wantSums(t, s, v.ID, map[surveys.Group]int{pendingIn(surveys.NoBucket): n})
 		v.Definition.Quotas = bySex("f")
-		v, _, err := s.PutSurvey(t.Context(), v)
+		v, _, err := s.PutSurvey(t.Context(), v, document.Condition{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -61,7 +61,7 @@ func errChannelVersion() error {
 }
 
 // put creates a channel or replaces the one with that name. If two requests
-// create it at once, the second one replaces it.
+// put it at once, the second one replaces it, unless it demands to create it.
 func (e *channelEditor) put(ctx context.Context, want weir.Channel, how edit) (_, before weir.Channel, created bool, err error) {
 	have, err := e.store.Channel(ctx, want.Name)
 	if weir.CodeOf(err) == weir.CodeNotFound {
@@ -71,17 +71,15 @@ func (e *channelEditor) put(ctx context.Context, want weir.Channel, how edit) (_
 		if how.dry {
 			return want, before, true, nil
 		}
-		have, created, err = e.store.PutChannel(ctx, want)
-		if weir.CodeOf(err) != weir.CodeConflict {
-			return have, before, created, err
+		if have, created, err = e.store.PutChannel(ctx, want); created {
+			return have, before, true, err
 		}
-		have, err = e.store.Channel(ctx, want.Name)
+	}
+	if err == nil {
+		err = how.on.Check(want.Name, true)
 	}
 	if err != nil {
 		return weir.Channel{}, before, false, err
-	}
-	if how.on.Create {
-		return weir.Channel{}, before, false, how.on.Exists(have.Name)
 	}
 	have, err = e.update(ctx, have, how, func(ch *weir.Channel) error {
 		before = *ch

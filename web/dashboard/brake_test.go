@@ -8,6 +8,7 @@ import (
 
 	"weir"
 	"weir/api"
+	"weir/internal/document"
 	"weir/surveys"
 )
 
@@ -62,7 +63,7 @@ func (r *rig) brakeSurvey(name string) {
 		r.t.Fatal(err)
 	}
 	s.Definition.Brake = &api.Brake{OptedOut: 5}
-	s, _, err := store.PutSurvey(r.t.Context(), s)
+	s, _, err := store.PutSurvey(r.t.Context(), s, document.Condition{})
 	if err != nil {
 		r.t.Fatal(err)
 	}

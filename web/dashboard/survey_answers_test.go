@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/document"
 	"weir/surveys"
 	"weir/surveys/questions"
 )
@@ -34,7 +35,7 @@ func (r *rig) asking(name string, answers ...map[string]questions.Answer) {
 	v, _, err := store.PutSurvey(ctx, surveys.Survey{Name: name, Definition: surveys.Definition{
 		Breakdowns: []surveys.Breakdown{{Attribute: "region", Values: []string{"north", "<south>"}}},
 		Questions:  asked, Arms: []surveys.Arm{{Modes: []surveys.Mode{surveys.SMS}, Ratio: 50}, {Modes: []surveys.Mode{surveys.SMS}, Ratio: 50}},
-	}})
+	}}, document.Condition{})
 	must(err)
 	var people []surveys.Respondent
 	for i := range max(1, len(answers)) {

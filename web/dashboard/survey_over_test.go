@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/document"
 	"weir/surveys"
 )
 
@@ -68,7 +69,7 @@ func (r *rig) stored(name string, state surveys.State) {
 	v := surveys.Survey{Name: name}
 	err := errors.Join(store.Join(ctx), json.Unmarshal([]byte(flu), &v.Definition))
 	if err == nil {
-		v, _, err = store.PutSurvey(ctx, v)
+		v, _, err = store.PutSurvey(ctx, v, document.Condition{})
 	}
 	if v.State = state; err == nil && state != surveys.Draft {
 		_, err = store.UpdateSurvey(ctx, v)

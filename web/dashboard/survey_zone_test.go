@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir/api"
+	"weir/internal/document"
 	"weir/surveys"
 	"weir/web/dashboard/locale"
 )
@@ -22,7 +23,7 @@ func (r *rig) zoneless(name, ofSurvey, ofRespondent string) (respondent string) 
 	err := errors.Join(store.Join(ctx), json.Unmarshal([]byte(flu), &v.Definition))
 	v.Definition.Schedule.TimeZone = ofSurvey
 	if err == nil {
-		v, _, err = store.PutSurvey(ctx, v)
+		v, _, err = store.PutSurvey(ctx, v, document.Condition{})
 	}
 	if v.State, v.Launched = surveys.Running, time.Now(); err == nil {
 		v, err = store.UpdateSurvey(ctx, v)

@@ -12,6 +12,7 @@ import (
 
 	"weir"
 	"weir/api"
+	"weir/internal/document"
 	"weir/operators"
 	"weir/surveys"
 	"weir/web/dashboard"
@@ -55,7 +56,7 @@ func TestWhy_PageSaysThatASurveyCannotBeRun(t *testing.T) {
 		if err := store.Join(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		flu, _, err := store.PutSurvey(t.Context(), surveys.Survey{Name: "flu"})
+		flu, _, err := store.PutSurvey(t.Context(), surveys.Survey{Name: "flu"}, document.Condition{})
 		if err != nil {
 			t.Fatal(err)
 		}

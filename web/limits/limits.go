@@ -111,9 +111,9 @@ func (r *limitRoutes) put(c *route.Call) (route.Reply, error) {
 		return route.Reply{}, err
 	}
 	if c.DryRun() {
-		return route.Checked(r.limits.CheckLimit(c, name, &given))
+		return route.Checked(r.limits.CheckLimit(c, name, &given, on))
 	}
-	if err := r.limits.PutLimit(c, name, &given); err != nil {
+	if err := r.limits.PutLimit(c, name, &given, on); err != nil {
 		return route.Reply{}, err
 	}
 	out := route.Reply{Status: http.StatusOK, Body: r.view(name, &given), Changes: []operators.FieldChange{{Field: "limit", After: limitText(&given)}}}

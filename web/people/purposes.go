@@ -116,9 +116,9 @@ func (r *purposeRoutes) put(c *route.Call) (route.Reply, error) {
 		return route.Reply{}, err
 	}
 	if c.DryRun() {
-		return route.Checked(r.purposes.CheckPurpose(c, name, compiled))
+		return route.Checked(r.purposes.CheckPurpose(c, name, compiled, on))
 	}
-	if err := r.purposes.PutPurpose(c, name, compiled); err != nil {
+	if err := r.purposes.PutPurpose(c, name, compiled, on); err != nil {
 		return route.Reply{}, err
 	}
 	out := route.Reply{Status: http.StatusOK, Body: PurposeView{name, *compiled}, Changes: []operators.FieldChange{{Field: "rules", After: rulesText(compiled)}}}

@@ -142,7 +142,7 @@ func (s surveyRoutes) putSurvey(c *route.Call) (route.Reply, error) {
 	if c.DryRun() {
 		return s.checked(have, want, plan)
 	}
-	v, created, err := s.store.PutSurvey(c, want)
+	v, created, err := s.store.PutSurvey(c, want, on)
 	if err != nil {
 		return route.Reply{}, err
 	}
@@ -193,7 +193,7 @@ func (s surveyRoutes) patchSurvey(c *route.Call, have surveys.Survey, schema *ht
 	if of, n := surveys.PilotOf(have.Name); n != 0 {
 		return route.Reply{}, weir.Errorf(weir.CodeConflict, "a pilot asks as survey %s was when it began; change that, and begin another pilot", of)
 	}
-	before, err := document(bodyOf(have))
+	before, err := documentOf(bodyOf(have))
 	if err != nil {
 		return route.Reply{}, err
 	}
@@ -209,7 +209,7 @@ func (s surveyRoutes) patchSurvey(c *route.Call, have surveys.Survey, schema *ht
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
-	if after, err = document(is); err != nil {
+	if after, err = documentOf(is); err != nil {
 		return route.Reply{}, err
 	}
 	if err := checkFrozen(have.State, before, after); err != nil {
@@ -256,8 +256,8 @@ func errOtherVersion() error {
 	return weir.Errorf(weir.CodeConflict, "the survey was changed meanwhile; read it and decide anew")
 }
 
-// document converts a value to decoded JSON.
-func document(v any) (map[string]any, error) {
+// documentOf converts a value to decoded JSON.
+func documentOf(v any) (map[string]any, error) {
 	var out map[string]any
 	raw, err := json.Marshal(v)
 	if err == nil {
@@ -336,8 +336,8 @@ func without(v any, member string) any {
 func surveyChanges(before, after surveys.Survey) []operators.FieldChange {
 	was := map[string]any{}
 	if before.Name != "" {
-		was, _ = document(bodyOf(before)) // cannot fail: it was encoded when stored
+		was, _ = documentOf(bodyOf(before)) // cannot fail: it was encoded when stored
 	}
-	is, _ := document(bodyOf(after))
+	is, _ := documentOf(bodyOf(after))
 	return route.ChangesOf(was, is, surveySecret)
 }

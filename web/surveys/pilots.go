@@ -12,6 +12,7 @@ import (
 
 	"weir"
 	"weir/api"
+	"weir/internal/document"
 	"weir/internal/failpoint"
 	"weir/internal/phonenumber"
 	"weir/people"
@@ -255,7 +256,7 @@ func (s pilotRoutes) stopElsewhere(ctx context.Context, v surveys.Survey, n int,
 func (s pilotRoutes) begin(ctx context.Context, v surveys.Survey, n int, who []respondents.Row) (surveys.Survey, error) {
 	pilot, _, err := s.pilots.PutSurvey(ctx, surveys.Survey{
 		Name: surveys.PilotName(v.Name, n), Title: v.Title, State: surveys.Draft, Definition: v.Definition.Pilot(), Application: v.Application,
-	})
+	}, document.Condition{})
 	if err != nil {
 		return pilot, err
 	}

@@ -10,6 +10,7 @@ import (
 	"weir"
 	"weir/api"
 	"weir/events"
+	"weir/internal/document"
 	"weir/operators"
 	"weir/people"
 	"weir/surveys"
@@ -19,7 +20,7 @@ import (
 
 // surveyStore keeps the definitions of surveys.
 type surveyStore interface {
-	PutSurvey(ctx context.Context, s surveys.Survey) (_ surveys.Survey, created bool, err error)
+	PutSurvey(ctx context.Context, s surveys.Survey, on document.Condition) (_ surveys.Survey, created bool, err error)
 	UpdateSurvey(ctx context.Context, s surveys.Survey, told ...events.Event) (surveys.Survey, error)
 	Survey(ctx context.Context, name string) (surveys.Survey, error)
 	Surveys(ctx context.Context, states []surveys.State, after string, limit int) ([]surveys.Survey, error)

@@ -236,10 +236,11 @@ func (r *Rig) Channel(name, typ string, change ...func(*weir.Channel)) weir.Chan
 	for _, f := range change {
 		f(&c)
 	}
-	deleting := c.Deleting
-	c, _, err := r.PutChannel(r.T.Context(), c)
-	if c.Deleting = deleting; deleting && err == nil {
-		c, err = r.UpdateChannel(r.T.Context(), c)
+	want := c
+	c, created, err := r.PutChannel(r.T.Context(), c)
+	if err == nil && (!created || want.Deleting) {
+		want.ID, want.Version, want.Secret, want.Created = c.ID, c.Version, c.Secret, c.Created
+		c, err = r.UpdateChannel(r.T.Context(), want)
 	}
 	if err != nil {
 		r.T.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/document"
 	"weir/internal/polling"
 	"weir/surveys"
 	"weir/test/scenarios/world"
@@ -300,7 +301,7 @@ func TestPilot_HasBounds(t *testing.T) {
 			t.Fatal(err)
 		}
 		have.Name, have.ID = surveys.PilotName("s", 1), 0
-		left, _, err := w.Store.PutSurvey(w.Context(), have)
+		left, _, err := w.Store.PutSurvey(w.Context(), have, document.Condition{})
 		if err != nil {
 			t.Fatal(err)
 		}
